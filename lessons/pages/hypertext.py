@@ -20,6 +20,11 @@ def spans_as_html(text, link):
     return _spans(blocks.spans(text), link)
 
 
+def pre(kind):
+    """Return the tag that begins code; the keys can scroll what it contains."""
+    return f'<pre class="{kind}" tabindex="0">'
+
+
 def _blocks(found, link):
     return "\n".join(_block(block, link) for block in found)
 
@@ -33,7 +38,7 @@ def _block(block, link):
             return f"<p>{spans_as_html(block.text, link)}</p>"
         case "code":
             kind = "output" if block.label == "text" else "code"
-            return f'<pre class="{kind}"><code>{html.escape(block.text)}</code></pre>'
+            return f'{pre(kind)}<code>{html.escape(block.text)}</code></pre>'
         case "math":
             return f'<div class="math">{formulas.as_mathml(block.text, True)}</div>'
         case "figure":

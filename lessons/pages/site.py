@@ -30,7 +30,7 @@ from ..classroom.catalogue import (
 from ..classroom.terminal import display_path
 from . import blocks
 from .cells import headings
-from .hypertext import as_html, spans_as_html
+from .hypertext import as_html, pre, spans_as_html
 from .reading import title
 from .weave import fence
 
@@ -44,12 +44,12 @@ PAGE = string.Template("""<!doctype html>
 <link rel="stylesheet" href="$style">
 </head>
 <body>
-<nav class="top">$top</nav>
+<nav class="top" aria-label="The book">$top</nav>
 <main>
 $body
 </main>
 <aside>$aside</aside>
-<nav class="ends"><span>$before</span><span>$after</span></nav>
+<nav class="ends" aria-label="Pages before and after"><span>$before</span><span>$after</span></nav>
 </body>
 </html>
 """)
@@ -227,4 +227,4 @@ def _listing(text):
         f'<span id="L{k}">{html.escape(line)}</span>\n'
         for k, line in enumerate(text.splitlines(), 1)
     ]
-    return f'<pre class="listing">{"".join(lines)}</pre>'
+    return f"{pre('listing')}{''.join(lines)}</pre>"

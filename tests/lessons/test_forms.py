@@ -31,12 +31,13 @@ class Page(html.parser.HTMLParser):
     def __init__(self, path):
         super().__init__()
         self.path, self.links, self.ids, self.images = path, [], [], []
-        self.open, self.words = [], ""
+        self.open, self.words, self.tags = [], "", []
         self.feed(path.read_text(encoding="utf-8"))
         assert not self.open, f"{path}: {self.open} are not closed"
 
     def handle_starttag(self, tag, attributes):
         found = dict(attributes)
+        self.tags.append((tag, found))
         self.links += [found[k] for k in ("href", "src") if k in found]
         self.ids += [found["id"]] if "id" in found else []
         self.images += [found] if tag == "img" else []
@@ -125,6 +126,37 @@ def test_figures_have_words_and_fit_light_and_dark_pages(site, pages):
     assert count == len(list((LESSONS / "book").glob("*/figures/*.svg")))
     css = (site / "style.css").read_text()
     assert "prefers-color-scheme: dark" in css and "url(" not in css
+
+
+def test_readers_with_a_keyboard_or_a_screen_reader_can_use_a_page(pages):
+    for path, page in pages.items():
+        labels = [found.get("aria-label") for tag, found in page.tags if tag == "nav"]
+        assert None not in labels and len(set(labels)) == len(labels) == 2, path
+        for tag, found in page.tags:  # code that is too wide can be scrolled
+            assert tag != "pre" or found["tabindex"] == "0", path
+
+
+def test_the_style_shows_whole_lines_and_prints():
+    """A character of 1em is .61em wide in the widest of the fonts."""
+    css = (LESSONS / "pages" / "site.css").read_text(encoding="utf-8")
+
+    def rem(pattern):
+        (found,) = re.findall(pattern, css, re.S)
+        return float(found)
+
+    column = rem(r"/ minmax\(0, ([\d.]+)rem\)")
+    assert rem(r"body \{[^}]*max-width: ([\d.]+)rem;[^}]*font:") == column + 2  # padding
+    code = rem(r"\npre \{[^}]*font-size: ([\d.]+)rem")
+    assert 88 * 0.61 * code + 2 * rem(r"\npre \{[^}]*padding: \S+ ([\d.]+)rem") <= column
+    listing = rem(r"\.listing \{[^}]*font-size: ([\d.]+)rem")
+    number = rem(r"::before \{[^}]*; width: ([\d.]+)rem")
+    number += rem(r"::before \{[^}]*padding-right: ([\d.]+)rem")
+    assert 88 * 0.61 * listing + number <= column
+    assert re.search(r"body \{[^}]*overflow-wrap: break-word", css)  # long paths in links
+    printed = css.partition("@media print {")[2]
+    # as specific as the rules that it replaces
+    assert re.search(r"nav\.top, nav\.ends, aside \{ display: none; \}", printed)
+    assert re.search(r"pre \{ white-space: pre-wrap;", printed)
 
 
 def test_source_lines_are_linked(site, pages):
