@@ -109,7 +109,7 @@ if TYPE_CHECKING:  # editors mark all other names as unknown
 else:
 
     def __getattr__(name):
-        """Import ``checkpoint`` or ``draw`` when it is used: importing minigrad is fast."""
+        """Import ``checkpoint`` or ``draw`` at its first use, to load minigrad fast."""
         if name in ("checkpoint", "draw"):
             return importlib.import_module(f"{__name__}.{name}")
         raise unknown("minigrad", name, FUNCTIONS)

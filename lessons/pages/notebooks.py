@@ -26,7 +26,7 @@ FIRST = """import os
 
 import lessons  # if Python does not find it: pip install -e . in the course's folder
 
-os.environ["ATTENTION_BACKEND"] = "numpy"  # compiling would take longer than it saves"""
+os.environ["ATTENTION_BACKEND"] = "numpy"  # to compile takes longer than it saves"""
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 
 

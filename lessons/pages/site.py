@@ -49,7 +49,9 @@ PAGE = string.Template("""<!doctype html>
 $body
 </main>
 <aside>$aside</aside>
-<nav class="ends" aria-label="Pages before and after"><span>$before</span><span>$after</span></nav>
+<nav class="ends" aria-label="Before and after">
+<span>$before</span><span>$after</span>
+</nav>
 </body>
 </html>
 """)

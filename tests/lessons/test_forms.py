@@ -145,14 +145,16 @@ def test_the_style_shows_whole_lines_and_prints():
         return float(found)
 
     column = rem(r"/ minmax\(0, ([\d.]+)rem\)")
-    assert rem(r"body \{[^}]*max-width: ([\d.]+)rem;[^}]*font:") == column + 2  # padding
+    padding = 2 * rem(r"body \{[^}]*padding: 0 ([\d.]+)rem")
+    assert rem(r"body \{[^}]*max-width: ([\d.]+)rem;[^}]*font:") == column + padding
     code = rem(r"\npre \{[^}]*font-size: ([\d.]+)rem")
-    assert 88 * 0.61 * code + 2 * rem(r"\npre \{[^}]*padding: \S+ ([\d.]+)rem") <= column
+    padding = 2 * rem(r"\npre \{[^}]*padding: \S+ ([\d.]+)rem")
+    assert 88 * 0.61 * code + padding <= column
     listing = rem(r"\.listing \{[^}]*font-size: ([\d.]+)rem")
     number = rem(r"::before \{[^}]*; width: ([\d.]+)rem")
     number += rem(r"::before \{[^}]*padding-right: ([\d.]+)rem")
     assert 88 * 0.61 * listing + number <= column
-    assert re.search(r"body \{[^}]*overflow-wrap: break-word", css)  # long paths in links
+    assert re.search(r"body \{[^}]*overflow-wrap: break-word", css)  # of long names
     printed = css.partition("@media print {")[2]
     # as specific as the rules that it replaces
     assert re.search(r"nav\.top, nav\.ends, aside \{ display: none; \}", printed)
