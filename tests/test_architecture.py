@@ -8,6 +8,7 @@ lessons -> attention -> minigrad      an arrow is an import; none runs backwards
 import ast
 import functools
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -171,6 +172,13 @@ def test_pyproject_holds_the_build_system_alone():
 
     tables = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     assert list(tables) == ["build-system"]
+
+
+def test_the_commands_that_ci_runs_are_those_of_the_readme():
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    commands = re.findall(r'grep -Fx "(.*?)" README\.md', script)
+    assert len(commands) == 2
+    assert set(commands) <= set((ROOT / "README.md").read_text("utf-8").splitlines())
 
 
 def test_importing_loads_neither_numba_nor_matplotlib():

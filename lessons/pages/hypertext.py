@@ -21,7 +21,7 @@ def spans_as_html(text, link):
 
 
 def pre(kind):
-    """Return the tag that begins code; the keys can scroll what it contains."""
+    """Return the tag that begins a block of code, which the keyboard can scroll."""
     return f'<pre class="{kind}" tabindex="0">'
 
 
