@@ -158,6 +158,113 @@ def test_threads_and_tasks_pause_recording_for_themselves():
     assert asyncio.run(both()) == [False, True, False]
 
 
+def test_a_block_that_another_thread_closes():
+    """A block is over for the thread that began it; the other one keeps its state."""
+    seen, quiet = [], no_grad()
+
+    def close_it():
+        quiet.__exit__(None, None, None)
+        seen.append(is_recording())
+
+    def close_it_in_a_block_of_its_own():
+        with no_grad():
+            close_it()
+
+    for close, expected in [(close_it, True), (close_it_in_a_block_of_its_own, False)]:
+        quiet.__enter__()
+        thread = threading.Thread(target=close)
+        thread.start()
+        thread.join()
+        assert is_recording() and seen.pop() is expected
+        with quiet:
+            assert not is_recording()
+
+
+def test_one_object_in_two_threads():
+    quiet, entered, left = no_grad(), threading.Event(), threading.Event()
+    seen = []
+
+    def other_thread():
+        with quiet:
+            entered.set()
+            left.wait(10)
+            seen.append(is_recording())
+
+    with quiet:
+        thread = threading.Thread(target=other_thread)
+        thread.start()
+        entered.wait(10)
+    assert is_recording()
+    left.set()
+    thread.join()
+    assert seen == [False] and is_recording()
+
+
+def quiet_numbers():
+    with no_grad():
+        yield from range(3)
+
+
+def test_generators_with_a_block_inside():
+    """The block is over when the generator is closed, in any order."""
+    first, second = quiet_numbers(), quiet_numbers()
+    next(first), next(second)
+    first.close()
+    assert not is_recording()  # the second block is open
+    second.close()
+    assert is_recording()
+    for _ in quiet_numbers():
+        break
+    assert is_recording()
+
+
+def test_an_async_generator_that_is_left_by_break():
+    """The event loop closes it in a task of its own, at the next await."""
+
+    async def quiet_async_numbers():
+        with no_grad():
+            for i in range(3):
+                yield i
+
+    async def consume():
+        for _ in range(3):
+            async for _ in quiet_async_numbers():
+                break
+            for _ in range(5):
+                await asyncio.sleep(0)
+            assert is_recording()
+
+    asyncio.run(consume())
+
+
+def test_a_task_keeps_the_state_of_its_beginning():
+    async def evaluate():
+        await asyncio.sleep(0)
+        return is_recording()
+
+    async def main():
+        with no_grad():
+            task = asyncio.create_task(evaluate())
+        return await task, is_recording()
+
+    assert asyncio.run(main()) == (False, True)
+
+
+async def coroutine():
+    pass
+
+
+async def async_generator():
+    yield
+
+
+@pytest.mark.parametrize("decorate", [no_grad, no_grad()])
+@pytest.mark.parametrize("lazy", [quiet_numbers, coroutine, async_generator])
+def test_functions_that_run_after_their_call_are_refused(decorate, lazy):
+    with pytest.raises(TypeError, match=f"no_grad: {lazy.__name__} is a generator or"):
+        decorate(lazy)
+
+
 def test_detach():
     x = leaf([1.0, 2.0])
     y = x * x
