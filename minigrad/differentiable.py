@@ -17,12 +17,12 @@ can use all local variables of the forward.
 - A gradient is a new array, or g itself, or a view of g. Do not return an input, a
   saved array, or one new array for two arguments: the result may become ``leaf.grad``,
   which is changed in place.
-- A second parameter of ``backward``, whatever its name, receives a tuple of booleans:
-  for each argument that was passed (each element of a list), whether its gradient is
-  needed.
+- A keyword-only parameter ``needs`` of the forward receives a tuple of booleans: for
+  each positional argument (each element of a list), whether its gradient is needed. A
+  default, (True, True) for two arguments, is for calls of the function of arrays.
 - The output may be a tuple; then g is a list, with zeros for unused outputs.
 - If an argument is a list of n tensors, ``backward`` returns n gradients for it.
-- Keyword-only parameters have no gradient.
+- Other keyword-only parameters are options, without a gradient.
 
 ``square(x)`` then takes tensors, arrays and numbers; ``square.raw`` is the function of
 arrays. ``@differentiable`` also registers the name, so that the operators of tensors
@@ -68,7 +68,7 @@ def differentiable(function: Callable[P, Any]) -> Operation[P]:
 def lift(function: Callable[P, Any]) -> Operation[P]:
     """Turn ``function`` into an operation on tensors, without registering its name."""
     name = function.__name__
-    signature = inspect.signature(function)
+    signature, n_positional, takes_needs = _signature(function)
 
     @functools.wraps(function)
     def op(*args, **options):
@@ -76,7 +76,12 @@ def lift(function: Callable[P, Any]) -> Operation[P]:
             if options:
                 args, options = _move_tensors_to_position(signature, args, options)
             arrays, parents, needs = _inputs(args)
-            result = function(*arrays, **options)
+            needs = tuple(needs) if is_recording() else (False,) * len(needs)
+            if takes_needs:
+                all_needs = needs + (False,) * (n_positional - len(args))  # with defaults
+                result = function(*arrays, needs=all_needs, **options)
+            else:
+                result = function(*arrays, **options)
         except Exception as error:
             error.add_note(f"(in {name}, inputs: {_describe(args)})")
             explain_keyword(error)  # if PyTorch's dim= was passed, suggest axis=
@@ -92,14 +97,27 @@ def lift(function: Callable[P, Any]) -> Operation[P]:
                 "the inputs."
             )
         node = None
-        if True in needs and is_recording():
-            node = Node(name, tuple(parents), tuple(needs), backward)
+        if True in needs:
+            node = Node(name, tuple(parents), needs, backward)
         if type(output) is tuple:
             return _several_outputs(output, node)
         return Tensor._from_array(np.asarray(output), node)
 
-    op.raw = function
+    op.raw, op.__signature__ = function, signature
     return op
+
+
+def _signature(function):
+    """Return the signature without ``needs``, and two facts about the parameters.
+
+    They are the number of positional parameters, and whether there is a ``needs``.
+    """
+    signature = inspect.signature(function)
+    parameters = list(signature.parameters.values())
+    others = [p for p in parameters if (p.name, p.kind) != ("needs", p.KEYWORD_ONLY)]
+    n_positional = sum(p.kind <= p.POSITIONAL_OR_KEYWORD for p in others)
+    takes_needs = len(others) < len(parameters)
+    return signature.replace(parameters=others), n_positional, takes_needs
 
 
 def _inputs(args):

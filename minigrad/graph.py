@@ -59,11 +59,7 @@ class Node:
 
     def input_gradients(self, g):
         """Return what ``backward`` computes: for each input its gradient, or None."""
-        try:
-            has_needs = self.backward.__code__.co_argcount == 2
-        except AttributeError:  # a built-in function or a functools.partial
-            has_needs = False
-        gradients = self.backward(g, self.needs) if has_needs else self.backward(g)
+        gradients = self.backward(g)
         if type(gradients) not in (tuple, list):
             gradients = (gradients,)
         if len(gradients) != len(self.parents):

@@ -47,8 +47,10 @@ def no_grad(function=None):
 
 def is_recording():
     """Return whether operations are recorded in this thread or task."""
-    blocks = _blocks.get()
-    return not blocks or all(block.closed_elsewhere for block in blocks)
+    for block in _blocks.get():
+        if not block.closed_elsewhere:
+            return False
+    return True
 
 
 class _NoGrad(contextlib.ContextDecorator):

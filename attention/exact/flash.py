@@ -36,7 +36,17 @@ from .dense import flatten_batch
 
 @differentiable
 def flash_attention(
-    q, k, v, offset=None, added=None, *, plan, scale, softcap=None, draws=None
+    q,
+    k,
+    v,
+    offset=None,
+    added=None,
+    *,
+    plan,
+    scale,
+    softcap=None,
+    draws=None,
+    needs=(True,) * 5,
 ):
     """Compute attention over the tiles of a plan.
 
@@ -75,10 +85,10 @@ def flash_attention(
     # the compiled function returns None if its twin should run
     o, lse, m, inv_sum = tiled_forward.forward(*inputs) or forward_twin(*inputs)
 
-    def backward(g, needs):
+    def backward(g):
         do, dlse = np.ascontiguousarray(flatten_batch(g[0])), g[1].reshape(lse.shape)
-        wants_offset = len(needs) > 3 and needs[3]
-        wants_added = len(needs) > 4 and needs[4]
+        wants_offset = offset is not None and needs[3]
+        wants_added = added is not None and needs[4]
         saved = *inputs, o, m, inv_sum, do, dlse, wants_offset, wants_added
         gradients = tiled_backward.backward(*saved) or backward_twin(*saved)
         dq, dk, dv, doffset, dadded = gradients

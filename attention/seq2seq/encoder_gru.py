@@ -20,7 +20,16 @@ from ..kernels import gru as kernel
 @shapes
 @differentiable
 def encoder_gru(
-    x, h0, weight_ih, weight_hh, bias_ih=None, bias_hh=None, lengths=None, reverse=False
+    x,
+    h0,
+    weight_ih,
+    weight_hh,
+    bias_ih=None,
+    bias_hh=None,
+    lengths=None,
+    reverse=False,
+    *,
+    needs=(True,) * 8,
 ):
     """Return the states of a GRU over time. The arguments are as in ``minigrad.gru``.
 
@@ -50,14 +59,14 @@ def encoder_gru(
     gates, states = np.empty((4, T, B, H), x.dtype), np.zeros((T + 1, B, H), x.dtype)
     states[0] = h0[order]
     if not kernel.forward(inputs, n_tokens, *weights, gates, states):
-        return gru.raw(x, h0, *weights, lengths, reverse)
+        return gru.raw(x, h0, *weights, lengths, reverse, needs=needs)
 
-    def backward(g, needs):
+    def backward(g):
         found = kernel.backward(
             by_time(g[0]), g[1][order], n_tokens, *weights[:2], inputs, gates, states
         )
         if found is None:  # there is no compiled loop now
-            return gru.raw(x, h0, *weights, lengths, reverse)[1](g, needs)
+            return gru.raw(x, h0, *weights, lengths, reverse, needs=needs)[1](g)
         dx, ds, *dweights = found
         dh0 = np.empty_like(ds)
         dh0[order] = ds

@@ -29,7 +29,9 @@ from ..kernels.linear import CHUNK
 
 @shapes
 @differentiable
-def linear_scan(q, k, v, keep=None, *, is_causal, eps, elu=True):
+def linear_scan(
+    q, k, v, keep=None, *, is_causal, eps, elu=True, needs=(True, True, True, False)
+):
     """o_i = sum_j (a_i . b_j) v_j / (sum_j a_i . b_j + eps): linear attention.
 
     q (..., L, E), k (..., S, E), v (..., S, Ev), keep? (..., S) bool
@@ -65,7 +67,7 @@ def linear_scan(q, k, v, keep=None, *, is_causal, eps, elu=True):
     scan = Scan(*(_flatten_heads(x, leading) for x in (q, k, v)), keep, is_causal, elu)
     o, inv_sum = forward_kernel.forward(*scan.arguments, eps) or scan.forward(eps)
 
-    def backward(g, needs):
+    def backward(g):
         g = _flatten_heads(g, leading)
         needs_q, needs_kv = needs[0], needs[1] or needs[2]
         saved = o, inv_sum, g, needs_q, needs_kv

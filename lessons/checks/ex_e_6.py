@@ -111,7 +111,7 @@ def one_step(x, h, weights, dh):
     for k in range(len(h)):
         (hs, _), backward = engine.raw(x[k : k + 1, None], h[k : k + 1], *weights)
         g = dh[k][None, None], np.zeros((1, h.shape[1]))
-        dx, d_old, _, _, da, db = backward(list(g), (True,) * 6)[:6]
+        dx, d_old, _, _, da, db = backward(list(g))[:6]
         rows.append((hs[0, -1], dx[0, 0], d_old[0], da, db))
     return [np.array(column) for column in zip(*rows)]
 

@@ -5,10 +5,10 @@ at L. It gives each operation the gradient of its output, g = dL/dy, and the ope
 computes the gradients of its inputs from g by the chain rule.
 
 Each function takes arrays and returns ``(output, backward)``. Its ``backward`` maps g
-to the gradient of the input, or to a tuple of gradients for several inputs. A second
-parameter of ``backward``, here ``needs``, receives a tuple of booleans: for each input,
-whether its gradient is needed. ``@differentiable`` turns the function into an operation
-on tensors, which are arrays with gradients.
+to the gradient of the input, or to a tuple of gradients for several inputs. Some
+functions have a parameter ``needs``, a tuple of booleans: for each input, whether its
+gradient is needed. ``@differentiable`` passes it, and turns the function into an
+operation on tensors, which are arrays with gradients.
 
 y_i depends on x_i alone, so dL/dx_i = g_i dy_i/dx_i. Two inputs are broadcast as in
 NumPy. If an input was broadcast, ``broadcasting.unbroadcast`` sums its gradient over
@@ -40,10 +40,10 @@ def sub(a, b):
 
 
 @differentiable
-def mul(a, b):
+def mul(a, b, *, needs=(True, True)):
     """y = a b.          dL/da = g b,   dL/db = g a"""
 
-    def backward(g, needs):
+    def backward(g):
         da = g * b if needs[0] else None
         db = g * a if needs[1] else None
         return da, db
@@ -52,11 +52,11 @@ def mul(a, b):
 
 
 @differentiable
-def div(a, b):
+def div(a, b, *, needs=(True, True)):
     """y = a / b.        dL/da = g / b,   dL/db = -g a / b^2 = -(dL/da) y"""
     y = a / b
 
-    def backward(g, needs):
+    def backward(g):
         da = g / b  # db needs it too
         db = -da * y if needs[1] else None
         return da, db
@@ -71,7 +71,7 @@ def neg(x):
 
 
 @differentiable
-def pow(a, b):
+def pow(a, b, *, needs=(True, True)):
     """y = a^b.          The base and the exponent are arrays or numbers.
 
         dL/da = g b a^(b - 1),     dL/db = g a^b ln a
@@ -84,7 +84,7 @@ def pow(a, b):
     """
     y = a**b
 
-    def backward(g, needs):
+    def backward(g):
         da = db = None
         if needs[0]:
             da = np.where(b != 0, g * (b * a ** (b - 1)), 0)
@@ -177,7 +177,7 @@ def where(condition, x, y):
 
 
 @differentiable
-def clip(x, min=None, max=None):
+def clip(x, min=None, max=None, *, needs=(True, True, True)):
     """y = min if x < min, max if x > max, otherwise x. None means no bound.
 
     g_i goes to the input that y_i equals: to x_i if min_i <= x_i <= max_i, otherwise to
@@ -187,8 +187,7 @@ def clip(x, min=None, max=None):
     y = x if min is None else np.maximum(x, min)
     y = y if max is None else np.minimum(y, max)
 
-    def backward(g, needs):
-        needs = (*needs, False, False)  # a bound that was not passed has no entry
+    def backward(g):
         is_bound = (x < y) | (x > y)  # not x != y, which is true for NaN
         dx = np.where(is_bound, 0, g) if needs[0] else None
         dmin = np.where(x < y, g, 0) if needs[1] else None  # x was raised to min

@@ -29,13 +29,13 @@ def einsum(subscripts, *operands):
     operands = [np.asarray(x) for x in operands]
     y = np.einsum(subscripts, *operands, optimize=True)
 
-    def backward(g, needs):
+    def backward(g):
         gradients = [None]  # of the subscripts
         for i, x in enumerate(operands):
             others = [g, *operands[:i], *operands[i + 1 :]]
             letters = [output, *inputs[:i], *inputs[i + 1 :]]
             gradients.append(_sum_of_products(x, inputs[i], others, letters))
-        return [d if needed else None for d, needed in zip(gradients, needs)]
+        return gradients
 
     return y, backward
 

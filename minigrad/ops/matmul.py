@@ -22,7 +22,7 @@ from ..shapes import shapes
 
 
 @differentiable
-def matmul(a, b):
+def matmul(a, b, *, needs=(True, True)):
     """Y = A B, over the last two axes; leading axes are broadcast. The operator is @.
 
     A vector on the left is treated as a row and a vector on the right as a column; the
@@ -33,7 +33,7 @@ def matmul(a, b):
     a, b = np.asarray(a), np.asarray(b)
     y = _product(a, b)
 
-    def backward(g, needs):
+    def backward(g):
         A, B, G = _as_matrices(a, b, g)  # (..., n, k), (..., k, m), (..., n, m)
         dA = dB = None
         if needs[0]:
@@ -49,7 +49,7 @@ def matmul(a, b):
 
 @shapes
 @differentiable
-def linear(x, weight, bias=None):
+def linear(x, weight, bias=None, *, needs=(True, True, True)):
     """Y = X W^T + b. The weight W has the shape (out, in), as in PyTorch.
 
     x (..., in), weight (out, in), bias? (out,)  ->  y (..., out)
@@ -67,7 +67,7 @@ def linear(x, weight, bias=None):
     if bias is not None:
         Y = Y + bias
 
-    def backward(g, needs):
+    def backward(g):
         G = _rows(g)  # (N, out)
         dx = (G @ weight).reshape(x.shape) if needs[0] else None  # the sum over j
         dW = G.T @ X if needs[1] else None  # the sum over i

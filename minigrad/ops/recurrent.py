@@ -73,6 +73,8 @@ def gru(
     bias_hh=None,
     lengths=None,
     reverse=False,
+    *,
+    needs=(True,) * 8,
 ):
     """Run a gated recurrent unit over time.
 
@@ -121,7 +123,7 @@ def gru(
     for before, rows, after, ah in _state_products(packing, states, weight_hh, bias_hh):
         gru_step(gates[:, rows], ah, states[before], out=states[after])
 
-    def backward(g, needs):
+    def backward(g):
         g_output, g_h = packing.pack(g[0]), g[1]
         h_before, z = packing.before(states), gates[1]
         da = gru_slopes(gates, h_before)  # (N, 4 H); gru_step_back multiplies it by dh
@@ -144,7 +146,9 @@ def gru(
 
 @shapes
 @differentiable
-def gru_cell(x, h, weight_ih, weight_hh, bias_ih=None, bias_hh=None):
+def gru_cell(
+    x, h, weight_ih, weight_hh, bias_ih=None, bias_hh=None, *, needs=(True,) * 6
+):
     """Compute one step of ``gru``.
 
     x (B, I), h (B, H), weight_ih (3H, I), weight_hh (3H, H),
@@ -156,7 +160,7 @@ def gru_cell(x, h, weight_ih, weight_hh, bias_ih=None, bias_hh=None):
     gates[:3] = by_gate(affine(x, weight_ih, bias_ih), 3)
     gru_step(gates, affine(h, weight_hh, bias_hh), h, out=h_new)
 
-    def backward(g, needs):
+    def backward(g):
         z, da = gates[1], gru_slopes(gates, h)
         dh = gru_step_back(g, da, z)
         if needs[1]:
@@ -237,6 +241,8 @@ def lstm(
     bias_hh=None,
     lengths=None,
     reverse=False,
+    *,
+    needs=(True,) * 9,
 ):
     """Run a long short-term memory over time (Hochreiter & Schmidhuber 1997, with the
     forget gate of Gers et al. 2000).
@@ -276,7 +282,7 @@ def lstm(
     for before, rows, after, ah in _state_products(packing, states, weight_hh, bias):
         _lstm_step(gates[:, rows], ah, cells[before], states[after], cells[after])
 
-    def backward(g, needs):
+    def backward(g):
         g_output, g_h, g_c = packing.pack(g[0]), g[1], g[2]
         da = np.empty((packing.N, 4 * H), dtype)  # da_i, da_f, da_n, da_o
         dh = np.array(g_h[packing.order], dtype)
@@ -301,7 +307,9 @@ def lstm(
 
 @shapes
 @differentiable
-def lstm_cell(x, h, c, weight_ih, weight_hh, bias_ih=None, bias_hh=None):
+def lstm_cell(
+    x, h, c, weight_ih, weight_hh, bias_ih=None, bias_hh=None, *, needs=(True,) * 7
+):
     """Compute one step of ``lstm``.
 
     x (B, I), h and c (B, H), weight_ih (4H, I), weight_hh (4H, H),
@@ -314,7 +322,7 @@ def lstm_cell(x, h, c, weight_ih, weight_hh, bias_ih=None, bias_hh=None):
     gates[:] = by_gate(affine(x, weight_ih, bias_ih), 4)
     _lstm_step(gates, affine(h, weight_hh, bias_hh), c, h_new, c_new)
 
-    def backward(g, needs):
+    def backward(g):
         da = np.empty((B, 4 * H), dtype)  # da_i, da_f, da_n, da_o
         dc = _lstm_step_back(g[0], g[1], gates, c, c_new, da)
         dh = da @ weight_hh if needs[1] else None  # summed over the gates

@@ -1,5 +1,8 @@
 """What an operation may take and return, what it may not, and how it is registered."""
 
+import functools
+import inspect
+
 import numpy as np
 import pytest
 
@@ -65,22 +68,54 @@ def test_list_of_tensors():
     assert x.grad.tolist() == [4.0, 6.0]
 
 
-def test_a_second_parameter_says_who_needs_a_gradient():
-    told = []
+def test_the_forward_receives_which_gradients_are_needed():
+    """One boolean for each argument, each element of a list, and each default."""
+    received = []
 
     @lift
-    def product(x, y, n):
-        def backward(g, by_any_name):
-            told.append(by_any_name)
-            return g * y, g * x, None
-
-        return x * y, backward
+    def product(x, y, parts=(), n=3, *, k=1, needs):
+        received.append(needs)
+        return x * y * k, lambda g: (g * y * k, g * x * k, *[None] * len(parts), None)
 
     x, c = leaf([1.0]), Tensor([2.0])
-    product(x, c, 3).backward()
-    product(c, x * 1.0, 3).backward()
-    product(x, 2.0, 3).backward()
-    assert told == [(True, False, False), (False, True, False), (True, False, False)]
+    product(x, c).backward()
+    product(c, x * 1.0, [c, x], 3)
+    product(x, 2.0, n=4)
+    product(k=3, y=x, x=c).backward()
+    assert received == [
+        (True, False, False, False),
+        (False, True, False, True, False),
+        (True, False, False, False),
+        (False, True, False, False),
+    ]
+    assert x.grad.item() == 2 + 6
+    with mg.no_grad():
+        product(x, x)
+    assert not any(received[-1])
+    with pytest.raises(TypeError, match="needs"):
+        product(x, c, needs=(True, True))
+    assert "needs" not in inspect.signature(product).parameters
+
+
+class Doubled:
+    def backward(self, g):
+        return 2 * g
+
+
+@pytest.mark.parametrize(
+    "backward",
+    [
+        lambda g, k=2.0: g * k,
+        Doubled().backward,
+        functools.partial(np.multiply, 2.0),
+        functools.partial(lambda k, g: g * k, 2.0),
+    ],
+    ids=["default", "method", "ufunc", "partial"],
+)
+def test_a_backward_is_called_with_g_alone(backward):
+    x = leaf([3.0, 5.0])
+    lift(lambda x: (2 * x, backward))(x).sum().backward()
+    assert x.grad.tolist() == [2.0, 2.0]
 
 
 def test_none_passes_through():

@@ -72,16 +72,16 @@ def op(forward, backward):
 
 
 @lift
-def wrong_for_one_input(a, b):
-    def backward(g, needs):
+def wrong_for_one_input(a, b, *, needs):
+    def backward(g):
         return g * b, g * a * (1.0 if needs[0] else 1.5)
 
     return a * b, backward
 
 
 @lift
-def wrong_without_the_first(a, b, c):
-    def backward(g, needs):
+def wrong_without_the_first(a, b, c, *, needs):
+    def backward(g):
         return g * b * c, g * a * c * (1.0 if needs[0] else 1.5), g * a * b
 
     return a * b * c, backward

@@ -89,8 +89,8 @@ def test_bytes_kept_for_backward(kind, blocks):
 def test_unneeded_gradients_are_not_computed(ops, kind):
     args = arguments(kind)
     args["x"] = args["x"] if ops is OPS else args["x"][:, 0]
-    outputs, backward = ops[kind].raw(*args.values())
+    outputs, backward = ops[kind].raw(*args.values(), needs=[False] * len(args))
     g = [np.ones_like(y) for y in outputs] if type(outputs) is tuple else outputs
-    gradients = backward(g, [False] * len(args))
+    gradients = backward(g)
     n = 1 + len(STATES[kind])
     assert gradients[0] is gradients[n] is gradients[n + 1] is None

@@ -16,13 +16,7 @@ def cotangents(outputs, seed=1):
 def pull(case, outputs, backward, g):
     """The gradient of each input of ``case``, from the raw operation's backward."""
     positions = list(case.positions())
-    needs = [is_input(a) for a in positions]
-    g = list(g) if isinstance(outputs, tuple) else g[0]
-    code = backward.__code__
-    if code.co_argcount > 1 and code.co_varnames[1] == "needs":
-        gradients = backward(g, tuple(needs))
-    else:
-        gradients = backward(g)
+    gradients = backward(list(g) if isinstance(outputs, tuple) else g[0])
     gradients = gradients if isinstance(gradients, tuple) else (gradients,)
     return [d for d, a in zip(gradients, positions) if is_input(a)]
 

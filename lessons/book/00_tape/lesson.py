@@ -346,8 +346,8 @@ print(f"{float(x.grad):.0f} = 2^40 is {float(x.grad) == 2**40}")
 
 # %% [markdown]
 # In this code, `_product` computes $G B^\top$ and `_transposed_product` computes
-# $A^\top G$. A backward may have a second argument, `needs`: the tape then says which
-# of the two gradients is wanted. The other lines are for two further cases. One is a
+# $A^\top G$. An operation may have an argument `needs`: the tape then says which of the
+# two gradients is wanted. The other lines are for two further cases. One is a
 # vector in place of a matrix. The other is many matrices in one array: their rows and
 # columns are the last two axes, and the axes before these, the *leading* ones, number
 # the matrices. Then the two formulas hold for each pair of matrices, so a transpose
