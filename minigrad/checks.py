@@ -11,6 +11,7 @@ import inspect
 
 import numpy as np
 
+from .operators import array_or_value
 from .tensor import Tensor
 
 
@@ -157,7 +158,7 @@ def verb(singular, argument):
 
 def plain(x):
     """Return the array of a Tensor, a list or an array."""
-    return np.asarray(x._data if isinstance(x, Tensor) else x)
+    return np.asarray(array_or_value(x))
 
 
 def _is_number(value):

@@ -18,8 +18,8 @@ can use all local variables of the forward.
   saved array, or one new array for two arguments: the result may become ``leaf.grad``,
   which is changed in place.
 - A keyword-only parameter ``needs`` of the forward receives a tuple of booleans: for
-  each positional argument (each element of a list), whether its gradient is needed. A
-  default, (True, True) for two arguments, is for calls of the function of arrays.
+  each argument that was passed (each element of a list), whether its gradient is
+  needed. A default such as (True, True) is for calls of the function of arrays.
 - The output may be a tuple; then g is a list, with zeros for unused outputs.
 - If an argument is a list of n tensors, ``backward`` returns n gradients for it.
 - Other keyword-only parameters are options, without a gradient.
@@ -37,6 +37,7 @@ from typing import Any, ParamSpec, Protocol
 import numpy as np
 
 from .graph import Node
+from .operators import array_or_value
 from .recording import is_recording
 from .registry import register
 from .tensor import Tensor
@@ -68,7 +69,7 @@ def differentiable(function: Callable[P, Any]) -> Operation[P]:
 def lift(function: Callable[P, Any]) -> Operation[P]:
     """Turn ``function`` into an operation on tensors, without registering its name."""
     name = function.__name__
-    signature, n_positional, takes_needs = _signature(function)
+    signature, takes_needs = _signature(function)
 
     @functools.wraps(function)
     def op(*args, **options):
@@ -78,12 +79,11 @@ def lift(function: Callable[P, Any]) -> Operation[P]:
             arrays, parents, needs = _inputs(args)
             needs = tuple(needs) if is_recording() else (False,) * len(needs)
             if takes_needs:
-                all_needs = needs + (False,) * (n_positional - len(args))  # with defaults
-                result = function(*arrays, needs=all_needs, **options)
+                result = function(*arrays, needs=needs, **options)
             else:
                 result = function(*arrays, **options)
         except Exception as error:
-            error.add_note(f"(in {name}, inputs: {_describe(args)})")
+            error.add_note(f"(in {name}, inputs: {_describe_inputs(args, options)})")
             explain_keyword(error)  # if PyTorch's dim= was passed, suggest axis=
             raise
         try:
@@ -100,24 +100,22 @@ def lift(function: Callable[P, Any]) -> Operation[P]:
         if True in needs:
             node = Node(name, tuple(parents), needs, backward)
         if type(output) is tuple:
-            return _several_outputs(output, node)
-        return Tensor._from_array(np.asarray(output), node)
+            return _several_outputs(name, output, node)
+        array = np.asarray(output)
+        if array.dtype.kind != "f":
+            _check_numbers(name, array, node)
+        return Tensor._from_array(array, node)
 
     op.raw, op.__signature__ = function, signature
     return op
 
 
 def _signature(function):
-    """Return the signature without ``needs``, and two facts about the parameters.
-
-    They are the number of positional parameters, and whether there is a ``needs``.
-    """
+    """Return the signature without ``needs``, and whether there is a ``needs``."""
     signature = inspect.signature(function)
     parameters = list(signature.parameters.values())
     others = [p for p in parameters if (p.name, p.kind) != ("needs", p.KEYWORD_ONLY)]
-    n_positional = sum(p.kind <= p.POSITIONAL_OR_KEYWORD for p in others)
-    takes_needs = len(others) < len(parameters)
-    return signature.replace(parameters=others), n_positional, takes_needs
+    return signature.replace(parameters=others), len(others) < len(parameters)
 
 
 def _inputs(args):
@@ -140,8 +138,11 @@ def _inputs(args):
             parents += list_parents
             needs += list_needs
         else:
-            # a NumPy float64 would turn float32 arrays into float64; a float does not
-            arrays.append(a.item() if isinstance(a, np.generic) else a)
+            if isinstance(a, np.ndarray):
+                array_or_value(a)  # raises for a matrix or a masked array
+            elif isinstance(a, np.generic):
+                a = a.item()  # a NumPy float64 would turn float32 arrays into float64
+            arrays.append(a)
             parents.append(None)
             needs.append(False)
     return arrays, parents, needs
@@ -161,8 +162,18 @@ def _move_tensors_to_position(signature, args, options):
     return call.args, dict(zip(call.kwargs, keyword_only))
 
 
-def _several_outputs(outputs, node):
-    """Return the outputs as tensors.
+def _check_numbers(name, array, node):
+    """Raise TypeError unless the output of operation ``name`` holds numbers.
+
+    If a node records the operation, they must be real numbers.
+    """
+    if array.dtype.kind not in ("biufc" if node is None else "biuf"):
+        expected = "numbers" if node is None else "real numbers, which have gradients"
+        raise TypeError(f"{name}: the result is {array.dtype}; expected {expected}.")
+
+
+def _several_outputs(name, outputs, node):
+    """Return the outputs of operation ``name`` as tensors.
 
     ``node`` is the node of the operation, or None if nothing is recorded.
 
@@ -170,6 +181,8 @@ def _several_outputs(outputs, node):
     backward of the operation runs once, after the nodes of all outputs.
     """
     arrays = [np.asarray(y) for y in outputs]
+    for array in arrays:
+        _check_numbers(name, array, node)
     if node is None:
         return tuple(map(Tensor._from_array, arrays))
     node.shape, node.dtype = [y.shape for y in arrays], [y.dtype for y in arrays]
@@ -184,10 +197,16 @@ def _identity(g):
     return g
 
 
+def _describe_inputs(args, options):
+    items = [_describe(a) for a in args]
+    items += [f"{name}={_describe(value)}" for name, value in options.items()]
+    return f"({', '.join(items)})"
+
+
 def _describe(value):
     """Return a text for messages: dtype and shape of an array, value of a number."""
     if isinstance(value, (np.ndarray, Tensor)):
         return f"{value.dtype} {value.shape}"
     if isinstance(value, (list, tuple)):
-        return "(" + ", ".join(_describe(item) for item in value) + ")"
+        return _describe_inputs(value, {})
     return repr(value) if isinstance(value, (int, float)) else type(value).__name__

@@ -40,8 +40,27 @@ def _comparison(compare: Callable[..., np.ndarray]):
 
 
 def array_or_value(value):
-    """Return the array of a tensor; return any other value unchanged."""
-    return value._data if isinstance(value, Operators) else value
+    """Return the array of a tensor; return any other value unchanged.
+
+    Raises TypeError for a NumPy matrix or masked array.
+    """
+    if isinstance(value, Operators):
+        return value._data
+    if is_matrix_or_masked(value):
+        raise TypeError(
+            f"Found a NumPy {type(value).__name__}; expected an array. Write "
+            "np.asarray(a), or a.filled(value) for a masked array a."
+        )
+    return value
+
+
+def is_matrix_or_masked(value):
+    """Return whether ``value`` is a NumPy matrix or masked array.
+
+    A * of matrices is a matrix product, and an operation would lose the mask.
+    """
+    is_subclass = isinstance(value, np.ndarray) and type(value) is not np.ndarray
+    return is_subclass and isinstance(value, (np.matrix, np.ma.MaskedArray))
 
 
 class Operators:
@@ -75,6 +94,13 @@ class Operators:
             f"{ufunc.__name__}, if there is one, or apply it to the tensor's .data."
         )
 
+    @property
+    def _mask(self):
+        """Refuse ``masked_array * tensor``, which reads this name and not __rmul__."""
+        raise TypeError(
+            "A MaskedArray cannot record gradients: write a.filled(value) for it."
+        )
+
     def __neg__(self):
         return OPS["neg"](self)
 
@@ -87,25 +113,27 @@ class Operators:
         return OPS["getitem"](self, index)
 
     # others: unknown keywords, such as PyTorch's dim=. They are passed on, so that the
-    # operation raises the error that suggests axis=.
+    # operation raises the error that suggests axis=. np.sum(tensor) calls tensor.sum
+    # with out=None, which is left out.
 
     def sum(self, axis=None, keepdims=False, **others):
-        return OPS["sum"](self, axis=axis, keepdims=keepdims, **others)
+        return OPS["sum"](self, axis=axis, keepdims=keepdims, **_not_none(others))
 
     def mean(self, axis=None, keepdims=False, **others):
-        return OPS["mean"](self, axis=axis, keepdims=keepdims, **others)
+        return OPS["mean"](self, axis=axis, keepdims=keepdims, **_not_none(others))
 
     def var(self, axis=None, ddof=0, keepdims=False, **others):
-        return OPS["var"](self, axis=axis, ddof=ddof, keepdims=keepdims, **others)
+        options = {"ddof": ddof, "keepdims": keepdims, **_not_none(others)}
+        return OPS["var"](self, axis=axis, **options)
 
     def max(self, axis=None, keepdims=False, **others):
-        return OPS["max"](self, axis=axis, keepdims=keepdims, **others)
+        return OPS["max"](self, axis=axis, keepdims=keepdims, **_not_none(others))
 
     def min(self, axis=None, keepdims=False, **others):
-        return OPS["min"](self, axis=axis, keepdims=keepdims, **others)
+        return OPS["min"](self, axis=axis, keepdims=keepdims, **_not_none(others))
 
     def cumsum(self, axis=None, **others):
-        return OPS["cumsum"](self, axis=axis, **others)
+        return OPS["cumsum"](self, axis=axis, **_not_none(others))
 
     def clip(self, min=None, max=None):
         return OPS["clip"](self, min, max)
@@ -134,6 +162,10 @@ class Operators:
 
     def astype(self, dtype):
         return OPS["astype"](self, dtype)
+
+
+def _not_none(options):
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def _as_tuple(args):

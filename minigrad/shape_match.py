@@ -5,6 +5,7 @@ import functools
 import numpy as np
 
 from .checks import verb
+from .operators import is_matrix_or_masked
 from .tensor import Tensor
 
 EXPECTED = {
@@ -202,8 +203,8 @@ def array_of(title, name, x):
             f"{title}: {name} is a list of rows that differ in length; expected rows "
             "of one length."
         ) from None
-    if array.dtype.kind not in "biuf":
-        what = f"{array.dtype}" if isinstance(x, np.ndarray) else type(x).__name__
+    if array.dtype.kind not in "biuf" or is_matrix_or_masked(x):
+        what = f"{array.dtype}" if type(x) is np.ndarray else type(x).__name__
         raise TypeError(
             f"{title}: {name} is of type {what}; expected an array or a Tensor."
         )

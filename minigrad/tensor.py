@@ -244,14 +244,19 @@ def _start_gradient(tensor, gradient):
                 f"backward() starts from one number; found shape {tensor.shape}. Use "
                 ".sum() or .mean() first, or pass a gradient of that shape."
             )
-        gradient = 1
-    elif np.shape(gradient) != tensor.shape:
+        gradient = np.ones(tensor.shape)
+    gradient = np.asarray(gradient)
+    if gradient.dtype.kind not in "biuf":
+        raise TypeError(
+            f"backward(): the gradient is {gradient.dtype}; expected real numbers."
+        )
+    if gradient.shape != tensor.shape:
         raise ValueError(
-            f"backward(): found a gradient of shape {np.shape(gradient)}; expected the "
+            f"backward(): found a gradient of shape {gradient.shape}; expected the "
             f"shape {tensor.shape} of the tensor."
         )
-    is_ready = type(gradient) is np.ndarray and gradient.dtype == tensor.dtype
-    if is_ready and tensor._node is not None:  # a leaf would store the caller's array
+    is_ready = gradient.dtype == tensor.dtype and tensor._node is not None
+    if is_ready:  # a leaf would store the caller's array
         return gradient
     return np.full_like(tensor._data, gradient)
 

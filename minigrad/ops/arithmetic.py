@@ -187,6 +187,8 @@ def clip(x, min=None, max=None, *, needs=(True, True, True)):
     y = x if min is None else np.maximum(x, min)
     y = y if max is None else np.minimum(y, max)
 
+    needs = (*needs, False, False)  # a bound that was not passed has no entry
+
     def backward(g):
         is_bound = (x < y) | (x > y)  # not x != y, which is true for NaN
         dx = np.where(is_bound, 0, g) if needs[0] else None

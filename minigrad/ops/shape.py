@@ -9,6 +9,7 @@ import itertools
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
+from ..checks import plain
 from ..differentiable import differentiable
 
 
@@ -174,6 +175,6 @@ def _list_of_arrays(name, tensors):
         raise TypeError(
             f"{name}: found {found}; expected a list of one tensor or more."
         )
-    arrays = [a if isinstance(a, (int, float)) else np.asarray(a) for a in tensors]
+    arrays = [a if isinstance(a, (int, float)) else plain(a) for a in tensors]
     dtype = np.result_type(*arrays)  # a number of Python's does not change it
     return [np.asarray(a, dtype) for a in arrays]

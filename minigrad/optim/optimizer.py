@@ -62,6 +62,10 @@ class Optimizer:
         for flat in self._flats:
             for i in flat.members:
                 self._check_shapes(i, flat.views["gradient"][i].shape)
+        if any(self.params[i].dtype != f.dtype for f in self._flats for i in f.members):
+            state = self.state_dict()
+            self._flats = self._new_flats()
+            self.load_state_dict(state)
         for flat in self._flats:
             # neighbours that are at the same step are one stretch of the flat arrays
             for t, run in itertools.groupby(flat.members, self._next_t):
@@ -188,6 +192,7 @@ class Optimizer:
 class _Flat:
     """Flat arrays for all parameters of one dtype, one parameter after the other.
 
+    dtype         the dtype of those parameters
     members       the numbers of those parameters
     arrays        {name: flat array}
     views         {name: {i: the part that belongs to parameter i, in its shape}}
@@ -198,8 +203,8 @@ class _Flat:
         stops = list(itertools.accumulate(params[i].size for i in members))
         self.members, self.stop = members, dict(zip(members, stops))
         self.start = dict(zip(members, [0, *stops]))
-        dtype = params[members[0]].dtype
-        self.arrays = {name: np.zeros(stops[-1], dtype) for name in names}
+        self.dtype = params[members[0]].dtype
+        self.arrays = {name: np.zeros(stops[-1], self.dtype) for name in names}
         self.views = {
             name: {
                 i: array[self.start[i] : self.stop[i]].reshape(params[i].shape)

@@ -143,6 +143,89 @@ def test_numpy_functions_refuse_what_they_could_not_record():
         np.exp(x)
 
 
+@pytest.mark.parametrize("name", ["sum", "mean", "max", "min", "var", "cumsum"])
+def test_numpy_functions_that_call_a_method_are_recorded(name):
+    function, results = getattr(np, name), []
+    for call in (lambda x: function(x, axis=0), lambda x: getattr(x, name)(axis=0)):
+        x = leaf(draw(3, 5))
+        y = call(x)
+        y.backward(draw(*y.shape))
+        results.append((type(y), y.tolist(), x.grad.tolist()))
+    assert results[0] == results[1]
+    with pytest.raises(TypeError, match="keyword argument 'out'|record gradients"):
+        function(leaf([1.0]), out=np.zeros(()))
+
+
+MATRIX = np.ones((3, 3)).view(np.matrix)
+MASKED = np.ma.masked_array(np.ones((3, 3)), mask=np.eye(3, dtype=bool))
+
+
+@pytest.mark.parametrize("a", [MATRIX, MASKED], ids=["matrix", "MaskedArray"])
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda x, a: x * a,
+        lambda x, a: a * x,
+        lambda x, a: a @ x,
+        lambda x, a: a - x.detach(),
+        lambda x, a: x < a,
+        lambda x, a: a > x,
+        lambda x, a: x[a > 0],
+        lambda x, a: x[a > 0, 0],
+        lambda x, a: Tensor(a),
+        lambda x, a: setattr(x, "data", a),
+        lambda x, a: x.detach().__setitem__(0, a[0]),
+        lambda x, a: (x * 1).backward(a),
+        lambda x, a: mg.sum(a),
+        lambda x, a: mg.matmul(a=a, b=a),
+        lambda x, a: mg.concat([x, a]),
+        lambda x, a: mg.concat([a, a]),
+        lambda x, a: mg.where(a > 0, x, 0.0),
+        lambda x, a: mg.linear(x, a),
+        lambda x, a: mg.nn.Linear(3, 3)(a),
+        lambda x, a: mg.nn.Linear(3, 3).load_state_dict({"weight": a}, strict=False),
+    ],
+)
+def test_matrices_and_masked_arrays_are_refused(use, a):
+    """A * of matrices is a matrix product, and the mask would be lost."""
+    with pytest.raises(TypeError, match=type(a).__name__):
+        use(leaf(np.ones((3, 3))), a)
+
+
+def test_other_subclasses_of_arrays_are_arrays(tmp_path):
+    mapped = np.memmap(tmp_path / "x", float, "w+", shape=3)
+    assert (leaf(np.ones(3)) + mapped).tolist() == Tensor(mapped + 1).tolist()
+
+
+def test_complex_numbers_have_no_gradient():
+    x = leaf([1.0, 2.0])
+    assert (x.detach() * 1j).dtype == complex
+    with pytest.raises(TypeError, match="mul: the result is complex128; expected real"):
+        x * 1j
+    with pytest.raises(TypeError, match="the gradient is complex128; expected real"):
+        (x * 2).backward(np.array([1j, 0]))
+    with pytest.raises(TypeError, match="the gradient is <U1; expected real"):
+        x.sum().backward("1")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: mg.masked_fill(x, x > 0, None),
+        lambda x: mg.where(x > 0, x, "0"),
+        lambda x: mg.sum(None),
+        lambda x: mg.pad("abc", 1),
+        lambda x: mg.expand(None, (2,)),
+        lambda x: mg.stack(["a", "b"]),
+        lambda x: mg.split(np.array([None, "b"]), 2),
+        lambda x: mg.lift(lambda x: (np.array([None]), abs))(x),
+    ],
+)
+def test_the_result_of_an_operation_holds_numbers(call):
+    with pytest.raises(TypeError, match=": the result is .*; expected .*numbers"):
+        call(leaf([1.0, 2.0]))
+
+
 def test_scalars_out_of_tensors():
     assert float(Tensor([[2.5]])) == 2.5 and int(Tensor(3)) == 3
     assert bool(Tensor(0.0)) is False

@@ -69,7 +69,7 @@ def test_list_of_tensors():
 
 
 def test_the_forward_receives_which_gradients_are_needed():
-    """One boolean for each argument, each element of a list, and each default."""
+    """One boolean for each argument that was passed, and each element of a list."""
     received = []
 
     @lift
@@ -83,10 +83,10 @@ def test_the_forward_receives_which_gradients_are_needed():
     product(x, 2.0, n=4)
     product(k=3, y=x, x=c).backward()
     assert received == [
-        (True, False, False, False),
+        (True, False),
         (False, True, False, True, False),
-        (True, False, False, False),
-        (False, True, False, False),
+        (True, False),
+        (False, True, False, False),  # with the defaults, for keywords
     ]
     assert x.grad.item() == 2 + 6
     with mg.no_grad():
@@ -214,9 +214,15 @@ def test_a_list_of_gradients_will_do_and_trailing_none_may_be_left_out():
         (lambda x: x + np.ones(4), ValueError, r"broadcast.*\(3,5\) \(4,\)",
          "(in add, inputs: (float64 (3, 5), float64 (4,)))"),
         (lambda x: x.sum(axis=2), np.exceptions.AxisError, "axis 2 is out of bounds",
-         "(in sum, inputs: (float64 (3, 5)))"),
+         "(in sum, inputs: (float64 (3, 5), axis=2, keepdims=False))"),
         (lambda x: x * None, TypeError, "NoneType",
          "(in mul, inputs: (float64 (3, 5), NoneType))"),
+        (lambda x: mg.matmul(a=x, b=x), ValueError, "do not fit",
+         "(in matmul, inputs: (float64 (3, 5), float64 (3, 5)))"),
+        (lambda x: mg.matmul(np.ones(3), b=np.ones(4)), ValueError, "do not fit",
+         "(in matmul, inputs: (float64 (3,), b=float64 (4,)))"),
+        (lambda x: mg.sum(x=1.0, axes=[0]), TypeError, "axes",
+         "(in sum, inputs: (x=1.0, axes=(0)))"),
         (lambda x: x[7], IndexError, "index 7 is out of bounds",
          "(in getitem, inputs: (float64 (3, 5), 7))"),
     ],
