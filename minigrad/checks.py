@@ -11,16 +11,17 @@ import inspect
 
 import numpy as np
 
-from .operators import array_or_value
-from .tensor import Tensor
+from .operators import Operators, array_or_value
 
 
-def whole(name, argument, value, least=0):
-    """Return ``value`` as an int if it is a whole number, ``least`` or more."""
+def whole(name, argument, value, least=0, most=None):
+    """Return ``value`` as an int if it is a whole number from ``least`` to ``most``."""
     expected = "a whole number" + f", {least} or more" * (least is not None)
+    if most is not None:
+        expected = f"a whole number from {least} to {most}"
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
         raise TypeError(f"{name}: {argument} is {value!r}; expected {expected}.")
-    if least is not None and value < least:
+    if (least is not None and value < least) or (most is not None and value > most):
         raise ValueError(f"{name}: {argument} is {value}; expected {expected}.")
     return int(value)
 
@@ -32,12 +33,18 @@ def flag(name, argument, value):
     return bool(value)
 
 
-def number(name, argument, value, positive=False):
-    """Return ``value`` if it is a finite number, and positive on request."""
-    expected = f"a {'positive, ' * positive}finite number"
+def number(name, argument, value, positive=False, least=-np.inf, finite=True):
+    """Return ``value`` if it is a finite number, and positive on request.
+
+    finite   False: infinity is allowed, and NaN if the number need not be positive
+    """
+    kinds = ["positive"] * positive + ["finite"] * finite
+    expected = " ".join(["a", ", ".join(kinds), "number"] if kinds else ["a number"])
+    expected += f", {least} or more" * (least > -np.inf)
     if not _is_number(value):
         raise TypeError(f"{name}: {argument} is {value!r}; expected {expected}.")
-    if not np.isfinite(value) or (positive and value <= 0):
+    is_small = not value > 0 if positive else value < least
+    if is_small or (finite and not np.isfinite(value)):
         raise ValueError(f"{name}: {argument} is {value}; expected {expected}.")
     return value
 
@@ -101,7 +108,7 @@ def mask(name, argument, x, shape):
             f"attend, or float, which is added. {advice}"
         )
     broadcastable(name, argument, array.shape, shape)
-    return x if isinstance(x, Tensor) and array.dtype.kind == "f" else array
+    return x if isinstance(x, Operators) and array.dtype.kind == "f" else array
 
 
 def broadcastable(name, argument, found, shape):

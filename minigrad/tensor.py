@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from .checks import flag
 from .graph import backward_pass
 from .operators import Operators, array_or_value
 from .overwriting import mark_written
@@ -43,7 +44,7 @@ class Tensor(Operators):
         self.requires_grad = False
         self._node = None  # the Node that computed the tensor; None for a leaf
         self._version = 0  # the number of the last in-place write (overwriting.py)
-        if requires_grad:
+        if flag("Tensor", "requires_grad", requires_grad):
             self.requires_grad_()
 
     @staticmethod
@@ -75,6 +76,7 @@ class Tensor(Operators):
         value that it needs was overwritten; ValueError if the gradient has another
         shape.
         """
+        flag("backward()", "retain_graph", retain_graph)
         g = _start_gradient(self, gradient)
         leaf_gradients = [(self, g)]
         if self._node is not None:
@@ -153,6 +155,7 @@ class Tensor(Operators):
     def requires_grad_(self, requires_grad=True):
         """Switch gradients of a leaf on or off, in place; return the tensor."""
         self._require_leaf("requires_grad can be changed for leaves only.")
+        flag("requires_grad_()", "requires_grad", requires_grad)
         if requires_grad and self.dtype.kind != "f":
             raise TypeError(
                 f"Only floating-point tensors have gradients; this is {self.dtype}. "

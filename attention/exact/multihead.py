@@ -158,6 +158,7 @@ class MultiHeadAttention(nn.Module):
         because it enters the gradients of the projections.
         """
         need_weights = flag(NAME, "need_weights", need_weights)
+        flag(NAME, "average_attn_weights", average_attn_weights)
         is_self_attention = key is None or _same_data(key, query)
         single = query.ndim == 2  # one example, without the axis B
         if single:

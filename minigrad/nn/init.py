@@ -9,17 +9,21 @@ are drawn in float64, so that a seed gives the same values in every dtype.
 import math
 
 from .. import random
-from ..checks import generator
+from ..checks import generator, number
 from ..overwriting import mark_written
 
 
 def uniform_(tensor, low=0.0, high=1.0, rng=None):
     """Draw from the uniform distribution U(low, high)."""
+    number("uniform_", "low", low)
+    number("uniform_", "high", high)
     return _write(tensor, _generator(rng).uniform(low, high, tensor.shape))
 
 
 def normal_(tensor, mean=0.0, std=1.0, rng=None):
     """Draw from the normal distribution N(mean, std^2)."""
+    number("normal_", "mean", mean)
+    number("normal_", "std", std, least=0)
     return _write(tensor, _generator(rng).normal(mean, std, tensor.shape))
 
 
@@ -30,6 +34,7 @@ def xavier_uniform_(tensor, gain=1.0, rng=None):
     values in the forward pass, and 1 / out, which keeps the size of the gradients in
     the backward pass (Glorot and Bengio 2010, eq. 16).
     """
+    number("xavier_uniform_", "gain", gain)
     inputs, outputs = _sizes("xavier_uniform_", tensor)
     a = gain * math.sqrt(6 / (inputs + outputs))
     return uniform_(tensor, -a, a, rng)
@@ -41,6 +46,7 @@ def kaiming_uniform_(tensor, a=0.0, rng=None):
     Keeps the size of the values through a leaky ReLU of slope ``a`` below zero (He et
     al. 2015, eq. 15). Linear uses a = sqrt(5), which makes b = 1 / sqrt(in).
     """
+    number("kaiming_uniform_", "a", a)
     inputs, _ = _sizes("kaiming_uniform_", tensor)
     b = math.sqrt(6 / ((1 + a * a) * inputs))
     return uniform_(tensor, -b, b, rng)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from .. import ops
-from ..checks import probability, whole
+from ..checks import flag, number, probability, whole
 from ..shapes import shapes
 from . import init
 from .module import Module, Parameter
@@ -23,7 +23,7 @@ class Linear(Module):
         self.weight = Parameter(np.empty((out_features, in_features), np.float32))
         init.kaiming_uniform_(self.weight, math.sqrt(5), rng)
         self.bias = None
-        if bias:
+        if flag("Linear", "bias", bias):
             bound = 1 / math.sqrt(in_features)
             self.bias = Parameter(np.empty(out_features, np.float32))
             init.uniform_(self.bias, -bound, bound, rng)
@@ -53,6 +53,7 @@ class Embedding(Module):
         )
         self.embedding_dim = whole("Embedding", "embedding_dim", embedding_dim, least=1)
         if padding_idx is not None:
+            whole("Embedding", "padding_idx", padding_idx, least=None)
             if not -V <= padding_idx < V:
                 raise ValueError(
                     f"Embedding: padding_idx is {padding_idx}; expected the number of "
@@ -85,8 +86,12 @@ class LayerNorm(Module):
     """
 
     def __init__(self, normalized_shape, eps=1e-5):
-        shape = np.atleast_1d(normalized_shape).tolist()
-        self.normalized_shape, self.eps = tuple(shape), eps
+        shape = [
+            whole("LayerNorm", "normalized_shape", n, least=1)
+            for n in np.atleast_1d(normalized_shape).tolist()
+        ]
+        self.normalized_shape = tuple(shape)
+        self.eps = number("LayerNorm", "eps", eps, least=0)
         self.weight = Parameter(np.ones(shape, np.float32))
         self.bias = Parameter(np.zeros(shape, np.float32))
 

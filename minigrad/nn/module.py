@@ -12,7 +12,7 @@ has the parameters scale, layers.0.weight, layers.0.bias, layers.1.weight and
 layers.1.bias.
 """
 
-from ..checks import plain
+from ..checks import flag, plain
 from ..overwriting import mark_written
 from ..tensor import Tensor
 from ..torch_names import explain_keyword
@@ -78,8 +78,9 @@ class Module:
 
     def train(self, mode=True):
         """Switch training on, here and in all modules inside; return this module."""
+        mode = flag("train()", "mode", mode)
         for module in self.modules():
-            module.training = bool(mode)
+            module.training = mode
         return self
 
     def eval(self):
@@ -108,6 +109,7 @@ class Module:
                 f"{type(self).__name__}.load_state_dict wants a dict of arrays by "
                 f"name; found {type(state).__name__}."
             )
+        flag("load_state_dict()", "strict", strict)
         parameters = dict(_find(self, Parameter))
         missing = [name for name in parameters if name not in state]
         unexpected = [name for name in state if name not in parameters]

@@ -11,10 +11,13 @@ import math
 import numpy as np
 
 from .. import ops
-from ..checks import probability, whole
+from ..checks import flag, probability, whole
 from ..shapes import shapes
 from . import init
 from .module import Module, Parameter
+
+
+MAX_LAYERS = 1000  # of one GRU or LSTM: a number without a zero too many
 
 
 class Recurrent(Module):
@@ -44,18 +47,18 @@ class Recurrent(Module):
         rng=None,
     ):
         name = type(self).__name__
-        if not batch_first:
+        if not flag(name, "batch_first", batch_first):
             raise ValueError(
                 f"{name}: batch_first is {batch_first}; the batch is always the first "
                 "axis here. Use x.swapaxes(0, 1)."
             )
         self.input_size = whole(name, "input_size", input_size, least=1)
         self.hidden_size = whole(name, "hidden_size", hidden_size, least=1)
-        self.num_layers = whole(name, "num_layers", num_layers, least=1)
-        self.bidirectional = bool(bidirectional)
+        self.num_layers = whole(name, "num_layers", num_layers, 1, MAX_LAYERS)
+        self.bidirectional = flag(name, "bidirectional", bidirectional)
         self.directions = 2 if bidirectional else 1
         self.dropout, self.rng = probability(name, "dropout", dropout), rng
-        self.bias = bool(bias)
+        self.bias = flag(name, "bias", bias)
         width = input_size
         for layer in self._suffixes():
             for suffix in layer:
@@ -162,7 +165,7 @@ class Cell(Module):
         name = type(self).__name__
         self.input_size = whole(name, "input_size", input_size, least=1)
         self.hidden_size = whole(name, "hidden_size", hidden_size, least=1)
-        self.bias, self.rng = bool(bias), rng
+        self.bias, self.rng = flag(name, "bias", bias), rng
         _draw_weights(self, "", input_size)
 
     def step(self, x, states):

@@ -5,6 +5,7 @@ With the gradient of the output, g = dL/dy, each of them has dL/dx_i = g_i dy_i/
 
 import numpy as np
 
+from ..checks import number, one_of
 from ..differentiable import differentiable
 from .normal import normal_cdf
 from .real import real
@@ -41,6 +42,7 @@ def elu(x, alpha=1.0):
 
     dL/dx = g where x > 0, else g alpha e^x. Where x is NaN, y is NaN and dL/dx = g.
     """
+    number("elu", "alpha", alpha)
     x = real(x)
     below = np.minimum(x, 0)  # where x > 0, e^x is unused and could overflow
 
@@ -63,10 +65,7 @@ def gelu(x, approximate="none"):
 
     Raises ValueError for another ``approximate``.
     """
-    if approximate not in ("none", "tanh"):
-        raise ValueError(
-            f'gelu: approximate is {approximate!r}; expected "none" or "tanh".'
-        )
+    one_of("gelu", "approximate", approximate, ("none", "tanh"))
     x = real(x)
     if approximate == "none":
         Phi = normal_cdf(x)
@@ -94,6 +93,7 @@ def softplus(x, beta=1.0):
 
     Computed as (max(z, 0) + ln(1 + e^-|z|)) / beta with z = beta x: nothing overflows.
     """
+    number("softplus", "beta", beta, positive=True)
     z = beta * real(x)
     y = (np.maximum(z, 0) + np.log1p(np.exp(-np.abs(z)))) / beta
     return y, lambda g: g * _sigmoid(z)

@@ -5,6 +5,7 @@ They have no backward: the operations that they call have one.
 
 import numpy as np
 
+from ..checks import plain, whole
 from ..shapes import shapes
 from .arithmetic import where
 from .matmul import matmul
@@ -26,14 +27,23 @@ def masked_fill(x, mask, value):
 
 def tril(x, diagonal=0):
     """Return x (..., n, m) with zeros above a diagonal; 0 is the main one."""
-    return where(np.tri(*x.shape[-2:], diagonal, dtype=bool), x, 0.0)
+    return where(_lower_triangle("tril", x, diagonal), x, 0.0)
 
 
 def triu(x, diagonal=0):
     """Return x (..., n, m) with zeros below a diagonal; 0 is the main one."""
-    return where(np.tri(*x.shape[-2:], diagonal - 1, dtype=bool), 0.0, x)
+    return where(_lower_triangle("triu", x, diagonal, strictly=True), 0.0, x)
 
 
 def mse_loss(y, target):
     """Return the mean of (y - target)^2."""
     return ((y - target) ** 2).mean()
+
+
+def _lower_triangle(name, x, diagonal, strictly=False):
+    """Return a mask (n, m): True on the diagonal and below, or ``strictly`` below."""
+    whole(name, "diagonal", diagonal, least=None)
+    shape = plain(x).shape
+    if len(shape) < 2:
+        raise ValueError(f"{name}: x has shape {shape}; expected (..., n, m).")
+    return np.tri(*shape[-2:], diagonal - strictly, dtype=bool)

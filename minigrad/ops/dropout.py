@@ -3,7 +3,7 @@
 import numpy as np
 
 from .. import random
-from ..checks import generator, probability
+from ..checks import flag, generator, probability
 from ..differentiable import differentiable
 from .select import select
 
@@ -22,7 +22,7 @@ def dropout(x, p, training=True, rng=None):
     """
     probability("dropout", "p", p)
     generator("dropout", rng)
-    if not training or p == 0:
+    if not flag("dropout", "training", training) or p == 0:
         return x, lambda g: g
     x = np.asarray(x)
     keep = (rng or random.generator()).random(x.shape, np.float32) >= p

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..checks import one_of, probability
+from ..checks import one_of, probability, whole
 from ..differentiable import differentiable
 from ..shapes import shapes
 
@@ -31,6 +31,7 @@ def cross_entropy(
     """
     one_of("cross_entropy", "reduction", reduction, ("mean", "sum", "none"))
     probability("cross_entropy", "label_smoothing", label_smoothing)
+    whole("cross_entropy", "ignore_index", ignore_index, least=None)
     C, ignored = logits.shape[-1], targets == ignore_index
     _check_targets(logits, targets, ignored)
     z = logits.reshape(targets.size, C)  # (N, C)

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from ..checks import number
 from ..differentiable import differentiable
 
 
@@ -24,6 +25,7 @@ def layer_norm(x, weight=None, bias=None, eps=1e-5):
     """
     x = np.asarray(x)
     axes = _normalised_axes(x, weight, bias)
+    number("layer_norm", "eps", eps, least=0)
     xhat = x - x.mean(axes, keepdims=True)
     s = np.sqrt((xhat * xhat).mean(axes, keepdims=True) + eps)
     xhat /= s

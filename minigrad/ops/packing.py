@@ -14,7 +14,7 @@ convert between the two forms. PyTorch's packed sequences have the same order.
 
 import numpy as np
 
-from ..checks import between
+from ..checks import between, flag
 
 
 class Packing:
@@ -32,7 +32,7 @@ class Packing:
 
     def __init__(self, name, B, T, lengths, reverse):
         lengths = check_lengths(name, B, T, lengths)
-        self.B, self.T, self.reverse = B, T, reverse
+        self.B, self.T, self.reverse = B, T, flag(name, "reverse", reverse)
         self.order = slice(None)  # the order of the examples, longest first
         self.lengths = None  # None: all have T tokens, and pack() needs no index
         counts = [B] * T  # the number of rows of each step

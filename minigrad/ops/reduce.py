@@ -10,6 +10,7 @@ import math
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
+from ..checks import flag, whole
 from ..differentiable import differentiable
 from .real import real
 from .select import select
@@ -52,7 +53,7 @@ def max(x, axis=None, keepdims=False):
     x = np.asarray(x)
     _count("max", x, axis)
     y = x.max(axis, keepdims=True)
-    return _drop(y, axis, keepdims), _to_the_chosen(x, y, axis, keepdims)
+    return _drop("max", y, axis, keepdims), _to_the_chosen(x, y, axis, keepdims)
 
 
 @differentiable
@@ -65,7 +66,7 @@ def min(x, axis=None, keepdims=False):
     x = np.asarray(x)
     _count("min", x, axis)
     y = x.min(axis, keepdims=True)
-    return _drop(y, axis, keepdims), _to_the_chosen(x, y, axis, keepdims)
+    return _drop("min", y, axis, keepdims), _to_the_chosen(x, y, axis, keepdims)
 
 
 @differentiable
@@ -79,6 +80,7 @@ def var(x, axis=None, ddof=0, keepdims=False):
     Raises ValueError unless n > ddof.
     """
     x = np.asarray(x)
+    whole("var", "ddof", ddof, least=None)
     n = _count("var", x, axis) - ddof
     if n <= 0:
         raise ValueError(
@@ -117,7 +119,7 @@ def logsumexp(x, axis=None, keepdims=False):
         with np.errstate(invalid="ignore"):
             return _restore(g, axis, keepdims) * (e / divisor)
 
-    return _drop(y, axis, keepdims), backward
+    return _drop("logsumexp", y, axis, keepdims), backward
 
 
 @differentiable
@@ -142,9 +144,9 @@ def _restore(g, axis, keepdims):
     return g if keepdims or axis is None else np.expand_dims(g, axis)
 
 
-def _drop(y, axis, keepdims):
+def _drop(name, y, axis, keepdims):
     """Drop the axes that were kept with length one."""
-    return y if keepdims else y.squeeze(axis)
+    return y if flag(name, "keepdims", keepdims) else y.squeeze(axis)
 
 
 def _count(name, x, axis):

@@ -7,9 +7,9 @@ views.
 import itertools
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_index
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from ..checks import plain
+from ..checks import number, plain
 from ..differentiable import differentiable
 
 
@@ -30,7 +30,7 @@ def transpose(x, axes=None):
     x = np.asarray(x)
     if axes is None:
         return x.transpose(), lambda g: g.transpose()
-    back = np.argsort([axis % x.ndim for axis in axes])
+    back = np.argsort(normalize_axis_tuple(axes, x.ndim))
     return x.transpose(axes), lambda g: g.transpose(back)
 
 
@@ -127,6 +127,7 @@ def pad(x, pad_width, value=0.0):
 
     pad_width   as in ``numpy.pad``: n, (before, after), or one such pair for each axis
     """
+    number("pad", "value", value, finite=False)
     x = np.asarray(x)
     try:
         widths = np.broadcast_to(pad_width, (x.ndim, 2)).tolist()

@@ -35,13 +35,10 @@ class Optimizer:
     decoupled = False  # weight decay acts on the parameter itself, not on its gradient
 
     def __init__(self, params, lr, weight_decay):
-        self.params = _validated(params, type(self).__name__)
-        number(type(self).__name__, "lr", lr, positive=True)
-        self._require(
-            weight_decay >= 0,
-            f"weight_decay is {weight_decay!r}; expected 0 or more",
-        )
-        self.lr, self.weight_decay = float(lr), float(weight_decay)
+        name = type(self).__name__
+        self.params = _validated(params, name)
+        self.lr = float(number(name, "lr", lr, positive=True))
+        self.weight_decay = float(number(name, "weight_decay", weight_decay, least=0))
         self.t = [0] * len(self.params)  # the number of steps each parameter has taken
         self._flats = self._new_flats()
 

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from ..checks import flag, number
 from ..tensor import Tensor
 from .optimizer import Optimizer
 
@@ -32,15 +33,16 @@ class SGD(Optimizer):
         weight_decay=0.0,
         nesterov=False,
     ):
-        self.averages = ("b",) if momentum else ()
-        super().__init__(params, lr, weight_decay)
-        self._require(momentum >= 0, f"momentum is {momentum!r}; expected 0 or more")
+        name = type(self).__name__
+        self.momentum = float(number(name, "momentum", momentum, least=0))
+        self.dampening = float(number(name, "dampening", dampening))
+        self.nesterov = flag(name, "nesterov", nesterov)
         self._require(
             not nesterov or (momentum > 0 and dampening == 0),
             "Nesterov's form needs a momentum above 0 and no dampening",
         )
-        self.momentum, self.nesterov = float(momentum), bool(nesterov)
-        self.dampening = float(dampening)
+        self.averages = ("b",) if momentum else ()
+        super().__init__(params, lr, weight_decay)
 
     def _change(self, t, g, change, b=None):
         if b is None:
@@ -84,12 +86,13 @@ class Adam(Optimizer):
 
     def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
         super().__init__(params, lr, weight_decay)
+        name = type(self).__name__
         self._require(
-            len(betas) == 2 and all(0 <= b < 1 for b in betas),
+            len(betas) == 2 and all(0 <= number(name, "betas", b) < 1 for b in betas),
             f"betas are {betas!r}; expected two numbers, 0 or more and below 1",
         )
-        self._require(eps >= 0, f"eps is {eps!r}; expected 0 or more")
-        self.betas, self.eps = tuple(float(b) for b in betas), float(eps)
+        self.betas = tuple(float(b) for b in betas)
+        self.eps = float(number(name, "eps", eps, least=0))
 
     def _change(self, t, g, change, m, v):
         b1, b2 = self.betas
@@ -140,10 +143,7 @@ def clip_grad_norm_(params, max_norm):
     the next step would spoil the parameters. To skip such a batch, catch it and call
     zero_grad().
     """
-    if not max_norm > 0:
-        raise ValueError(
-            f"clip_grad_norm_: max_norm is {max_norm!r}; expected a positive number."
-        )
+    number("clip_grad_norm_", "max_norm", max_norm, positive=True, finite=False)
     params = [params] if isinstance(params, Tensor) else list(params)
     gradients = {i: p.grad for i, p in enumerate(params) if p.grad is not None}
     norm = math.sqrt(sum(float(np.vdot(g, g)) for g in gradients.values()))

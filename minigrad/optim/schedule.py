@@ -9,6 +9,7 @@ from the rate before, so rounding errors do not add up.
 import math
 
 from ..checks import number
+from .optimizer import Optimizer
 
 
 class Schedule:
@@ -19,6 +20,11 @@ class Schedule:
     """
 
     def __init__(self, optimizer):
+        if not isinstance(optimizer, Optimizer):
+            raise TypeError(
+                f"{type(self).__name__}: optimizer is of type "
+                f"{type(optimizer).__name__}; expected an Optimizer, such as SGD."
+            )
         self.optimizer, self.base, self.t = optimizer, optimizer.lr, 0
         optimizer.lr = self.lr_at(0)
 
@@ -77,7 +83,8 @@ class CosineAnnealingLR(Schedule):
 
     def __init__(self, optimizer, T_max, eta_min=0.0):
         self._require_positive(T_max=T_max)
-        self.T_max, self.eta_min = T_max, eta_min
+        self.T_max = T_max
+        self.eta_min = number(type(self).__name__, "eta_min", eta_min)
         super().__init__(optimizer)
 
     def lr_at(self, t):
@@ -128,6 +135,11 @@ class WarmupLR(Schedule):
 
     def __init__(self, optimizer, warmup_steps, after=None):
         self._require_positive(warmup_steps=warmup_steps)
+        if not isinstance(after, Schedule | None):
+            raise TypeError(
+                f"WarmupLR: after is of type {type(after).__name__}; expected a "
+                "Schedule or None."
+            )
         if after is not None and after.optimizer is not optimizer:
             raise ValueError("WarmupLR: after= belongs to another optimizer.")
         self.warmup_steps, self.after = warmup_steps, after

@@ -194,6 +194,7 @@ MULTIHEAD = [
     (call(positions=[1, 2]), ValueError, "positions", "(2,)", "(L,) = (5,)"),
     (call(positions=zeros(L)), TypeError, "positions", "float64", "integers"),
     (call(need_weights=1), TypeError, "need_weights is 1"),
+    (call(average_attn_weights="x"), TypeError, "average_attn_weights is 'x'"),
     (call(cache=KVCache()), ValueError, "a cache and a key", "precompute"),
     (
         lambda: layer()(x, layer().precompute(y)),

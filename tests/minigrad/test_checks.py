@@ -10,7 +10,8 @@ def test_what_fits_is_returned():
     assert checks.whole("f", "n", np.int64(3)) == 3
     assert checks.whole("f", "n", -3, least=None) == -3
     assert checks.flag("f", "bias", np.True_) is True
-    assert checks.number("f", "eps", 0) == 0
+    assert checks.number("f", "eps", 0) == checks.number("f", "eps", 0, least=0) == 0
+    assert checks.number("f", "value", -np.inf, finite=False) == -np.inf
     assert checks.probability("f", "p", 1) == 1
     assert checks.scale_or(0.5, "f", None) == 0.5
     assert checks.scale_or(0.5, "f", 2.0) == 2.0
@@ -34,6 +35,12 @@ REFUSED = [  # call, error, message
     (lambda: checks.whole("f", "n", True), TypeError, "f: n is True; expected"),
     (lambda: checks.whole("f", "n", 0, least=1), ValueError,
      "f: n is 0; expected a whole number, 1 or more."),
+    (lambda: checks.whole("f", "n", 5, 1, 4), ValueError,
+     "f: n is 5; expected a whole number from 1 to 4."),
+    (lambda: checks.number("f", "eps", -1, least=0), ValueError,
+     "f: eps is -1; expected a finite number, 0 or more."),
+    (lambda: checks.number("f", "norm", np.nan, positive=True, finite=False),
+     ValueError, "f: norm is nan; expected a positive number."),
     (lambda: checks.flag("f", "bias", 1), TypeError,
      "f: bias is 1; expected True or False."),
     (lambda: checks.number("f", "eps", "1"), TypeError,

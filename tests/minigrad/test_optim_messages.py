@@ -34,9 +34,9 @@ def test_bad_parameters():
         (optim.Adam, dict(lr=-1), "Adam: lr is -1; expected"),
         (optim.Adam, dict(lr=math.nan), "lr is nan; expected"),
         (optim.Adam, dict(betas=(0.9, 1.0)), r"betas are \(0.9, 1.0\); expected two"),
-        (optim.Adam, dict(eps=-1e-8), "eps is -1e-08; expected 0 or more"),
-        (optim.AdamW, dict(weight_decay=-1), "weight_decay is -1; expected 0"),
-        (optim.SGD, dict(lr=1, momentum=-0.9), "momentum is -0.9; expected 0 or"),
+        (optim.Adam, dict(eps=-1e-8), "eps is -1e-08; expected a .* number, 0 or more"),
+        (optim.AdamW, dict(weight_decay=-1), "weight_decay is -1; expected a"),
+        (optim.SGD, dict(lr=1, momentum=-0.9), "momentum is -0.9; expected a"),
         (optim.SGD, dict(lr=1, nesterov=True), "needs a momentum above 0"),
         (
             optim.SGD,
@@ -65,9 +65,31 @@ def test_bad_schedules_and_norms():
             "after= belongs to another optimizer",
         ),
         (lambda: optim.clip_grad_norm_([], 0), "max_norm is 0; expected a positive"),
+        (lambda: optim.clip_grad_norm_([], math.nan), "max_norm is nan; expected a"),
     ]:
         with pytest.raises(ValueError, match=message):
             make()
+
+
+SCHEDULES = [
+    (optim.CosineAnnealingLR, 3),
+    (optim.StepLR, 3),
+    (optim.InverseSqrtLR, 3),
+    (optim.WarmupLR, 3),
+]
+
+
+@pytest.mark.parametrize("schedule, steps", SCHEDULES)
+def test_a_schedule_of_something_else(schedule, steps):
+    for wrong in (None, parameters(), optim.StepLR(optim.SGD(parameters(), 0.1), 3)):
+        with pytest.raises(TypeError) as caught:
+            schedule(wrong, steps)
+        assert str(caught.value) == (
+            f"{schedule.__name__}: optimizer is of type {type(wrong).__name__}; "
+            "expected an Optimizer, such as SGD."
+        )
+    with pytest.raises(TypeError, match="after is of type int; expected a Schedule"):
+        optim.WarmupLR(optim.SGD(parameters(), 0.1), 3, after=3)
 
 
 @pytest.mark.parametrize("what", ["data", "gradient"])
