@@ -7,8 +7,10 @@ import numpy as np
 
 from ..checks import plain, whole
 from ..shapes import shapes
-from .arithmetic import where
+from .arithmetic import pow, sub, where
 from .matmul import matmul
+from .reduce import mean
+from .shape import astype
 
 
 @shapes
@@ -36,8 +38,10 @@ def triu(x, diagonal=0):
 
 
 def mse_loss(y, target):
-    """Return the mean of (y - target)^2."""
-    return ((y - target) ** 2).mean()
+    """Return the mean of (y - target)^2; of integers it is computed in float64."""
+    if np.result_type(plain(y), plain(target)).kind in "biu":  # y - target could wrap
+        y = astype(y, np.float64)
+    return mean(pow(sub(y, target), 2))
 
 
 def _lower_triangle(name, x, diagonal, strictly=False):

@@ -22,8 +22,9 @@ def einsum(subscripts, *operands):
 
         dq = einsum("bhij,bhjd->bhid", g, k)
 
-    If neither g nor another operand has a letter, the forward summed this operand over
-    that letter. Then all entries along this axis receive the same gradient.
+    If neither g nor another operand has a letter, or only with length 1, the forward
+    summed this operand over that letter. Then all entries along this axis receive the
+    same gradient.
     """
     inputs, output = _letters(subscripts, operands)
     operands = [np.asarray(x) for x in operands]
@@ -45,10 +46,8 @@ def _sum_of_products(x, target, others, letters):
     shared = [a for a in target if any(a in each for each in letters)]
     subscripts = ",".join(letters) + "->" + "".join(shared)
     d = np.einsum(subscripts, *others, optimize=True)
-    if len(shared) == len(target):
-        return d
-    shape = [n if a in shared else 1 for a, n in zip(target, x.shape)]
-    return np.broadcast_to(d.reshape(shape), x.shape).copy()
+    d = d[tuple(slice(None) if a in shared else None for a in target)]
+    return np.broadcast_to(d, np.broadcast_shapes(d.shape, x.shape))
 
 
 def _letters(subscripts, operands):

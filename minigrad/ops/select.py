@@ -15,6 +15,8 @@ def select(condition, g):
     product g * condition is as fast, but inf * 0 = NaN.
     """
     g = np.asarray(g)
+    if g.itemsize > 8:  # no integers are as long as a np.longdouble
+        return np.where(condition, g, 0)
     bits = f"i{g.itemsize}"
     mask = np.asarray(condition).astype(bits)
     np.negative(mask, out=mask)

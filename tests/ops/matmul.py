@@ -134,6 +134,8 @@ _shapes = {
     "number": ("ij->", (3, 5)),
     "summed-alone": ("ij,k->i", (3, 5), (7,)),
     "square": ("ij,jk->ik", (5, 5), (5, 5)),
+    "length-one": ("ij,jk->ik", (3, 1), (5, 7)),
+    "length-one-alone": ("ij,jk,k->i", (3, 5), (1, 1), (7,)),
     "empty": ("ij,jk->ik", (0, 5), (5, 7)),
 }
 spec(

@@ -1,5 +1,6 @@
 """Edges: extremes, ties, corners, NaN, padding, chance, dtypes that change."""
 
+import itertools
 import math
 import warnings
 
@@ -153,6 +154,32 @@ def test_astype_changes_the_dtype_and_the_gradient_changes_back():
     assert y.dtype == np.float64
     assert x.grad.dtype == np.float32 and x.grad.tolist() == [3, 4]
     assert mg.astype(Tensor([1, 2]), np.float32).dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    "subscripts, shapes",
+    [("ij,jk->ik", [(3, 1), (5, 7)]), ("ij,jk->ik", [(3, 5), (1, 7)]),
+     ("ij,jk,k->i", [(3, 5), (1, 1), (7,)]), ("i,i->i", [(1,), (5,)]),
+     ("ij,ij->", [(1, 5), (3, 1)])],
+)  # fmt: skip
+def test_an_axis_of_length_one_is_repeated_in_einsum(subscripts, shapes):
+    """NumPy's einsum does so; the gradient is the same as of the repeated operand."""
+    letters = subscripts.split("->")[0].split(",")
+    pairs = zip("".join(letters), itertools.chain(*shapes))
+    sizes = {letter: n for letter, n in pairs if n > 1}
+    found, expected = [], []
+    for repeat, results in (False, found), (True, expected):
+        leaves, operands = [], []
+        for text, shape in zip(letters, shapes):
+            values = np.random.default_rng(len(leaves)).normal(size=shape)
+            leaves.append(Tensor(values, requires_grad=True))
+            wide = tuple(sizes.get(a, 1) for a in text)
+            operands.append(mg.expand(leaves[-1], wide) if repeat else leaves[-1])
+        y = mg.einsum(subscripts, *operands)
+        (y * y).sum().backward()
+        results += [y.data, *(x.grad for x in leaves)]
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12)
 
 
 @pytest.mark.parametrize(

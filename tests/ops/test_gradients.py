@@ -35,6 +35,20 @@ def test_float32_gradients(spec, case):
 
 
 @pytest.mark.parametrize("spec, case", FIRST_CASES)
+def test_longdouble_gradients(spec, case):
+    """As in float64, at least."""
+    case = spec.case(case)
+    if spec.name == "astype":
+        pytest.skip("astype changes the dtype; see test_edges.py")
+    _, expected = through_engine(spec.op, case)
+    wide = case.map(lambda a: a.astype(np.longdouble))
+    _, found = through_engine(spec.op, wide, np.longdouble)
+    for d, reference in zip(found, expected):
+        assert d.dtype == np.longdouble
+        assert_close(d.astype(float), reference, 128)
+
+
+@pytest.mark.parametrize("spec, case", FIRST_CASES)
 def test_each_input_alone(spec, case):
     """Whether the other inputs require a gradient changes nothing."""
     case = spec.case(case)

@@ -52,6 +52,15 @@ def test_small_integers(spec, case):
                 np.testing.assert_array_equal(y, reference.astype(y.dtype))
 
 
+@pytest.mark.parametrize("dtype", [*SMALL, np.int64])
+def test_a_loss_of_integers_is_computed_in_float64(dtype):
+    y, target = np.array([0, 1, 1, 0], dtype), np.array([1, 0, 1, 0], dtype)
+    for loss in mg.mse_loss(y, target), mg.mse_loss(mg.Tensor(y), target):
+        assert loss.dtype == np.float64 and loss.item() == 0.5
+    assert mg.mse_loss(np.uint8([200]), np.uint8([0])).item() == 40000
+    assert mg.mse_loss(mg.Tensor(np.float32([2])), np.uint8([3])).dtype == np.float32
+
+
 def test_the_slope_of_a_power_of_a_small_integer():
     b = mg.Tensor([2.0, 3.0], requires_grad=True)
     mg.pow(np.int8([3, 5]), b).sum().backward()
