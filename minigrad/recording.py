@@ -95,7 +95,7 @@ class _NoGrad(contextlib.ContextDecorator):
 
 
 class _Block:
-    token = None  # of the ContextVar, which accepts it in the thread or task that set it
+    token = None  # of the ContextVar, which accepts it in the same thread or task only
     closed_elsewhere = False
 
 

@@ -128,9 +128,9 @@ def abs(x):
 
 @differentiable
 def maximum(a, b):
-    """y = max(a, b).    The larger input receives g.
+    """y = max(a, b).    dL/da = g where a > b, else 0.  dL/db = g where b > a, else 0.
 
-    If both are equal, each receives g / 2. If one is NaN, y is NaN and each receives g.
+    Where a = b, each receives g / 2. Where one is NaN, y is NaN and each receives g.
     """
 
     def backward(g):
@@ -142,9 +142,9 @@ def maximum(a, b):
 
 @differentiable
 def minimum(a, b):
-    """y = min(a, b).    The smaller input receives g.
+    """y = min(a, b).    dL/da = g where a < b, else 0.  dL/db = g where b < a, else 0.
 
-    If both are equal, each receives g / 2. If one is NaN, y is NaN and each receives g.
+    Where a = b, each receives g / 2. Where one is NaN, y is NaN and each receives g.
     """
 
     def backward(g):
@@ -183,11 +183,13 @@ def where(condition, x, y):
 
 @differentiable
 def clip(x, min=None, max=None, *, needs=(True, True, True)):
-    """y = min if x < min, max if x > max, otherwise x. None means no bound.
+    """y = min where x < min, max where x > max, else x.
 
-    g_i goes to the input that y_i equals: to x_i if min_i <= x_i <= max_i, otherwise to
-    the bound, which may be a tensor. min must not be larger than max. A NaN in x stays
-    NaN and receives g; in PyTorch it receives 0.
+        dL/dx = g where min <= x <= max, else 0
+        dL/dmin = g where x < min, else 0        dL/dmax = g where x > max, else 0
+
+    None means no bound; a bound may be a tensor. min must not be larger than max. A NaN
+    in x stays NaN and receives g; in PyTorch it receives 0.
     """
     y = x if min is None else np.maximum(x, min)
     y = y if max is None else np.minimum(y, max)
