@@ -169,4 +169,5 @@ def plain(x):
 
 
 def _is_number(value):
-    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    is_real = isinstance(value, (int, float, np.integer, np.floating))
+    return is_real and not isinstance(value, bool)

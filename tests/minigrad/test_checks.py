@@ -45,6 +45,7 @@ REFUSED = [  # call, error, message
      "f: bias is 1; expected True or False."),
     (lambda: checks.number("f", "eps", "1"), TypeError,
      "f: eps is '1'; expected a finite number."),
+    (lambda: checks.number("f", "eps", np.complex128(1)), TypeError, "f: eps is"),
     (lambda: checks.number("f", "eps", np.nan), ValueError, "f: eps is nan; expected"),
     (lambda: checks.number("f", "eps", 0.0, positive=True), ValueError,
      "f: eps is 0.0; expected a positive, finite number."),
