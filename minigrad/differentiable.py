@@ -77,7 +77,8 @@ def lift(function: Callable[P, Any]) -> Operation[P]:
             if options:
                 args, options = _move_tensors_to_position(signature, args, options)
             arrays, parents, needs = _inputs(args)
-            needs = tuple(needs) if is_recording() else (False,) * len(needs)
+            is_recorded = True in needs and is_recording()
+            needs = tuple(needs) if is_recorded else (False,) * len(needs)
             if takes_needs:
                 result = function(*arrays, needs=needs, **options)
             else:
@@ -97,7 +98,7 @@ def lift(function: Callable[P, Any]) -> Operation[P]:
                 "the inputs."
             )
         node = None
-        if True in needs:
+        if is_recorded:
             node = Node(name, tuple(parents), needs, backward)
         if type(output) is tuple:
             return _several_outputs(name, output, node)

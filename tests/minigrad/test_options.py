@@ -25,7 +25,7 @@ def optimizer():
     return optim.SGD(parameters(), 0.1)
 
 
-ARGUMENTS = {  # (positional arguments) of a right call
+ARGUMENTS = {  # positional arguments of a right call
     mg.Tensor: lambda: ([1.0],),
     mg.Tensor.backward: lambda: (W.sum(),),
     mg.Tensor.requires_grad_: lambda: (mg.Tensor(1.0),),
@@ -55,22 +55,21 @@ ARGUMENTS = {  # (positional arguments) of a right call
 }
 ONE_ARRAY = mg.var, mg.elu, mg.softplus, mg.layer_norm, mg.tril, mg.triu
 ARGUMENTS |= dict.fromkeys(ONE_ARRAY, lambda: (X,))
+PACKAGES = "minigrad.tensor", "minigrad.ops", "minigrad.nn", "minigrad.optim"
 MAY_BE_INFINITE = {(mg.pad, "value")}
 
 
 def options():
     """Yield (function, option, default) for all flags and numbers."""
-    functions = [mg.Tensor, mg.Tensor.backward, mg.Tensor.requires_grad_]
-    functions += [nn.Module.train, nn.Module.load_state_dict]
-    functions += [op for op in OPS.values() if op.__module__.startswith("minigrad.ops")]
-    functions += [mg.tril, mg.triu]
+    methods = mg.Tensor.backward, mg.Tensor.requires_grad_
+    methods += nn.Module.train, nn.Module.load_state_dict
+    ops = [getattr(mg, name, op) for name, op in OPS.items()]  # with shape lines
+    functions = [mg.Tensor, *methods, *ops, mg.tril, mg.triu]
     for module in nn, nn.init, optim:
-        functions += [
-            f for name, f in vars(module).items()
-            if callable(f) and f.__module__.startswith(module.__name__) and name[0] != "_"
-        ]  # fmt: skip
-    functions = [getattr(mg, getattr(f, "__name__", ""), f) for f in functions]
-    for function in dict.fromkeys(functions):
+        functions += [f for name, f in vars(module).items() if name[0] != "_"]
+    for function in dict.fromkeys(filter(callable, functions)):
+        if not function.__module__.startswith(PACKAGES):
+            continue
         for option, p in inspect.signature(function).parameters.items():
             is_numpys = option in ("axis", "keepdims")  # NumPy checks these
             if isinstance(p.default, (bool, int, float)) and not is_numpys:
