@@ -88,7 +88,9 @@ class Adam(Optimizer):
         super().__init__(params, lr, weight_decay)
         name = type(self).__name__
         self._require(
-            len(betas) == 2 and all(0 <= number(name, "betas", b) < 1 for b in betas),
+            isinstance(betas, (tuple, list))
+            and len(betas) == 2
+            and all(0 <= number(name, "betas", b) < 1 for b in betas),
             f"betas are {betas!r}; expected two numbers, 0 or more and below 1",
         )
         self.betas = tuple(float(b) for b in betas)

@@ -34,6 +34,8 @@ def test_bad_parameters():
         (optim.Adam, dict(lr=-1), "Adam: lr is -1; expected"),
         (optim.Adam, dict(lr=math.nan), "lr is nan; expected"),
         (optim.Adam, dict(betas=(0.9, 1.0)), r"betas are \(0.9, 1.0\); expected two"),
+        (optim.Adam, dict(betas=0.9), "betas are 0.9; expected two"),
+        (optim.Adam, dict(betas=(0.9, math.nan)), "betas is nan; expected a finite"),
         (optim.Adam, dict(eps=-1e-8), "eps is -1e-08; expected a .* number, 0 or more"),
         (optim.AdamW, dict(weight_decay=-1), "weight_decay is -1; expected a"),
         (optim.SGD, dict(lr=1, momentum=-0.9), "momentum is -0.9; expected a"),
