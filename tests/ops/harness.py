@@ -16,7 +16,8 @@ def cotangents(outputs, seed=1):
 def pull(case, outputs, backward, g):
     """The gradient of each input of ``case``, from the raw operation's backward."""
     positions = list(case.positions())
-    gradients = backward(list(g) if isinstance(outputs, tuple) else g[0])
+    with np.errstate(all="ignore"):  # as in the backward pass of the engine
+        gradients = backward(list(g) if isinstance(outputs, tuple) else g[0])
     gradients = gradients if isinstance(gradients, tuple) else (gradients,)
     return [d for d, a in zip(gradients, positions) if is_input(a)]
 
