@@ -37,7 +37,7 @@ from typing import Any, ParamSpec, Protocol
 import numpy as np
 
 from .graph import Node
-from .operators import array_or_value
+from .operators import check_array
 from .recording import is_recording
 from .registry import register
 from .tensor import Tensor
@@ -140,7 +140,7 @@ def _inputs(args):
             needs += list_needs
         else:
             if isinstance(a, np.ndarray):
-                array_or_value(a)  # raises for a matrix or a masked array
+                check_array(a)
             elif isinstance(a, np.generic):
                 a = a.item()  # a NumPy float64 would turn float32 arrays into float64
             arrays.append(a)

@@ -40,27 +40,11 @@ def _comparison(compare: Callable[..., np.ndarray]):
 
 
 def array_or_value(value):
-    """Return the array of a tensor; return any other value unchanged.
-
-    Raises TypeError for a NumPy matrix or masked array.
-    """
+    """Return the array of a tensor; return any other value unchanged."""
     if isinstance(value, Operators):
         return value._data
-    if is_matrix_or_masked(value):
-        raise TypeError(
-            f"Found a NumPy {type(value).__name__}; expected an array. Write "
-            "np.asarray(a), or a.filled(value) for a masked array a."
-        )
+    check_array(value)
     return value
-
-
-def is_matrix_or_masked(value):
-    """Return whether ``value`` is a NumPy matrix or masked array.
-
-    A * of matrices is a matrix product, and an operation would lose the mask.
-    """
-    is_subclass = isinstance(value, np.ndarray) and type(value) is not np.ndarray
-    return is_subclass and isinstance(value, (np.matrix, np.ma.MaskedArray))
 
 
 class Operators:
@@ -92,13 +76,6 @@ class Operators:
         raise TypeError(
             f"NumPy's {ufunc.__name__} cannot record gradients: write minigrad."
             f"{ufunc.__name__}, if there is one, or apply it to the tensor's .data."
-        )
-
-    @property
-    def _mask(self):
-        """Refuse ``masked_array * tensor``, which reads this name and not __rmul__."""
-        raise TypeError(
-            "A MaskedArray cannot record gradients: write a.filled(value) for it."
         )
 
     def __neg__(self):
@@ -162,6 +139,31 @@ class Operators:
 
     def astype(self, dtype):
         return OPS["astype"](self, dtype)
+
+    @property
+    def _mask(self):
+        """Refuse ``masked_array * tensor``, which reads this name and not __rmul__."""
+        raise TypeError(
+            "A MaskedArray cannot record gradients: write a.filled(value) for it."
+        )
+
+
+def check_array(value):
+    """Raise TypeError if ``value`` is a NumPy matrix or masked array."""
+    if is_matrix_or_masked(value):
+        raise TypeError(
+            f"Found a NumPy {type(value).__name__}; expected an array. Write "
+            "np.asarray(a), or a.filled(value) for a masked array a."
+        )
+
+
+def is_matrix_or_masked(value):
+    """Return whether ``value`` is a NumPy matrix or masked array.
+
+    A * of matrices is a matrix product, and an operation would lose the mask.
+    """
+    is_subclass = isinstance(value, np.ndarray) and type(value) is not np.ndarray
+    return is_subclass and isinstance(value, (np.matrix, np.ma.MaskedArray))
 
 
 def _not_none(options):
