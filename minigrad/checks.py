@@ -33,6 +33,17 @@ def flag(name, argument, value):
     return bool(value)
 
 
+def booleans(name, argument, x):
+    """Return the array of ``x`` if it holds booleans."""
+    x = plain(x)
+    if x.dtype != bool:
+        raise TypeError(
+            f"{name}: {argument} {verb('is', argument)} {x.dtype}; expected bool. "
+            f"Write {argument} != 0."
+        )
+    return x
+
+
 def number(name, argument, value, positive=False, least=-np.inf, finite=True):
     """Return ``value`` if it is a finite number, and positive on request.
 

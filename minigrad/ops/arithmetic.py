@@ -23,6 +23,7 @@ built-ins: ``abs``, ``pow``, ``min``, ``max``.
 
 import numpy as np
 
+from ..checks import booleans
 from ..differentiable import differentiable
 from .real import real
 
@@ -168,12 +169,7 @@ def where(condition, x, y):
     into NaN: at x = 0, the gradient of where(x > 0, sqrt(x), 0) is 0 / (2 sqrt(0)).
     Choose the input of sqrt too: where(x > 0, sqrt(where(x > 0, x, 1)), 0).
     """
-    condition = np.asarray(condition)
-    if condition.dtype != bool:
-        raise TypeError(
-            f"where: condition is {condition.dtype}; expected bool. "
-            "Write condition != 0."
-        )
+    condition = booleans("where", "condition", condition)
 
     def backward(g):
         return None, np.where(condition, g, 0), np.where(condition, 0, g)

@@ -10,6 +10,7 @@ def test_what_fits_is_returned():
     assert checks.whole("f", "n", np.int64(3)) == 3
     assert checks.whole("f", "n", -3, least=None) == -3
     assert checks.flag("f", "bias", np.True_) is True
+    assert checks.booleans("f", "mask", [True, False]).tolist() == [True, False]
     assert checks.number("f", "eps", 0) == checks.number("f", "eps", 0, least=0) == 0
     assert checks.number("f", "value", -np.inf, finite=False) == -np.inf
     assert checks.probability("f", "p", 1) == 1
@@ -43,6 +44,8 @@ REFUSED = [  # call, error, message
      ValueError, "f: norm is nan; expected a positive number."),
     (lambda: checks.flag("f", "bias", 1), TypeError,
      "f: bias is 1; expected True or False."),
+    (lambda: checks.booleans("f", "mask", [0, 1]), TypeError,
+     "f: mask is int64; expected bool. Write mask != 0."),
     (lambda: checks.number("f", "eps", "1"), TypeError,
      "f: eps is '1'; expected a finite number."),
     (lambda: checks.number("f", "eps", np.complex128(1)), TypeError, "f: eps is"),
