@@ -55,6 +55,7 @@ def wrong_weights(e, mask=None, scales=()):
         ("not-normalised", "exp(e), not divided by its sum", np.exp(shown)),
         ("not-normalised", "exp(e - max e), not divided", np.exp(shown - top)),
     ]
+    wrong.append(("sign", "the softmax of -e", softmax(-e, may)))
     for tag, what, factor in scales:
         text = f"the weights of {what}"
         wrong.append((tag, text, softmax(factor * e, may)))
@@ -67,6 +68,19 @@ def wrong_weights(e, mask=None, scales=()):
         text = "exp(e - max of the row), divided by its sum over the queries"
         wrong.append(("wrong-axis", text, z / np.where(sums, sums, 1.0)))
     return wrong
+
+
+def wrong_sums(alpha, H):
+    """Return contexts alpha (…, S), H (S, d) with one mistake: [(tag, what, array)]."""
+    terms = alpha[..., None] * H  # (…, S, d)
+    return [
+        ("loop-short", "the sum without its last term", terms[..., :-1, :].sum(-2)),
+        ("last-term", "the last term of the sum, alone", terms[..., -1, :]),
+        ("first-term", "the first term of the sum, alone", terms[..., 0, :]),
+        ("hard", "the state of the largest weight, alone", H[alpha.argmax(-1)]),
+        ("ignores-weights", "the mean of the states", H.mean(0) + 0 * terms[..., 0, :]),
+        ("ignores-weights", "the sum of the states", H.sum(0) + 0 * terms[..., 0, :]),
+    ]
 
 
 def wrong_scales(d, keys, queries, d_v):

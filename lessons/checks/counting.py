@@ -32,6 +32,11 @@ def miscounts(sizes, terms, extra=()):
         if len(factors) > 1:
             text = f"the number with {' + '.join(factors)} for {name}"
             found.append(("sum-of-sizes", text, rest + sum(sizes[f] for f in factors)))
+        for k, f in enumerate(factors if len(factors) == 3 else ()):
+            a, b = factors[:k] + factors[k + 1 :]
+            text = f"the number with {f} ({a} + {b}) for {name}"
+            n = sizes[f] * (sizes[a] + sizes[b])
+            found.append(("sum-of-sizes", text, rest + n))
         for f in sizes:
             text = f"the number with a factor {f} too many in {name}"
             found.append(("extra-factor", text, rest + number([*factors, f])))
@@ -43,11 +48,18 @@ def miscounts(sizes, terms, extra=()):
                 if b[0] == f[0] and b != f:  # another width, or another length
                     text = f"the number with {b} in the place of {f} in {name}"
                     found.append(("widths", text, rest + number([*others, b])))
-    return found
+    for name, factors in terms.items():
+        text = f"the number with {name} twice"
+        found.append(("twice", text, right + number(factors)))
+    found += [("extra-term", f"the number + {f}", right + n) for f, n in sizes.items()]
+    product = math.prod(map(number, terms.values()))
+    return [*found, ("product", "the product of all terms", product)]
 
 
 def equal_counts(my, count, want, wrong, cases):
     """Fail at the first case whose number is wrong; a name has to explain every case.
+
+    Of several names that do, the first of ``wrong`` counts.
 
     count  the learner's function
     want   the right number, of the same arguments; wrong  [(tag, text, number)]
@@ -60,9 +72,10 @@ def equal_counts(my, count, want, wrong, cases):
                 {(tag, text) for tag, text, n in wrong(*c) if np.array_equal(n, f)}
                 for c, f in zip(cases, found)
             ]
-            known = sorted(set.intersection(*explained))
-            if len({tag for tag, _ in known}) == 1:
-                text = ", or ".join(text for _, text in known)
-                names = [(known[0][0], text, got)]
+            known = set.intersection(*explained)
+            tags = [tag for tag, text, _ in wrong(*case) if (tag, text) in known]
+            if tags:
+                texts = sorted(text for tag, text in known if tag == tags[0])
+                names = [(tags[0], ", or ".join(texts), got)]
             got = count(*case)  # once more: the report shows the last call
         my.equal(got, want(*case), "", names)

@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from lessons.checks.attending import wrong_sums
 from lessons.checks.measure import has_all_digits
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.checks.words import self_assessed
@@ -43,11 +44,7 @@ def against_loops(my, rng):
     ]
     my.equal(my.weights(e), alpha, "T", unnormalised)
     want = sum(alpha[j] * H[j] for j in range(7))
-    unweighted = [
-        ("ignores-weights", "the mean of the states, without alpha", H.mean(0)),
-        ("ignores-weights", "the sum of the states, without alpha", H.sum(0)),
-    ]
-    my.equal(my.context(alpha, H), want, "d", unweighted)
+    my.equal(my.context(alpha, H), want, "d", wrong_sums(alpha, H))
     alpha = rng.random(7)  # the sum of the formula, also if alpha does not sum to 1
     want = sum(alpha[j] * H[j] for j in range(7))
     text = "the sum of alpha_j h_j, divided by the sum of alpha"
@@ -57,15 +54,18 @@ def against_loops(my, rng):
 
 @laws("uniform if and only if all scores are equal")
 def if_and_only_if(my, rng):
-    for c in (0.0, 5.0, -1e4, 1e4):
+    for c in (0.0, 5.0, -1e4, 1e4, 0.1):  # in float64, the mean of seven 0.1 is larger
         e = np.full(7, c)
         my.holds(
             uniform(my, e),
-            "only-zero",
+            "mean-of-scores" if c == 0.1 else "only-zero",
             f"expected True: seven scores of {c:g} give weights of 1/7",
             "found False",
         )
     larger(my, 1.0, 1.0, "always")
+    for e in ([0.0, 1.0, 2.0], [2.0, 1.0, 0.0]):
+        lines = f"expected False for {e}", "found True"
+        my.holds(not uniform(my, np.array(e)), "sorted", *lines)
     for e in ([1.0, 0.0, 2.0], [0.0, -3.0, 3.0]):  # the first is the mean of all
         found = uniform(my, np.array(e))
         lines = "expected False: the scores differ", "found True"
@@ -190,9 +190,10 @@ HINTS = {
     "tolerance": [
         "Nearly equal scores give nearly equal weights. Those are not equal weights.",
     ],
+    "sorted": ["Do scores that only rise have equal weights?"],
     "mean-of-scores": [
         "Scores of 1, 0, 2 have the mean 1, which is the first of them. Are their "
-        "weights equal?",
+        "weights equal? And the mean of seven scores of 0.1 is rounded.",
     ],
     "through-softmax": [
         "The function starts at g = dL/dc and ends at the weights. Is the "

@@ -11,6 +11,7 @@ from lessons.checks.words import self_assessed
 from lessons.classroom.steps import edges, laws, numbers, shape, values
 
 TEMPERATURES = (0.1, 0.5, 1.0, 2.0, 5.0)
+OTHERS = (3.0, 0.2, 0.7, 8.0, 1.5)  # neither the chapter's, nor in order
 EPSILON = 1e-11  # so that log(p + 1e-12) is near enough
 
 
@@ -61,25 +62,42 @@ def at_five_temperatures(my, rng):
             ("wrong-axis", "the softmax over the queries, axis 0", softmax(e, tau, 0)),
             ("wrong-axis", "weights whose columns sum to one", _columns(e, tau)),
             ("tau-after", "softmax(e) / tau", softmax(e, 1.0) / tau),
+            ("wrong-axis", "the softmax of e, less the maximum of each column",
+             softmax(e - e.max(0), tau)),
         ]
         p = softmax(e, tau)
         my.equal(my.softmax_t(e, tau), p, "ij", wrong)
-        in_bits = [("log2", "the entropy in bits", entropy(p) / math.log(2))]
-        my.equal(my.entropy(p), entropy(p), "i", in_bits, atol=EPSILON, size=1)
+        logs = np.log(np.where(p > 0, p, 1.0))
+        wrong = [
+            ("log2", "the entropy in bits", entropy(p) / math.log(2)),
+            ("no-weights", "-sum_j ln p_j", -logs.sum(-1)),
+            ("no-weights", "the mean of -ln p_j", -logs.mean(-1)),
+            ("gini", "1 - sum_j p_j^2", 1 - (p * p).sum(-1)),
+            ("largest-term", "the largest of -p_j ln p_j", -(p * logs).min(-1)),
+            *(("epsilon", f"-sum_j p_j ln(p_j + {x:g})", -(p * np.log(p + x)).sum(-1))
+              for x in (0.1, 0.01, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10)),
+        ]  # fmt: skip
+        my.equal(my.entropy(p), entropy(p), "i", wrong, atol=EPSILON, size=1)
+
+
+def variance(e, tau):
+    """Return the variance of each row of e under p = softmax(e / tau)."""
+    p = softmax(e, tau)
+    return (p * (e - (p * e).sum(-1, keepdims=True)) ** 2).sum(-1)
 
 
 @laws("the slope of the entropy, against finite differences")
 def the_slope(my, rng):
     e = rng.normal(size=(3, 5))
-    for tau in (0.5, 2.0, 5.0):
+    for tau in (0.7, 2.0, 5.0):  # no small power of the first is a round number
         p = softmax(e, tau)
         want = slope_by_differences(e, tau)
         wrong = [
             ("tau-power", f"dH/dtau {'x' if k > 0 else '/'} tau{power}", want * tau**k)
-            for k in (-2, -1, 1, 2, 3, 4)
+            for k in (-2, -1, 1, 2, 3, 4, 6)
             for power in [f"^{abs(k)}" * (abs(k) > 1)]
         ]
-        flat = e - e.mean(-1, keepdims=True)
+        flat, m = e - e.mean(-1, keepdims=True), (p * e).sum(-1, keepdims=True)
         at_1 = softmax(e, 1.0)
         mean_at_1 = (at_1 * e).sum(-1, keepdims=True)
         wrong += [
@@ -94,9 +112,23 @@ def the_slope(my, rng):
                 "Var_p(e) / tau^3 with p = softmax(e)",
                 (at_1 * (e - mean_at_1) ** 2).sum(-1) / tau**3,
             ),
+            ("tau-lost", "Var_p(e) / tau^3 with p = softmax(e tau)",
+             variance(e, 1 / tau) / tau**3),
+            ("tau-lost", "Var_p(e) / tau^3 with p = softmax(e / tau^2)",
+             variance(e, tau**2) / tau**3),
+            ("deviation", "the root of Var_p(e), / tau^3",
+             variance(e, tau) ** 0.5 / tau**3),
+            ("no-square", "E_p |e - m| / tau^3", (p * abs(e - m)).sum(-1) / tau**3),
+            ("zero", "0", 0 * want),
+            ("no-weights", "sum_j (e_j - m)^2 / tau^3",
+             ((e - m) ** 2).sum(-1) / tau**3),
+            ("no-weights", "the plain mean of (e_j - m)^2 / tau^3",
+             ((e - m) ** 2).mean(-1) / tau**3),
+            ("one-mean", "E_p (e - m)^2 / tau^3, m the mean of all rows together",
+             (p * (e - (p * e).sum()) ** 2).sum(-1) / tau**3),
             ("flat-variance", "Var(e) / tau^3 under equal weights", e.var(-1) / tau**3),
             ("uncentred", "E_p(e^2) / tau^3", (p * e**2).sum(-1) / tau**3),
-        ]
+        ]  # fmt: skip
         found = my.dH_dtau(e, tau)
         my.equal(found, want, "i", wrong, rtol=1e-7)
         # a formula has more digits than four entropies: Var x = E (x - x')^2 / 2
@@ -132,20 +164,29 @@ def it_only_grows(my, rng):
 @values("weights and mean entropies at five temperatures")
 def of_self_attention(my, rng):
     X = 0.7 * rng.normal(size=(7, 5))
-    found = my.sweep(X, TEMPERATURES)
+    found = my.sweep(X, OTHERS)
     e = X @ X.T
-    p = np.array([softmax(e, tau) for tau in TEMPERATURES])
+    p = np.array([softmax(e, tau) for tau in OTHERS])
+    fixed = np.array([softmax(e, tau) for tau in TEMPERATURES])
     near = e / np.outer(*2 * [np.linalg.norm(X, axis=1)])  # cosines
     columns = p.swapaxes(1, 2)  # as over the other axis, because e is symmetric
     wrong = {
         "weights": [("wrong-axis", "weights whose columns sum to 1", columns)]
                    + [("scaled", f"the softmax of the scores / {what}",
-                       np.array([softmax(e / k, tau) for tau in TEMPERATURES]))
+                       np.array([softmax(e / k, tau) for tau in OTHERS]))
                       for k, what in ((5**0.5, "sqrt(d)"), (4, "4"), (5, "d"))]
-                   + [("cosines", "the softmax of cosines / tau",
-                       np.array([softmax(near, tau) for tau in TEMPERATURES]))],
+                   + [("fixed-taus", "the weights at 0.1, 0.5, 1, 2 and 5", fixed),
+                      ("not-in-order", "the weights at the sorted temperatures",
+                       p[np.argsort(OTHERS)]),
+                      ("tau-multiplies", "the softmax of scores * tau",
+                       np.array([softmax(e, 1 / tau) for tau in OTHERS])),
+                      ("cosines", "the softmax of cosines / tau",
+                       np.array([softmax(near, tau) for tau in OTHERS]))],
         "H": [("mean-weights", "the entropy of the mean weights", entropy(p.mean(1))),
               ("sum", "the sum over the queries", entropy(p).sum(-1)),
+              ("one-query", "the entropy of the first query", entropy(p)[:, 0]),
+              ("one-query", "the entropy of the last query", entropy(p)[:, -1]),
+              ("largest", "the largest entropy", entropy(p).max(-1)),
               ("log2", "the entropy in bits", entropy(p).mean(-1) / math.log(2))],
     }  # fmt: skip
     want = {"weights": p, "H": entropy(p).mean(-1)}
@@ -156,9 +197,15 @@ def of_self_attention(my, rng):
 @laws("five heatmaps and the curve of the entropy")
 def five_heatmaps(my, rng):
     X = rng.normal(size=(8, 16))
-    weights, H = my.sweep(X, TEMPERATURES)
-    fig = pictures.drawn(my, "draw", (9, 5.6), TEMPERATURES, weights, H)
-    for tau, p in zip(TEMPERATURES, weights):
+    for taus in (sorted(OTHERS), TEMPERATURES):
+        fig = check_drawing(my, taus, *my.sweep(X, taus))
+    pictures.keep(my, fig)
+
+
+def check_drawing(my, taus, weights, H):
+    """Fail unless ``draw`` draws a heatmap for each tau, and H; return the figure."""
+    fig = pictures.drawn(my, "draw", (9, 5.6), taus, weights, H)
+    for tau, p in zip(taus, weights):
         turned = [("transposed", "the weights, transposed", p.T)]
         text = f"the weights at tau = {tau:g}"
         limits = pictures.has_image(fig, p, "no-image", text, turned)
@@ -170,9 +217,9 @@ def five_heatmaps(my, rng):
                  f"expected {tau:g} in the title of its heatmap",
                  f"found {titles}")  # fmt: skip
     text = "the mean entropy against tau"
-    pictures.has_curve(fig, TEMPERATURES, H, "curves", text)
+    pictures.has_curve(fig, taus, H, "curves", text)
     pictures.is_labelled(fig)
-    pictures.keep(my, fig)
+    return fig
 
 
 @edges("large scores, and rows that are far apart")
@@ -181,6 +228,15 @@ def far_apart(my, rng):
     z = np.exp(e)
     overflow = [("overflow", "exp(e / tau) / sum exp(e / tau)", z / z.sum())]
     my.equal(my.softmax_t(e, 1.0), softmax(e, 1.0), "j", overflow)
+    z = np.exp(e / 0.5 - e.max())
+    text = "exp(e / tau - the largest e), divided by its sum"
+    late = [("maximum-not-divided", text, z / z.sum())]
+    my.equal(my.softmax_t(e, 0.5), softmax(e, 0.5), "j", late)
+    e = np.array([0.0, -700.0, -800.0])  # exp of the last is 0, and so is its power
+    z = np.exp(e) ** (1 / 400)
+    text = "exp(e) to the power 1 / tau, divided by its sum"
+    late = [("power-of-exp", text, z / z.sum())]
+    my.equal(my.softmax_t(e, 400.0), softmax(e, 400.0), "j", late)
     # less the largest of all, exp of the first row has few digits left, or none
     for gap in (742.0, 1000.0):
         e = np.array([[0.0, 1.0], [gap, gap + 1.0]])
@@ -258,6 +314,21 @@ HINTS = {
         "difference? Subtract the mean from e first.",
     ],
     "divided": ["The entropy itself is in nats. Do not divide it by its maximum."],
+    "power-of-exp": [
+        "exp(-800) is 0 in float64, and every power of 0 is 0. Where does the formula "
+        "divide by tau?",
+    ],
+    "maximum-not-divided": ["Is the largest exponent 0 for every tau?"],
+    "fixed-taus": ["The temperatures are an argument."],
+    "not-in-order": ["Row k belongs to taus[k], in the order of the argument."],
+    "one-query": ["H is the mean over the queries."],
+    "largest": ["H is the mean over the queries."],
+    "no-weights": ["Each term has the weight p_j."],
+    "gini": ["The entropy contains a logarithm."],
+    "deviation": ["A variance is not a deviation: it has no root."],
+    "no-square": ["A variance is a mean of squares."],
+    "one-mean": ["Each row has its own mean."],
+    "axes-exchanged": ["tau is on the horizontal axis, H on the vertical one."],
     "tau-power": [
         "By which power of tau does your slope differ from the measured one?",
     ],

@@ -50,6 +50,8 @@ def either_way(my, rng):
         ("scaled", "s . h / sqrt(3)", 32 / 3**0.5),
         ("cosine", "the cosine of s and h", 32 / (14 * 77) ** 0.5),
         ("reversed", "s . h with h reversed", 28.0),
+        ("mean", "the mean of the products s_k h_k", 32 / 3),
+        ("distance", "the distance from s to h", 27**0.5),
     ]
     my.equal(my.dot(s, h), 32.0, "", wrong)
     my.equal(s @ my.W_for_dot(3) @ h, 32.0, "", wrong, call="s @ W_for_dot(3) @ h")
@@ -63,6 +65,14 @@ def against_a_sum(my, rng):
         part = ("truncated", "the sum over the first three entries", s[:3] @ h[:3])
         my.equal(my.dot(s, h), want, "", [part][: d - 3])
         W = as_floats(my.W_for_dot(d))
+        my.shape(W, (d, d), ("d", "d"))
+        others = [(i, k) for i in range(d) for k in range(d) if i != k and W[i][k] != 0]
+        my.holds(
+            not others,
+            "off-diagonal",
+            "expected 0 in W_a[i, k] where i != k: s . h has no term s_i h_k",
+            f"found another number at {others}",
+        )
         my.equal(W, [[float(i == k) for k in range(d)] for i in range(d)])
 
 
@@ -71,6 +81,14 @@ def five_hidden(my, rng):
     for d_s, d_h in ((3, 5), (5, 3), (7, 2), (1, 5), (3, 3)):
         score = Hidden(rng.normal(size=(d_s, d_h)))
         got = my.recover_W(score, d_s, d_h)
+        my.shape(got, (d_s, d_h), ("d_s", "d_h"))
+        right = np.isclose(got, score.W).all(1)
+        my.holds(
+            d_s == 1 or not right[0] or right[1:].any(),
+            "first-row",
+            f"expected {d_s} rows",
+            "found the first row right, and all others wrong",
+        )
         sums = [
             ("cross-terms", "sums along the rows of W_a", score.W.cumsum(1)),
             ("cross-terms", "sums along the columns of W_a", score.W.cumsum(0)),
@@ -97,6 +115,10 @@ def after_a_change(my, rng):
             ("not-inverse", "R with its axes swapped", R.T),
             ("transposed-inverse", "the inverse of R with its axes swapped", want.T),
             ("forward", "R", R),
+            ("forward", "-R", -R),
+            ("forward", "R R^T", R @ R.T),
+            ("normal-equations", "the inverse of R^T R", np.linalg.inv(R.T @ R)),
+            ("inverse-twice", "the inverse of R, twice", want @ want),
             ("unchanged", "the identity, W_a before the change", np.eye(d)),
             ("elementwise", "1 / R, entry by entry", lambda R=R: 1 / R),
         ]
@@ -154,6 +176,9 @@ HINTS = {
         "After the change of coordinates, s^T W_a R h must equal s^T h for all s and "
         "h. What does that mean for the product W_a R?",
     ],
+    "off-diagonal": ["Which terms s_i W_ik h_k does the sum s . h have?"],
+    "first-row": ["Where does ``return`` stand: inside the loop, or after it?"],
+    "normal-equations": ["R is square and invertible: W_a R = I needs no R^T."],
     "ones": [
         "Which entries of W_a multiply s_0 with h_1? Does s . h contain that term?",
     ],

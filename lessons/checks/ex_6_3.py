@@ -86,6 +86,8 @@ def dot_scores(my, rng):
             ("twice", text, 2 * T * d),
             ("sums", "the number with the sums", T * (2 * d - 1)),
             *miscounts({"T": T, "d": d}, {"s . h_j": "T d"}),
+            ("other-size", "T T", T * T),
+            ("other-size", "d d", d * d),
         ]
 
     equal_counts(my, my.mults_dot, want, wrong, ((5, 3), (7, 11), (1, 13), (17, 2)))
@@ -109,9 +111,15 @@ def a_sentence(my, rng):
                 extra["W_h h_j in each step"] = L * once
             else:
                 extra["W_h h_j before the first step"] = once
-            one = counted(*size, cached, 1, before=True)
-            found = miscounts(dict(zip(names, (L, *size))), terms, extra)
-            return [("one-step", "the number for one step", one), *found]
+            found = [
+                (tag, text, counted(*size, cached, n, before=True))
+                for tag, text, n in (
+                    ("one-step", "the number for one step", 1),
+                    ("off-by-one", "the number for L - 1 steps", L - 1),
+                    ("off-by-one", "the number for L + 1 steps", L + 1),
+                )
+            ]
+            return found + miscounts(dict(zip(names, (L, *size))), terms, extra)
 
         def count(*size):
             return my.mults_sentence(*size, cached)
@@ -138,6 +146,7 @@ def tanh_and_memory(my, rng):
         extra = {"s and H": d + T * d, "the arguments of tanh": T * d}
         text = "the number without W_s s and all W_h h_j"
         found = [("no-term", text, T * d + T)]
+        found += [("one-score", "the number for the dot score", T)]
         return found + miscounts({"T": T, "d": d}, terms, extra)
 
     def of_dot(T, d):
@@ -171,9 +180,9 @@ def how_they_grow(my, rng):
         my.holds(
             np.array_equal(found, (round(a), round(b))),
             "growth",
-            f"expected ({a:.0f}, {b:.0f}): twice T costs {2**a:.3g} times as much, "
-            f"twice d costs {2**b:.3g} times as much",
-            f"found {found}",
+            "expected the exponents (a, b) of the numbers that your own "
+            f"mults_{'dot' if score == 'dot' else 'additive'} returns for large sizes",
+            f"found {found}, which they do not have",
         )
 
 

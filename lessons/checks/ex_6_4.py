@@ -7,12 +7,14 @@ import numpy as np
 
 from lessons.checks.attending import softmax, wrong_scales, wrong_weights
 from lessons.checks.counting import equal_counts, miscounts
-from lessons.checks.measure import peak_numbers
+from lessons.checks.measure import peak_numbers, python_steps
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.checks.words import self_assessed
+from lessons.classroom.runner import UNKNOWN
 from lessons.classroom.steps import edges, laws, numbers, shape, values
 
-BYTES = {"float32": 4, "float16": 2, "float64": 8, "int8": 1}
+UNITS = {"KiB": 2**10, "kB": 10**3, "MiB": 2**20, "MB": 10**6, "GB": 10**9}
+BYTES = {"int8": 1, "float16": 2, "float32": 4, "float64": 8}
 
 
 def attend(Q, K, V):
@@ -40,9 +42,10 @@ def whole_numbers(my, rng):
     my.shape(my.attention_in_blocks(Q, K, V, 3), (7, 5), ("T", "d_v"))
 
 
-@numbers("4 MB, 67 MB, 4.3 GB; with 32 heads, 137 GB")
+@numbers("2 MB, 4 MB, 67 MB, 4.3 GB; with 32 heads, 137 GB")
 def megabytes(my, rng):
     rights = {
+        (1000, 512, 1, "float16"): 2_000_000,
         (1000, 512, 1, "float32"): 4_000_000,
         (4096, 512, 1, "float32"): 67_108_864,
         (32768, 512, 1, "float32"): 4_294_967_296,
@@ -62,30 +65,35 @@ def of_scores_that_exist(my, rng):
 
 @values("the longest sequence: T fits, T + 1 does not")
 def one_further(my, rng):
-    limits = 10**6, 4_000_000, 3_999_999, 2**34, 4 * (2**32 + 1) ** 2 - 1
+    limits = [10**6, 4_000_000, 3_999_999, 2**34]
+    few, many = (python_steps(my.longest, n * n, "int8") for n in (100, 1000))
+    if many < few + 900:  # a loop over all T is exact, and would take minutes here
+        limits.append(4 * (2**30 + 1) ** 2 - 1)
     for memory, (dtype, size) in itertools.product(limits, BYTES.items()):
-        got = int(my.longest(memory, dtype))
-        fits = got * got * size <= memory
+        got, right = int(my.longest(memory, dtype)), math.isqrt(memory // size)
         wrong = [
-            ("ignores-dtype", f"the root of {memory}", math.isqrt(memory)),
-            ("ignores-dtype", "the answer for float32", math.isqrt(memory // 4)),
-            ("no-root", "the number of scores that fit", memory // size),
             (
                 "root-first",
                 f"the root of {memory}, divided by the itemsize {size}",
                 math.isqrt(memory) // size,
             ),
+            ("ignores-dtype", f"the root of {memory}", math.isqrt(memory)),
+            ("ignores-dtype", "the answer for float32", math.isqrt(memory // 4)),
+            ("ignores-dtype", "the answer for float64", math.isqrt(memory // 8)),
+            ("no-root", "the number of scores that fit", memory // size),
+            ("multiplied", f"the root of {memory} * {size}", math.isqrt(memory * size)),
         ]
-        if not fits or (got + 1) ** 2 * size <= memory:
-            named = [v for v in wrong if v[2] == got]
-            tag, what, _ = named[0] if named else ("rounding", "", 0)
-            my.holds(
-                False,
-                tag,
-                f"expected the largest T with T * T * {size} <= {memory}",
-                f"found T = {got}, with {got * got * size} bytes",
-                *([f"yours equals {what}"] if what else []),
-            )
+        if memory > 2**53:  # in float64, whole numbers up to here are exact
+            wrong = [("rounding", "the root of a rounded number", got)]
+        wrong += [("off-by-one", f"{right} {d:+}", right + d) for d in (-1, 1)]
+        tag, text = next(((t, w) for t, w, n in wrong if n == got), ("unknown", None))
+        my.holds(
+            got == right,
+            tag,
+            f"expected the largest T with T * T * {size} <= {memory}",
+            f"found T = {got}, with {got * got * size} bytes",
+            f"yours equals {text}" if text else UNKNOWN,
+        )
 
 
 @values("attention in blocks, against a loop")
@@ -122,14 +130,25 @@ def against_a_loop(my, rng):
         wrong.append(("causal", "attention to the keys j <= i only", causal))
         text = "attention to the keys of the same block only"
         wrong.append(("within-block", text, within))
+        for tag, text, e in (
+            ("queries-as-keys", "scores q_i . q_j", Q @ Q.T),
+            ("queries-as-keys", "scores k_i . k_j", K @ K.T),
+        ):
+            p = softmax(e / 3**0.5, np.ones(e.shape, bool))
+            wrong.append((tag, f"attention with {text}", p @ V))
         got = my.attention_in_blocks(Q, K, V, block)
-        if got.shape == want.shape and whole < 7:
-            right = np.isclose(got, want).all(-1)
+        my.shape(got, want.shape, ("T", "d_v"))
+        right = np.isclose(got, want).all(-1)
+        for tag, good, bad in (
+            ("first-block", right[block:], right[:block]),
+            ("early-return", right[:block], right[block:]),
+            ("last-block", right[:whole], right[whole:]),
+        ):
             my.holds(
-                not right[:whole].all() or right[whole:].any(),
-                "last-block",
+                not (good.any() and good.all() and bad.size) or bad.any(),
+                tag,
                 "expected 7 rows of output",
-                f"found the first {whole} right and the last {7 - whole} wrong",
+                f"found {good.size} rows right and {bad.size} wrong",
             )
         my.equal(
             got, want, ("T", "d_v"), [v for v in wrong if not np.allclose(v[2], want)]
@@ -166,6 +185,20 @@ def a_tenth(my, rng):
         "peak",
         f"expected a peak below {scores / 1e7:.2f} MB, a tenth of the scores",
         f"found {yours / 1e6:.2f} MB",
+    )
+
+
+@laws("all queries of a block are computed together")
+def together(my, rng):
+    Q, K, V = rng.normal(size=(3, 64, 5))
+    one, all_of_them = (
+        python_steps(my.attention_in_blocks, Q, K, V, block) for block in (1, 64)
+    )
+    my.holds(
+        all_of_them < one,
+        "ignores-block",
+        "expected fewer steps of Python for one block of 64 queries than for 64 blocks",
+        f"found {all_of_them} steps and {one}: what is ``block`` used for?",
     )
 
 
@@ -220,10 +253,11 @@ def wrong_bytes(T, d_model, heads, dtype):
         ("heads-divide", "the number of one head / heads", one // heads),
         ("heads-divide", "that, rounded down", T * T // heads * size),
         ("bits", "the number of bits", 8 * right),
-        ("unit", "the number of MiB", right // 2**20),
-        ("unit", "the number of MB", right // 10**6),
+        *(("unit", f"the number of {name}", right // n) for name, n in UNITS.items()),
         ("ignores-dtype", "the number for float32", heads * T * T * 4),
+        ("ignores-dtype", "the number for float64", heads * T * T * 8),
         ("triangle", "that of T (T + 1) / 2 scores", heads * T * (T + 1) // 2 * size),
+        ("triangle", "that of T (T - 1) scores", heads * T * (T - 1) * size),
         *miscounts(sizes, {"the scores": "heads T T itemsize"},
                    {"the values": T * d_model * size}),
     ]  # fmt: skip
@@ -260,6 +294,12 @@ HINTS = {
     "root-first": ["How many scores fit into memory? Their root is T."],
     "wrong-axis": ["The weights of one query sum to 1 over all keys."],
     "scaled-by-block": ["The scores do not depend on the size of a block."],
+    "early-return": ["Where does ``return`` stand: inside the loop, or after it?"],
+    "first-block": ["Which queries does the first turn of your loop compute?"],
+    "ignores-block": ["Slice ``block`` queries at a time; a product has no loop."],
+    "queries-as-keys": ["A score is the product of a query and a key."],
+    "multiplied": ["Is the number of scores that fit larger or smaller than memory?"],
+    "off-by-one": ["T fits, and T + 1 does not."],
     "rounding": ["Squares of large numbers are exact as int, but not as float."],
     "unscaled": ["The scores are divided by the square root of the width."],
     "last-block": [

@@ -4,11 +4,13 @@ import math
 
 import numpy as np
 
+from lessons.checks.attending import wrong_sums
 from lessons.checks.attending import wrong_weights as of_scores
 from lessons.checks.before import answers_pass
 from lessons.checks.measure import has_all_digits
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.checks.results import result
+from lessons.classroom.hypotheses import wrong_softmax_gradients
 from lessons.classroom.steps import (
     edges,
     gradients,
@@ -27,9 +29,13 @@ AXES = {
 }  # fmt: skip
 
 
-def draw(rng, S=7):
-    """Return [s, H, W_s, W_h, v], and a mask that is False at two positions."""
-    shapes = (D_S,), (S, D_H), (D_A, D_S), (D_A, D_H), (D_A,)
+def draw(rng, S=7, d=None):
+    """Return [s, H, W_s, W_h, v], and a mask that is False at two positions.
+
+    d  the size of all widths, if they are equal
+    """
+    d_s, d_h, d_a = (d, d, d) if d else (D_S, D_H, D_A)
+    shapes = (d_s,), (S, d_h), (d_a, d_s), (d_a, d_h), (d_a,)
     mask = np.ones(S, bool)
     mask[[1, -1]] = False
     return [rng.normal(size=shape) for shape in shapes], mask
@@ -61,62 +67,92 @@ def weights(s, H, W_s, W_h, v, mask):
 
 def wrong_weights(s, H, W_s, W_h, v, mask):
     """Return the weights of forwards with one mistake: (tag, what, array)."""
-    pre = arguments(s, H, W_s, W_h)
-    blind = scores(arguments(0 * s, H, W_s, W_h), v)
-    straight = scores(pre, v, bend=float)
+    pre, query = arguments(s, H, W_s, W_h), W_s @ s
+    blind, minus = (scores(arguments(k * s, H, W_s, W_h), v) for k in (0, -1))
+    straight, right = scores(pre, v, bend=float), scores(pre, v)
+    e = {
+        ("no-tanh", "v . (W_s s + W_h h_j)"): straight,
+        ("ignores-query", "v . tanh(W_h h_j)"): blind,
+        ("sign", "v . tanh(W_h h_j - W_s s)"): minus,
+        ("product", "v . tanh(W_s s * W_h h_j)"): scores((pre - query) * query, v),
+        ("relu", "v . max(0, W_s s + W_h h_j)"): scores(pre, v, lambda x: max(x, 0)),
+        ("tanh-outside", "tanh(v . (W_s s + W_h h_j))"): np.tanh(straight),
+        ("no-v", "the sum of tanh(W_s s + W_h h_j)"): scores(pre, np.ones(len(v))),
+        ("absolute", "|v| . tanh(W_s s + W_h h_j)"): scores(pre, abs(v)),
+        ("scaled", "e / sqrt(d_a)"): right / len(v) ** 0.5,
+        ("scaled", "e / 2"): right / 2,
+    }
+    of_wrong = [(*name, softmax(x, mask)) for name, x in e.items()]
     return [
-        ("no-tanh", "softmax of v . (W_s s + W_h h_j)", softmax(straight, mask)),
-        ("ignores-query", "softmax of v . tanh(W_h h_j)", softmax(blind, mask)),
-        *of_scores(scores(pre, v), mask),
+        *((tag, f"softmax of {text}", alpha) for tag, text, alpha in of_wrong),
+        ("no-softmax", "the scores e, without the softmax", right),
+        ("no-softmax", "the scores e, 0 where masked", right * mask),
+        *of_scores(right, mask),
     ]
 
 
 def backward_by_loop(
-    inputs, mask, g, softmax="full", slope="tanh", query="sum", H="2", keys="states"
+    inputs, mask, g, softmax=None, slope="tanh", query="sum", H="2", keys="states"
 ):
-    """Return all gradients; each option adds one mistake."""
+    """Return all gradients; each option adds one mistake.
+
+    softmax  a place in the list of ``wrong_softmax_gradients``
+    """
     s, states, W_s, W_h, v = inputs
     S, pre = len(states), arguments(s, states, W_s, W_h)
     t, alpha = np.tanh(pre), weights(*inputs, mask)
     d = {"alpha": np.array([sum(a * b for a, b in zip(h, g)) for h in states])}
     J = np.array([[a * ((i == j) - b) for j, b in enumerate(alpha)]
                   for i, a in enumerate(alpha)])  # fmt: skip
-    J = {"full": J, "diagonal": np.diag(np.diag(J)), "nocentre": np.diag(alpha),
-         "none": np.eye(S)}[softmax]  # fmt: skip
     d["e"] = sum(d["alpha"][i] * J[i] for i in range(S))
+    if softmax is not None:
+        d["e"] = wrong_softmax_gradients(alpha, d["alpha"], "alpha")[softmax][2]
     bent = {"tanh": 1 - t**2, "argument": 1 - pre**2, "once": 1 - t,
             "twice": 1 - np.tanh(t) ** 2, "none": np.ones_like(t),
-            "no-v": (1 - t**2) / v}[slope]  # fmt: skip
+            "no-v": (1 - t**2) / v, "plus": 1 + t**2, "square": t**2,
+            "logistic": t * (1 - t), "squared": (1 - t**2) ** 2,
+            "tanh-of-tanh": 1 - np.tanh(t)}[slope]  # fmt: skip
     d["pre"] = np.array([d["e"][j] * v * bent[j] for j in range(S)])
     d["v"] = sum(d["e"][j] * t[j] for j in range(S))
     used = {"sum": range(S), "last": [S - 1], "first": [0], "mean": range(S)}[query]
     reached = sum(d["pre"][j] for j in used) / (S if query == "mean" else 1)
     d["W_s"] = np.array([x * s for x in reached])
     c = sum(a * h for a, h in zip(alpha, states))
-    rows = states if keys == "states" else [c] * S
+    rows = {"states": states, "context": [c] * S, "weighted": alpha[:, None] * states,
+            "sum": [states.sum(0)] * S, "mean": [states.mean(0)] * S,
+            "last": [states[-1]] * S}[keys]  # fmt: skip
     d["W_h"] = sum(np.array([x * rows[j] for x in d["pre"][j]]) for j in range(S))
     d["s"] = sum(x * row for x, row in zip(reached, W_s))
     read = np.array([a * g for a in alpha])
     scored = np.array([sum(x * row for x, row in zip(p, W_h)) for p in d["pre"]])
-    unweighted = g + scored
     d["H"] = {"2": read + scored, "read": read, "scored": scored,
-              "unweighted": unweighted}[H]  # fmt: skip
+              "unweighted": g + scored, "minus": read - scored,
+              "read-twice": 2 * read + scored, "scored-twice": read + 2 * scored,
+              "summed": read + scored.sum(0)}[H]  # fmt: skip
     return d
 
 
 KNOWN = [  # (tag, what, option, the gradients that it changes)
-    ("softmax-diagonal", "with the diagonal of the softmax's Jacobian alone",
-     {"softmax": "diagonal"}, NAMES),
-    ("softmax-nocentre", "with alpha * dL/dalpha as the gradient of the scores",
-     {"softmax": "nocentre"}, NAMES),
-    ("softmax-skipped", "with dL/dalpha as the gradient of the scores",
-     {"softmax": "none"}, NAMES),
+    *((tag, f"with {text} as that of the scores, g = dL/dalpha", {"softmax": k}, NAMES)
+      for k, (tag, text, _) in enumerate(
+          wrong_softmax_gradients(np.ones(2), np.ones(2), "alpha"))),
     ("wrong-derivative", "with 1 - x * x as the slope of tanh(x)",
      {"slope": "argument"}, NAMES[:4]),
     ("wrong-derivative", "with 1 - tanh(x) as the slope of tanh(x)",
      {"slope": "once"}, NAMES[:4]),
     ("wrong-derivative", "with 1 - tanh(tanh(x))^2 as the slope of tanh(x)",
      {"slope": "twice"}, NAMES[:4]),
+    ("wrong-derivative", "with 1 - tanh(tanh(x)) as the slope of tanh(x)",
+     {"slope": "tanh-of-tanh"}, NAMES[:4]),
+    ("wrong-derivative", "with tanh(x) (1 - tanh(x)) as the slope of tanh(x)",
+     {"slope": "logistic"}, NAMES[:4]),
+    ("wrong-derivative", "with the slope of tanh squared",
+     {"slope": "squared"}, NAMES[:4]),
+    # not s and W_s: the sum over j of dL/de_j is 0, so theirs is only negative
+    ("wrong-derivative", "with 1 + tanh(x)^2 as the slope of tanh(x)",
+     {"slope": "plus"}, ("H", "W_h")),
+    ("wrong-derivative", "with tanh(x)^2 as the slope of tanh(x)",
+     {"slope": "square"}, ("H", "W_h")),
     ("no-slope", "without the slope of tanh", {"slope": "none"}, NAMES[:4]),
     ("unbroadcast", "of the last position alone, of a sum over all",
      {"query": "last"}, ("s", "W_s")),
@@ -128,6 +164,19 @@ KNOWN = [  # (tag, what, option, the gradients that it changes)
     ("overwrites", "of the scores alone, without the context", {"H": "scored"}, ("H",)),
     ("ignores-weights", "with g for every state, without its weight alpha",
      {"H": "unweighted"}, ("H",)),
+    ("minus", "of the context, minus that of the scores", {"H": "minus"}, ("H",)),
+    ("term-twice", "with that of the context twice", {"H": "read-twice"}, ("H",)),
+    ("term-twice", "with that of the scores twice", {"H": "scored-twice"}, ("H",)),
+    ("sum-for-each", "with the sum over all positions in each row",
+     {"H": "summed"}, ("H",)),
+    ("weighted-states", "with alpha_j h_j in the place of h_j",
+     {"keys": "weighted"}, ("W_h",)),
+    ("sum-for-each", "with the sum of all states in the place of h_j",
+     {"keys": "sum"}, ("W_h",)),
+    ("sum-for-each", "with the mean of all states in the place of h_j",
+     {"keys": "mean"}, ("W_h",)),
+    ("last-term", "with the last state in the place of h_j",
+     {"keys": "last"}, ("W_h",)),
     ("context-not-states", "with the context in the place of h_j",
      {"keys": "context"}, ("W_h",)),
     ("no-v", "without the factor v", {"slope": "no-v"}, NAMES[:4]),
@@ -144,9 +193,21 @@ def known(inputs, mask):
                 return backward_by_loop(inputs, mask, g, **option)[name]
 
             wrong[name].append((tag, f"the gradient {what}", make))
+
+    def right(g):
+        return backward_by_loop(inputs, mask, g)
+
     pre, text = arguments(*inputs[:4]), "sum_j de_j (W_s s + W_h h_j), without tanh"
     no_tanh = "no-tanh", text, lambda g: backward_by_loop(inputs, mask, g)["e"] @ pre
-    wrong["v"].append(no_tanh)
+    text = "the gradient with the slope of tanh in the place of tanh"
+    wrong["v"] += [
+        no_tanh,
+        ("slope-for-tanh", text, lambda g: right(g)["e"] @ (1 - np.tanh(pre) ** 2)),
+    ]
+    text = "the gradient without the factor s: the same number in a row"
+    ones = np.ones(inputs[2].shape)
+    no_s = "no-s", text, lambda g: right(g)["pre"].sum(0)[:, None] * ones
+    wrong["W_s"].append(no_s)
     return wrong
 
 
@@ -205,13 +266,10 @@ def against_loops(my, rng):
         want = weights(*inputs, may)
         with result("alpha"):
             my.equal(alpha, want, "S", wrong_weights(*inputs, may), mask=may)
-        unweighted = [
-            ("ignores-weights", "the mean of the states", H.mean(0)),
-            ("ignores-weights", "the sum of the states", H.sum(0)),
-            ("ignores-weights", "the mean of the allowed states", H[may].mean(0)),
-        ]
+        text = "the mean of the allowed states"
+        wrong = [*wrong_sums(want, H), ("ignores-weights", text, H[may].mean(0))]
         with result("c"):
-            my.equal(c, sum(a * h for a, h in zip(want, H)), ("d_h",), unweighted)
+            my.equal(c, sum(a * h for a, h in zip(want, H)), ("d_h",), wrong)
 
 
 @laws("6, 12, 24 and 48 states: weights that sum to 1, and are 0 where masked")
@@ -272,8 +330,8 @@ def of_the_context(my, rng):
 
 @gradients("link by link, from the loss backwards")
 def link_by_link(my, rng):
-    for S, masked in ((7, False), (7, True), (11, True)):
-        inputs, mask = draw(rng, S)
+    for S, masked, d in ((7, False, 0), (7, True, 0), (11, True, 0), (5, False, 5)):
+        inputs, mask = draw(rng, S, d)
         may, g = mask | (not masked), rng.normal(size=D_H)
         right = backward_by_loop(inputs, may, g)
         yours = my.bahdanau_backward(*inputs, may, g)
@@ -286,8 +344,15 @@ def link_by_link(my, rng):
         forward = weights(*inputs, may), scores(pre, inputs[-1]), pre
         text = "the forward's value, not its gradient"
         known = {n: [("forward-value", text, x)] for n, x in zip(CHAIN, forward)}
+        of_all = backward_by_loop(inputs, np.ones(S, bool), g)
+        known["e"] += [
+            ("mask-leak", "the gradient with all positions allowed", of_all["e"]),
+            ("softmax-skipped", "dL/dalpha", of_all["alpha"]),
+        ]
+        text = "dL/de_j v, without the slope of tanh"
+        known["pre"].append(("no-slope", text, right["e"][:, None] * inputs[-1]))
         my.first_wrong(yours, chain, AXES, known)
-        for name in NAMES:
+        for name in chain:
             has_all_digits(my, yours[name], right[name], f"d_{name}")
 
 
@@ -369,6 +434,16 @@ HINTS = {
     "no-tanh": [
         "Without tanh the score is affine in h_j. Does your score contain the tanh?",
     ],
+    "minus": ["Which sign does the gradient through the scores have?"],
+    "sign": ["Which signs do W_s s, W_h h_j and e have in the formula?"],
+    "product": ["W_s s and W_h h_j are added."],
+    "tanh-outside": ["tanh bends each of the d_a entries; v comes after it."],
+    "term-twice": ["c contains h_j once, and so does the argument of tanh at j."],
+    "sum-for-each": ["Row j of dL/dpre belongs to h_j alone."],
+    "weighted-states": ["W_h multiplies h_j itself, without its weight."],
+    "last-term": ["Is each term of the sum added, or the last one kept?"],
+    "no-s": ["W_s multiplies s: what is d(W_s s)_k / d(W_s)_ki?"],
+    "slope-for-tanh": ["e_j = v . tanh(…): which vector multiplies v?"],
     "no-v": ["e_j = v . tanh(…): what is de_j / dtanh?"],
     "forward-value": ["The dictionary contains gradients: dL/dalpha, dL/de, dL/dpre."],
     "not-normalised": ["By which sum does the softmax divide?"],

@@ -15,11 +15,19 @@ from lessons.classroom.steps import CheckFailed, edges, laws, numbers, shape, va
 from minigrad import safetensors
 
 
-def matrix(places, S=None):
-    """Return weights whose largest entry in row t is at places[t]."""
+def matrix(places, S=None, gap=0.3):
+    """Return weights whose largest entry in row t is at places[t].
+
+    Another entry of row 0 is larger than the largest of row 1, so that no threshold
+    finds the largest of each row.
+    """
     S = S or max(places) + 1
-    w = np.full((len(places), S), 0.7 / S)
-    w[np.arange(len(places)), places] += 0.3  # below 1/2 where S is 4 or more
+    w = np.full((len(places), S), (1 - gap) / S)
+    w[np.arange(len(places)), places] += gap
+    if len(places) > 1 and S > 2:
+        w[0], w[1] = 0.05 / (S - 2), 0.9 / S
+        w[0, [places[0], (places[0] + 1) % S]] = 0.5, 0.45
+        w[1, places[1]] += 0.1
     return w
 
 
@@ -30,20 +38,30 @@ SHAPES = {  # p: the pattern
     (0, 0, 1): "many-to-one",  # 1 of 3
     (0, 1, 1, 2, 3, 4, 5, 6, 7, 8): "diagonal",  # 1 of 10
     (0, 1, 2, 2, 1, 1): "many-to-one",
+    (0, 1, 2, 0, 1): "many-to-one",  # 2 of 5
     (0, 1, 2, 3, 4, 6, 5, 7, 8, 9, 10): "reordering",  # 1 step of 10
     (0, 1, 2, 3, 4, 6, 5, 7, 8, 9, 10, 11): "diagonal",  # 1 step of 11
     (5, 6, 4, 3, 2, 1, 0): "reordering",
     (0, 1, 0, 1, 0, 1): "many-to-one",  # never twice in a row
     (0, 0, 1, 2, 3, 4): "diagonal",  # 1 of 6 has an earlier one, 2 share theirs
 }
-RULES = {  # wrong rules: the pattern that they give for p
-    "previous-only": lambda p: by_rule(p, earlier=lambda p, t: p[t - 1 : t]),
-    "counts-first": lambda p: by_rule(p, earlier=lambda p, t: p[:t] + p[t + 1 :]),
-    "any-repeat": lambda p: by_rule(p, repeats=lambda n, T: n > 0),
-    "counts-pauses": lambda p: by_rule(p, back=lambda a, b: b <= a),
-    "forward": lambda p: by_rule(p, back=lambda a, b: b > a),
-    "any-step-back": lambda p: by_rule(p, enough=lambda n, T: n > 0),
-}
+RULES = [  # wrong rules: the pattern that they give for p
+    ("previous-only", lambda p: by_rule(p, earlier=lambda p, t: p[t - 1 : t])),
+    ("counts-first", lambda p: by_rule(p, earlier=lambda p, t: p[:t] + p[t + 1 :])),
+    ("any-repeat", lambda p: by_rule(p, repeats=lambda n, T: n > 0)),
+    ("counts-pauses", lambda p: by_rule(p, back=lambda a, b: b <= a)),
+    ("forward", lambda p: by_rule(p, back=lambda a, b: b > a)),
+    ("any-step-back", lambda p: by_rule(p, enough=lambda n, T: n > 0)),
+    ("more-than", lambda p: by_rule(p, repeats=lambda n, T: n / T > 1 / 3)),
+    ("more-than", lambda p: by_rule(p, enough=lambda n, T: 10 * n > T)),
+    ("a-half", lambda p: by_rule(p, repeats=lambda n, T: 2 * n >= T)),
+    ("a-half", lambda p: by_rule(p, enough=lambda n, T: 2 * n > T)),
+    ("never-repeated", lambda p: by_rule(p, repeats=lambda n, T: n >= T)),
+    ("distinct", lambda p: by_rule(p, repeats=lambda n, T: 3 * (T - n) >= T)),
+    ("far-back", lambda p: by_rule(p, back=lambda a, b: b < a - 1)),
+    ("far-back", lambda p: by_rule(p, back=lambda a, b: abs(b - a) > 1)),
+    ("order-of-rules", lambda p: max(by_rule(p), by_rule(p, lambda n, T: False))),
+]
 
 
 def by_rule(
@@ -62,14 +80,24 @@ def by_rule(
 
 def check_set(my, found, want, wrong=()):
     """Fail unless two sets of links are equal; wrong: [(tag, set)]."""
-    found = set(found) if isinstance(found, (set, list, frozenset)) else found
     try:  # numbers of NumPy print as plain ones
-        listed = sorted(tuple(map(int, pair)) for pair in found)
+        listed = sorted((int(t), int(s)) for t, s in found)
     except (TypeError, ValueError):
-        listed = found
+        text = "expected a set of pairs (t, s)", f"found {found!r:.60}"
+        my.holds(False, "type", *text)
+    found = set(listed)
     tag = next((t for t, each in wrong if found == each and each != want), "links")
-    more = ["yours equals the pairs with a weight above 0.5"] * (tag == "threshold")
+    text = "yours equals the pairs with a weight above one number, which all rows share"
+    more = [text] * (tag == "threshold")
     my.holds(found == want, tag, f"expected {sorted(want)}", f"found {listed}", *more)
+
+
+def is_threshold(found, weights):
+    """Return whether the pairs are those whose weight is above some number."""
+    pairs = list(np.ndindex(weights.shape))
+    inside = [weights[p] for p in pairs if p in found]
+    outside = [weights[p] for p in pairs if p not in found]
+    return min(inside, default=2) > max(outside, default=-1)
 
 
 @shape("a row for each target word, a column for each source word")
@@ -90,23 +118,40 @@ def counted(my, rng):
     for S in (3, 7):
         weights = matrix((0, 2, 1, 1), S)
         by_source = {(s, int(t)) for s, t in enumerate(weights.argmax(0))}
-        over_half = {(int(t), int(s)) for t, s in zip(*np.nonzero(weights > 0.5))}
-        wrong = [("by-source", by_source), ("transpose", turned)]
-        check_set(my, my.links(weights), want, [*wrong, ("threshold", over_half)])
-    found, gold = {(0, 0), (1, 2), (2, 1), (3, 1)}, {(0, 0), (1, 2), (4, 3)}
-    wrong = [  # 2 of 4 are right, and 2 of 3 are found
-        ("precision", "1 - the right share of found", 1 / 2),
-        ("recall", "1 - the found share of gold", 1 / 3),
-        ("jaccard", "1 - |found & gold| / |found | gold|", 3 / 5),
-        ("no-two", "the rate without the 2", 5 / 7),
-        ("no-complement", "the right share, not the error", 4 / 7),
+        least = {(t, int(s)) for t, s in enumerate(weights.argmin(1))}
+        wrong = [("by-source", by_source), ("transpose", turned), ("least", least)]
+        wrong += [("off-by-one", {(t + 1, s) for t, s in want}),
+                  ("off-by-one", {(t, s + 1) for t, s in want})]  # fmt: skip
+        of_columns = np.argwhere(weights == weights.max(0)).tolist()
+        wrong.append(("by-source", {*map(tuple, of_columns)}))
+        found = my.links(weights)
+        if is_threshold(found, weights):
+            wrong.append(("threshold", set(found)))
+        check_set(my, found, want, wrong)
+    found = {(0, 0), (1, 2), (2, 1), (3, 1), (4, 3), (5, 5)}
+    gold = {(0, 0), (1, 2), (2, 1), (3, 1), (6, 6)}
+    wrong = [  # 4 of 6 are right, and 4 of 5 are found
+        ("precision", "1 - the right share of found", 1 / 3),
+        ("recall", "1 - the found share of gold", 1 / 5),
+        ("jaccard", "1 - |found & gold| / |found | gold|", 3 / 7),
+        ("no-two", "the rate without the 2", 7 / 11),
+        ("no-complement", "the right share, not the error", 8 / 11),
+        ("no-complement", "the right share of found", 4 / 6),
+        ("no-complement", "the found share of gold", 4 / 5),
+        ("union", "1 - 2 |found & gold| / |found | gold|", 1 - 8 / 7),
+        ("union", "1 - 2 |found | gold| / (|found| + |gold|)", 1 - 14 / 11),
+        ("parentheses", "1 - 2 |found & gold| / |found| + |gold|", 1 - 8 / 6 + 5),
+        ("unit", "the rate in percent", 300 / 11),
     ]
-    my.equal(float(my.alignment_error_rate(found, gold)), 3 / 7, "", wrong)
+    my.equal(float(my.alignment_error_rate(found, gold)), 3 / 11, "", wrong)
     found = {p: my.pattern(matrix(p)) for p in SHAPES}
-    tag = "pattern"
-    for name, rule in RULES.items():
-        if all(rule(p) == each for p, each in found.items()):
-            tag = name
+    names = sorted({*SHAPES.values()})
+    my.holds({*found.values()} <= {*names}, "type", f"expected one of {names}",
+             f"found {sorted(map(str, {*found.values()} - {*names}))}")  # fmt: skip
+    known = [n for n, rule in RULES if all(rule(p) == e for p, e in found.items())]
+    if all(found[p] == by_rule([*matrix(p).argmax(0)]) for p in SHAPES):
+        known.append("by-source")
+    tag = known[0] if known else "pattern"
     for p, want in SHAPES.items():
         again = my.pattern(matrix(p))  # the report shows this call
         my.holds(again == want, tag, f"expected {want} for p = {p}",
@@ -122,6 +167,8 @@ def what_it_says(my, rng):
         tag = (
             "not-fed" if 9 in written else "state-stands" if 8 in written else "written"
         )
+        tag = "ids-shifted" if written[:1] == [script[0] - EOS] else tag
+        tag = "first-word" if written[:1] == [8] else tag
         tag = "special" if {PAD, SOS} & set(written) else tag
         my.holds(written == script, tag, f"expected {script}", f"found {written}")
         want = np.array([model.weights(t) for t in range(4)])
@@ -147,6 +194,10 @@ def the_mean(my, rng):
         ("last-layer", "the mean of the last layer alone", layers[1].mean(0)),
         ("last-layer", "the mean of the first layer alone", layers[0].mean(0)),
         ("maximum", "the largest of all heads", np.max(layers, (0, 1))),
+        ("maximum", "the smallest of all heads", np.min(layers, (0, 1))),
+        ("median", "the median of all heads", np.median(layers, (0, 1))),
+        ("product", "the product of all heads", np.prod(layers, (0, 1))),
+        ("one-head", "the mean of the last heads", (layers[0][2] + layers[1][2]) / 2),
         ("one-head", "the first head of the first layer", layers[0][0]),
         ("one-head", "the mean of the first heads", (layers[0][0] + layers[1][0]) / 2),
     ]
@@ -264,7 +315,7 @@ def nothing(my, rng):
     my.holds(empty, "shape", "expected written (0,), weights (0, 5)",
              f"found {np.shape(written)}, {np.shape(weights_of_none)}")  # fmt: skip
     found = my.pattern(matrix((2,)))
-    my.holds(found == "diagonal", "pattern", "expected diagonal", f"found {found}")
+    my.holds(found == "diagonal", "no-step", "expected diagonal", f"found {found}")
     my.equal(float(my.alignment_error_rate({(0, 0)}, {(0, 1)})), 1.0)
 
 
@@ -280,10 +331,7 @@ HINTS = {
     "collect_attention": [
         "Follow one word: what goes into a step, what comes out, and what is kept?",
     ],
-    "layer_head_mean": [
-        "Every head of every layer counts once, also if layers have different numbers "
-        "of heads.",
-    ],
+    "layer_head_mean": ["Every head of every layer counts once."],
     "links": ["One link for each target word: which axis has the source words?"],
     "alignment_error_rate": [
         "What are |found|, |gold| and the size of the links in both?",
@@ -303,6 +351,21 @@ HINTS = {
         "shape.",
     ],
     "not-fed": ["Which word is the input of the second step?"],
+    "first-word": ["Which word does the docstring give for the first step?"],
+    "more-than": [
+        "At least 1/3 is >=. A share of exactly 1/3 is enough. And T rows have T - 1 "
+        "steps.",
+    ],
+    "a-half": ["Which shares does the docstring state?"],
+    "never-repeated": ["Compute the share of p = (0, 0, 1) by hand, then with yours."],
+    "ids-shifted": ["argmax counts from the start of the slice. Which id is that?"],
+    "distinct": ["Count the rows whose p_t has occurred, not the different p_t."],
+    "far-back": ["Every step to a smaller s goes back, also one of 1."],
+    "order-of-rules": ["The first that is true: in which order do you test?"],
+    "no-step": ["A single word has no step. Is at least one step back?"],
+    "least": ["A link goes to the source word of the largest weight."],
+    "union": ["|found| + |gold| counts the pairs in both twice."],
+    "parentheses": ["The divisor is a sum: it needs parentheses."],
     "state-stands": ["Each step starts from the state that the step before returned."],
     "eos-written": ["EOS ends the sentence and is not one of its words."],
     "special": ["PAD and SOS are never written, even if they are the most probable."],
@@ -312,7 +375,10 @@ HINTS = {
     "by-source": [
         "There is one link for each target word. Over which axis is the maximum?",
     ],
-    "threshold": ["The largest weight of a row may be below 0.5. Which index has it?"],
+    "threshold": [
+        "The largest weight of one row may be smaller than another weight of a second "
+        "row. In which column is it?",
+    ],
     "previous-only": ["p_t counts if any earlier row has it, not only the row before."],
     "precision": ["A missing link is an error as well."],
     "recall": ["A link too many is an error as well."],

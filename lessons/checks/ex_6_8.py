@@ -6,7 +6,7 @@ import re
 import numpy as np
 
 from lessons.checks import pictures
-from lessons.checks.attending import softmax, wrong_weights
+from lessons.checks.attending import softmax, wrong_sums, wrong_weights
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.checks.predictions import locked
 from lessons.checks.results import equal_all, shape_all
@@ -67,7 +67,7 @@ def by_hand(my, rng):
     want = [[1.0, 0.0, r], [0.0, 1.0, r], [r, r, 1.0]]
     my.equal(my.cosine(X), want, "ij", wrong_cosines(X))
     a, b = np.array([1.0, 2.0, 4.0]), np.array([10.0, 30.0, 20.0])
-    my.equal(my.rank_correlation(a, b), 0.5, "", wrong_correlations(a, b))
+    my.equal(my.rank_correlation(a, b), 0.5, "")
 
 
 @values("self-attention, against a loop")
@@ -89,10 +89,28 @@ def against_a_loop(my, rng):
             ("divided", "the weights of scores / scale", weights(X, 1 / scale)),
             *wrong_weights(e, scales=extra),
         ]
+        every, z = np.ones(e.shape, bool), np.exp(e - e.max(-1, keepdims=True))
+        wrong += [
+            (tag, f"the weights of {text}", softmax(x, every))
+            for tag, text, x in (
+                ("scaled", "x_i . x_j / sqrt(d)", e / scale / 5**0.5),
+                ("scaled", "scores / d, without the scale", e / scale / 5),
+                ("divided", "scores * scale^2", scale * e),
+                ("cosines", "scale times the cosines", scale * cosines(X)),
+            )
+        ]
+        causal = softmax(e, np.tri(7, dtype=bool))
+        wrong += [
+            ("no-keepdims", "exp(e_ij), divided by the sum of row j", z / z.sum(-1)),
+            ("causal", "the weights of the keys j <= i only", causal),
+            ("no-softmax", "the scores", e),
+        ]
         others = e + np.diag(np.full(7, -np.inf))
         text = "the weights of the other positions, without its own"
         wrong.append(("no-diagonal", text, softmax(others, np.isfinite(others))))
-        turned = [("transpose-alpha", "alpha^T X", alpha.T @ X)]
+        turned = [("transpose-alpha", "alpha^T X", alpha.T @ X),
+                  ("no-softmax", "the scores times X", e @ X),
+                  *wrong_sums(alpha, X)]  # fmt: skip
         want, known = {"alpha": alpha, "Z": outputs(alpha, X)}, {"alpha": wrong}
         known["Z"] = turned
         equal_all(my, my.self_attention(X, scale), want, AXES, known)
@@ -111,7 +129,7 @@ def against_loops(my, rng):
 @values("mutual weight and gain of each pair, against a loop")
 def pair_by_pair(my, rng):
     X = rng.normal(size=(7, 5))
-    alpha = weights(X, 0.3)
+    alpha, alone = weights(X, 0.3), weights(X, 1)
     after, before = cosines(outputs(alpha, X)), cosines(X)
     pairs = [(i, j) for i in range(7) for j in range(i + 1, 7)]
 
@@ -125,10 +143,21 @@ def pair_by_pair(my, rng):
             ("tril-order", text, (alpha + alpha.T)[lower]),
             ("one-way", "alpha_ij alone", of_pairs(alpha)),
             ("one-way", "alpha_ji alone", of_pairs(alpha.T)),
+            ("one-way", "2 alpha_ij", 2 * of_pairs(alpha)),
+            ("difference", "alpha_ij - alpha_ji", of_pairs(alpha - alpha.T)),
+            ("no-scale", "the weights with scale 1", of_pairs(alone + alone.T)),
             ("product", "alpha_ij alpha_ji", of_pairs(alpha * alpha.T)),
         ],
         "gain": [
             ("tril-order", text, (after - before)[lower]),
+            ("no-scale", "the gain with scale 1",
+             of_pairs(cosines(outputs(alone, X)) - before)),
+            ("no-norms", "z_i . z_j - x_i . x_j",
+             of_pairs(outputs(alpha, X) @ outputs(alpha, X).T - X @ X.T)),
+            ("ratio", "the cosine of z_i and z_j, divided by that of x_i and x_j",
+             of_pairs(after / before)),
+            ("ratio", "that quotient, less 1", of_pairs(after / before - 1)),
+            ("before-only", "the cosine of x_i and x_j", of_pairs(before)),
             ("after-only", "the cosine of z_i and z_j", of_pairs(after)),
             ("before-less-after", "the cosine of x_i and x_j minus that of z_i and z_j",
              of_pairs(before - after)),
@@ -193,14 +222,21 @@ def three_heatmaps(my, rng):
     titles = [title for _, _, title in pictures.images(fig)]
     my.holds(all(titles), "no-title", "expected a title for each panel",
              f"found {titles}")  # fmt: skip
+    alike = len({title.strip().lower() for title in titles}) < len(titles)
+    my.holds(not alike, "same-title",
+             "expected another title for each panel", f"found {titles}")  # fmt: skip
     of = [
         title
-        for cosines in (before, after)
-        for shown, limits, title in pictures.images(fig)
-        if limits == (-1, 1) and np.allclose(shown, cosines)
+        for array in (before, after, alpha)
+        for shown, _, title in pictures.images(fig)
+        if np.allclose(shown, array)
     ]
-    if len(of) == 2:
+    if len(of) == 3:
         said = [set(re.findall(r"[a-z]+", title.lower())) for title in of]
+        of_weights = (said[0] | said[1]) & {"alpha", "weight", "weights"}
+        my.holds(not (of_weights and said[2] & {"cosine", "cosines"}),
+                 "images-exchanged", "expected the title of the weights above them",
+                 f"found {of[2]!r}")  # fmt: skip
         is_exchanged = said[0] & {"after", "z"} and said[1] & {"before", "x"}
         is_right = said[0] & {"before", "x"} and said[1] & {"after", "z"}
         my.holds(is_right or not is_exchanged, "images-exchanged",
@@ -230,8 +266,8 @@ def your_own_words(my, rng):
         my,
         my.explanation(),
         "scale 1: each position keeps its own weight, Z is nearly X, and little moves",
-        "scale 1 / 4: the sign of the rank correlation, and whether it is what you "
-        "expected of mutual weight",
+        "scale 1 / 4: about a quarter of the weight is on others, and pairs with more "
+        "weight on each other gain more: the rank correlation is about +0.6",
         "scale 1 / 20: the weights are nearly equal, all z_i are near the mean of X, "
         "and all cosines grow; the pairs that were far apart gain most, so the sign "
         "turns",
@@ -261,6 +297,11 @@ def wrong_cosines(X):
         ),
         ("no-norms", "x_i . x_j / |x_i|", (X @ X.T) / lengths[:, None]),
         ("no-norms", "x_i . x_j / |x_j|", (X @ X.T) / lengths),
+        ("angles", "the angles, arccos of the cosines",
+         np.arccos(np.clip(cosines(X), -1, 1))),
+        ("other-norm", "x_i . x_j, divided by the sums of |x_ik| and of |x_jk|",
+         (X @ X.T) / np.outer(*2 * [abs(X).sum(1)])),
+        ("no-diagonal", "the cosines, 0 where i = j", cosines(X) - np.eye(len(X))),
         ("centred", "the cosines of X - the mean of its rows", cosines(centred)),
         (
             "whole-norm",
@@ -275,8 +316,9 @@ def wrong_correlations(a, b):
     u, v = np.argsort(a), np.argsort(b)
     r, s = np.array(ranks(a)), np.array(ranks(b))
     n, apart = len(r), 6 * ((r - s) ** 2).sum()
+    x, y = r - r.mean(), s - s.mean()
     uncentred = (r @ s) / math.sqrt((r @ r) * (s @ s))
-    return [
+    return [  # fmt: skip
         ("not-centred", "the cosine of the ranks, without their means", uncentred),
         (
             "pearson",
@@ -284,6 +326,17 @@ def wrong_correlations(a, b):
             np.corrcoef(a, b)[0, 1],
         ),
         ("divisor", "1 - 6 sum d^2 / n^3", 1 - apart / n**3),
+        ("divisor", "1 - 6 sum d^2 / (n (n^2 + 1))", 1 - apart / (n**3 + n)),
+        ("divisor", "1 - 3 sum d^2 / (n (n^2 - 1))", 1 - apart / (n**3 - n) / 2),
+        ("no-square", "1 - 6 sum |d| / (n (n^2 - 1))",
+         1 - 6 * abs(r - s).sum() / (n**3 - n)),
+        ("not-divided", "the dot product of the ranks, less their means", x @ y),
+        ("not-divided", "that, divided by n", x @ y / n),
+        ("no-root", "that, divided by both squared lengths", x @ y / (x @ x * (y @ y))),
+        ("sorted", "the correlation of the sorted entries",
+         np.corrcoef(np.sort(a), np.sort(b))[0, 1]),
+        ("kendall", "Kendall's rank correlation",
+         np.sign((r[:, None] - r) * (s[:, None] - s)).sum() / n / (n - 1)),
         ("order", "the correlation of the argsorts", np.corrcoef(u, v)[0, 1]),
     ]
 
@@ -335,6 +388,21 @@ HINTS = {
         "and vmax.",
     ],
     "images-exchanged": ["draw receives before first, and then after."],
+    "same-title": ["Which of two panels with one title shows X, and which Z?"],
+    "causal": ["A position may attend to all positions, also later ones."],
+    "cosines": ["The scores are scale x_i . x_j; the cosines are measured only."],
+    "no-softmax": ["Which of your arrays sums to 1 in each row?"],
+    "scaled": ["The scores are scale x_i . x_j, with the argument scale alone."],
+    "ratio": ["A gain is a difference, after less before."],
+    "before-only": ["A gain is a difference between after and before."],
+    "difference": ["mutual is a sum of two weights."],
+    "angles": ["A cosine is a number from -1 to 1, not an angle."],
+    "other-norm": ["|x| is the square root of the sum of squares."],
+    "no-square": ["The differences of the ranks are squared."],
+    "not-divided": ["The correlation of a and a is 1. What is yours?"],
+    "no-root": ["|u| |v| is the square root of (u . u) (v . v)."],
+    "kendall": ["Spearman's correlation is that of the ranks themselves."],
+    "sorted": ["Sorted entries have lost their pairs. What is the rank of each?"],
     "no-title": ["Which of the three images is which?"],
     "no-image": ["ax.imshow draws an array, each entry as a square."],
     "column-norms": ["The norm of a row is a sum over its d entries."],

@@ -8,7 +8,7 @@ import numpy as np
 
 import minigrad as mg
 from lessons.checks import translating as given
-from lessons.checks.attending import wrong_weights
+from lessons.checks.attending import softmax, wrong_weights
 from lessons.checks.long_runs import each_of, examine, own_record
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.checks.predictions import locked
@@ -66,6 +66,17 @@ def equal_weights(scores, mask):
     return np.ones(len(scores)) / len(scores)
 
 
+CONTEXTS = [  # (tag, what, weights of wrong contexts)
+    ("plain-sum", "the sum of all states", lambda e, mask: np.ones(len(e))),
+    ("first-state", "the first state", lambda e, mask: np.eye(len(e))[0]),
+    ("last-state", "the last state, also padding", lambda e, mask: np.eye(len(e))[-1]),
+    ("hard", "the state of the largest weight",
+     lambda e, mask: np.eye(len(e))[np.where(mask, e, -np.inf).argmax()]),
+    ("divided", "the weighted mean, divided by S,",
+     lambda e, mask: softmax(e, mask) / len(e)),
+]  # fmt: skip
+
+
 def check_bleu(my, refs, hyps, order=4):
     """Fail unless the BLEU of a corpus is right."""
     known = [
@@ -83,11 +94,40 @@ def check_bleu(my, refs, hyps, order=4):
          {"brevity": "longer"}),
         ("all-references", "BLEU with the n-grams of all references for each sentence",
          {"whose": "all"}),
+        ("first-reference", "BLEU with the n-grams of the first reference for each "
+         "sentence", {"whose": "first"}),
         ("smoothed", "BLEU with (right + 1) / (n-grams + 1)", {"more": 1}),
         ("fourth-root", "BLEU with the fourth root for any order", {"mean": "fourth"}),
+        ("not-added", "BLEU with the right n-grams of the last sentence alone",
+         {"kept": ["right"]}),
+        ("not-added", "BLEU with the n-grams of the last hypothesis in the divisor",
+         {"kept": ["said"]}),
+        ("not-added", "BLEU with p_n of the last sentence",
+         {"kept": ["right", "said"]}),
+        ("theirs", "BLEU that counts a right n-gram as often as the reference has it",
+         {"clip": "theirs"}),
+        ("different-ngrams", "BLEU that divides by the number of different n-grams",
+         {"over": "distinct"}),
+        ("words-for-ngrams", "BLEU that divides by the number of words",
+         {"over": "words"}),
+        ("brevity", "BLEU with c / r as the brevity factor", {"brevity": "quotient"}),
+        ("brevity", "BLEU with exp(-r / c)", {"brevity": "no-one"}),
+        ("brevity", "BLEU with exp(r / c - 1)", {"brevity": "growing"}),
+        ("root-twice", "the root of the geometric mean", {"mean": "root-twice"}),
+        ("log-base", "exp of the mean of log2 p_n", {"mean": "log2"}),
+        ("no-exponential", "the mean of the logarithms", {"mean": "logs"}),
+        ("least", "the smallest p_n", {"mean": "least"}),
+        ("all-orders", "right n-grams / n-grams of all orders", {"mean": "total"}),
+        ("orders", f"the BLEU of order {order} alone",
+         {"orders": [order], "mean": "of-orders"}),
     ]  # fmt: skip
+    for short in (range(1, order), range(2, order + 1)):
+        text = f"BLEU with the orders {[*short]} alone"
+        known += [("orders", text, {"orders": short, "mean": mean})
+                  for mean in ("of-orders", "log", "fourth") if short]  # fmt: skip
     want = bleu_by_loop(refs, hyps, order)
     known = [(t, s, bleu_by_loop(refs, hyps, order, **o)) for t, s, o in known]
+    known += [("unit", "100 BLEU", 100 * want), ("zero", "0", 0.0)]
     each = [bleu_by_loop([a], [b], order) for a, b in zip(refs, hyps)]
     known += [("mean-of-sentences", "the mean of the sentences' BLEU", np.mean(each))]
     pooled = bleu_by_loop([sum(refs, [])], [sum(hyps, [])], order)
@@ -104,13 +144,13 @@ def for_each_word(my, rng):
         shape_all(my, found, {"logits": (B, V), "state": (B, D)}, AXES)
 
 
-@numbers("BLEU by hand: 1, 2/7, exp(-2), and the root of 5/6 * 3/5")
+@numbers("BLEU by hand: the root of 5/6 * 3/5, 1, 2/7, and exp(-2)")
 def by_hand(my, rng):
     for refs, hyps, order, want in (
+        ([CAT], [SAT], 2, math.sqrt(5 / 6 * 3 / 5)),
         ([CAT], [CAT], 4, 1),
         ([CAT], [THE], 1, 2 / 7),  # "the" stands in the reference twice
         ([CAT], [CAT[:2]], 1, math.exp(-2)),  # 2 words of 6
-        ([CAT], [SAT], 2, math.sqrt(5 / 6 * 3 / 5)),
     ):
         assert math.isclose(bleu_by_loop(refs, hyps, order), want)
         check_bleu(my, refs, hyps, order)
@@ -118,7 +158,8 @@ def by_hand(my, rng):
 
 @values("BLEU of corpora, against loops")
 def of_corpora(my, rng):
-    check_bleu(my, [CAT, SAT], [THE, CAT], 1)  # "the" stands in both references 4 times
+    # "the" stands in both references 4 times
+    check_bleu(my, [CAT, SAT], [CAT, [*THE, "the"]], 1)
     for order in (1, 2, 4):
         refs = [list("abcde"[i] for i in rng.integers(0, 5, n)) for n in (9, 12, 8, 11)]
         hyps = [
@@ -142,16 +183,25 @@ def by_length(my, rng):
         return low <= n <= high
 
     found, want = my.bucket_by_length(sentences, BUCKETS), places(within)
-    tag = "bounds"
-    if found in (
-        places(within, [len(join.join(words)) for words in sentences])
+    form = isinstance(found, dict) and {*found} == {*want}
+    form = form and all(np.array(rows).dtype.kind in "if" for rows in found.values())
+    text = f"expected lists of indices for {BUCKETS}", f"found {found!r:.200}"
+    my.holds(form, "type", *text)
+    wrong = [
+        ("characters", places(within, [len(join.join(words)) for words in sentences]))
         for join in ("", " ")
-    ):
-        tag = "characters"
-    elif found == places(within, [len({*words}) for words in sentences]):
-        tag = "different-words"
-    elif isinstance(found, dict) and sorted(found) != sorted(want):
-        tag = "type"
+    ]
+    wrong += [
+        ("different-words", places(within, [len({*words}) for words in sentences])),
+        ("bounds", places(lambda n, low, high: low < n <= high)),
+        ("bounds", places(lambda n, low, high: low <= n < high)),
+        ("bounds", places(lambda n, low, high: low < n < high)),
+        ("one-bound", places(lambda n, low, high: n <= high)),
+        ("one-bound", places(lambda n, low, high: low <= n)),
+        ("lengths", {b: [lengths[i] for i in rows] for b, rows in want.items()}),
+        ("off-by-one", {b: [i + 1 for i in rows] for b, rows in want.items()}),
+    ]
+    tag = next((tag for tag, each in wrong if found == each), "unknown")
     my.holds(found == want, tag, f"expected {want}", f"found {found}")
 
 
@@ -177,7 +227,22 @@ def bleu_of_groups(my, rng):
     form = isinstance(found, dict) and list(found) == list(want)
     my.holds(form, "type", f"expected {{(low, high): BLEU}} for {bounds}",
              f"found {found!r}")  # fmt: skip
-    wrong = [("whole-corpus", "BLEU of all sentences", [of(range(9))] * 2),
+    pairs = {b: [i for i, n in enumerate(lengths) if b[0] <= n <= b[1]] for b in bounds}
+
+    def each(f):
+        return [f([refs[i] for i in rows], [hyps[i] for i in rows])
+                for rows in pairs.values()]  # fmt: skip
+
+    def mean(r, h):
+        return np.mean([bleu_by_loop([a], [b]) for a, b in zip(r, h)])
+
+    wrong = [("exchanged", "BLEU with refs and hyps exchanged",
+              each(lambda r, h: bleu_by_loop(h, r))),
+             ("mean-of-sentences", "the mean of the sentences' BLEU", each(mean)),
+             ("orders", "BLEU of order 1", each(lambda r, h: bleu_by_loop(r, h, 1))),
+             ("unit", "100 BLEU", each(lambda r, h: 100 * bleu_by_loop(r, h))),
+             ("zero", "0 for each group", [0, 0]),
+             ("whole-corpus", "BLEU of all sentences", [of(range(9))] * 2),
              ("by-reference", "BLEU by the length of the reference",
               list(grouped(refs).values())),
              ("by-translation", "BLEU by the length of the translation",
@@ -197,6 +262,9 @@ def not_seen(my, rng):
     ):
         train, test = my.hold_out(pairs, n)
         last = pairs[len(pairs) - n :]
+        swapped = last and [*train] == last != [*test]
+        text = "expected (train, test)", "found (test, train)"
+        my.holds(not swapped, "swapped", *text)
         tag = "first-pairs" if list(test) == pairs[:n] != last else "test"
         my.holds(list(test) == last, tag, f"expected the test {last}",
                  f"found {test}")  # fmt: skip
@@ -222,6 +290,12 @@ def a_step(my, rng):
                 ("parts-exchanged", "[c; E[y]] where [E[y]; c] belongs", {"order": -1}),
                 ("parts-exchanged", "[c; s'] where [s'; c] belongs", {"read": -1}),
                 ("ignores-query", "scores v . tanh(W_h h_j)", {"query": 0}),
+                ("sign", "scores v . tanh(W_h h_j - W_s s)", {"query": -1}),
+                ("relu", "relu in the place of tanh", {"bend": lambda x: x * (x > 0)}),
+                *(
+                    (tag, f"{text} for c", {"weigh": lambda e, m, w=w: w(e, m)})
+                    for tag, text, w in CONTEXTS
+                ),
                 ("no-tanh", "scores without tanh", {"bend": np.array}),
             ]
             for k, (tag, what, _) in enumerate(wrong_weights(*TWO_SCORES)):
@@ -245,7 +319,12 @@ def a_step(my, rng):
             for place, name in enumerate(want)
         }
         without = want["logits"] - drawn[0]["b_o"]
-        known["logits"].append(("no-bias", "the logits without b_o", without))
+        known["logits"] += [
+            ("no-bias", "the logits without b_o", without),
+            ("minus", "the logits with - b_o", without - drawn[0]["b_o"]),
+            ("softmax-taken", "log_softmax of the logits",
+             want["logits"] - np.log(np.exp(want["logits"]).sum(1, keepdims=True))),
+        ]  # fmt: skip
         known["state"].append(("state-stands", "the state before the step", drawn[2]))
         want = {"state": want["state"], "logits": want["logits"]}  # in this order
         equal_all(my, (state, logits), want, AXES, known, rtol=1e-7)
@@ -463,6 +542,25 @@ HINTS = {
     ],
     "pooled": ["A word is right if the reference of its own sentence contains it."],
     "recall": ["A precision is divided by the number of n-grams in the hypotheses."],
+    "one-bound": ["A group has two bounds."],
+    "lengths": ["The lists contain the places i of the sentences."],
+    "swapped": ["The training pairs come first, then the test."],
+    "orders": ["range(1, order) ends before order."],
+    "not-added": ["Are the counts of all sentences added, or the last ones kept?"],
+    "theirs": ["An n-gram is right at most as often as the hypothesis has it."],
+    "different-ngrams": ["p_n divides by all n-grams of the hypotheses, with repeats."],
+    "words-for-ngrams": ["How many runs of n words do m words have?"],
+    "brevity": ["Compute exp(1 - r / c) by hand for c = 2 and r = 6."],
+    "first-reference": ["zip(refs, hyps) pairs each sentence with its own reference."],
+    "all-orders": ["Each order n has its own p_n."],
+    "least": ["The mean is over all orders."],
+    "unit": ["BLEU is a number from 0 to 1 here."],
+    "sign": ["Which signs do W_s s, W_h h_j and e have in the formula?"],
+    "plain-sum": ["c is a weighted sum: where do the weights enter?"],
+    "first-state": ["c is a sum over all allowed states."],
+    "last-state": ["c is a sum over all allowed states."],
+    "divided": ["The weights sum to 1 already."],
+    "minus": ["logits = W_o [s'; c] + b_o."],
     "bounds": ["Which of 5 words and 7 words belong to the bucket (5, 7)?"],
     "whole-corpus": [
         "Which sentences belong to a bucket? Compute BLEU of these alone.",

@@ -108,6 +108,9 @@ def has_all_digits(my, found, want, name):
     off = np.abs(np.asarray(found) - want).max() / np.abs(want).max()
     error = f"found an error of {off:.1g} of the largest entry"
     my.holds(off <= COARSE, "unknown", f"expected {name}", error, UNKNOWN)
+    is_single = off >= DIGITS and np.array_equal(np.float32(found), found)
+    text = f"expected {name} in float64", "found a float32 number in every entry"
+    my.holds(not is_single, "float32", *text)
     my.holds(
         off < DIGITS,
         "differences",

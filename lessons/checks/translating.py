@@ -65,17 +65,29 @@ def bleu_by_loop(
     over="h",
     whose="own",
     more=0,
+    kept=(),
+    orders=None,
 ):
-    """Return BLEU, counted by loops; each option adds one mistake."""
-    if whose == "all":
-        by_own, refs = refs, [sum(refs, [])] * len(refs)
+    """Return BLEU, counted by loops; each option adds one mistake.
+
+    kept     which counts are those of the last sentence alone: "right", "said"
+    orders   the n of the n-grams
+    """
+    by_own = refs
+    if whose != "own":
+        refs = [sum(refs, []) if whose == "all" else refs[0]] * len(refs)
     precisions = []
-    for n in range(1, order + 1):
+    counts = []
+    for n in orders or range(1, order + 1):
         right = said = 0
         for ref, hyp in zip(refs, hyps):
+            right, said = right * ("right" not in kept), said * ("said" not in kept)
             theirs = [ref[i : i + n] for i in range(len(ref) - n + 1)]
             ours = [hyp[i : i + n] for i in range(len(hyp) - n + 1)]
-            said += len(ours if over == "h" else theirs)
+            said += len({"h": ours, "r": theirs, "words": hyp,
+                         "distinct": set(map(tuple, ours))}[over])  # fmt: skip
+            if clip == "theirs":
+                ours = [gram for gram in theirs if gram in ours]
             if clip == "once":
                 ours = [list(gram) for gram in set(map(tuple, ours))]
             for gram in ours:  # each right one removes one from the reference
@@ -83,20 +95,27 @@ def bleu_by_loop(
                 if gram in theirs and clip:
                     theirs.remove(gram)
         precisions.append((right + more) / (said + more) if said + more else 0.0)
-    refs = by_own if whose == "all" else refs
+        counts.append((right, said))
+    refs = by_own
     c, r = sum(map(len, hyps)), sum(map(len, refs))
     if brevity == "longer":
         r = sum(max(map(len, pair)) for pair in zip(refs, hyps))
-    if not all(precisions):
+    if not all(precisions) or not c:
         return 0.0
     factor = {"none": 1.0, "inverted": c / r}.get(brevity, r / c)
     if brevity == "above":
         factor = min(1.0, c / r)
     most = math.inf if brevity in ("unbounded", "above") else 1.0
-    logs = sum(map(math.log, precisions))
+    logs, total = sum(map(math.log, precisions)), [sum(x) for x in zip(*counts)]
     whole = {"log": math.exp(logs / order), "product": math.exp(logs),
-             "fourth": math.exp(logs / 4),
+             "fourth": math.exp(logs / 4), "of-orders": math.exp(logs / len(counts)),
+             "root-twice": math.exp(logs / order / 2), "least": min(precisions),
+             "log2": math.exp(logs / order / math.log(2)), "logs": logs / order,
+             "total": total[0] / total[1],
              "plain": sum(precisions) / order}[mean]  # fmt: skip
+    if brevity in ("quotient", "no-one", "growing"):
+        exponent = {"quotient": math.log(c / r), "no-one": -r / c, "growing": r / c - 1}
+        return min(1.0, math.exp(exponent[brevity])) * whole
     return min(most, math.exp(1 - factor)) * whole
 
 

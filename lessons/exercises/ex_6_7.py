@@ -45,7 +45,10 @@ def collect_attention(model, ids, max_length=40):
 
 
 def layer_head_mean(layers):
-    """Return the mean over all heads of all layers: [(H, T, S), ...]  ->  (T, S)"""
+    """Return the mean over all heads of all layers: [(H, T, S), ...]  ->  (T, S)
+
+    All layers have the same number H of heads.
+    """
     raise NotWritten("6.7 layer_head_mean")
 
 
@@ -57,7 +60,7 @@ def links(weights):
 def alignment_error_rate(found, gold):
     """Return 1 - 2 |found & gold| / (|found| + |gold|) of two sets of (t, s).
 
-    0 means that both sets are equal.
+    0 means that both sets are equal. The sets are not both empty.
     """
     raise NotWritten("6.7 alignment_error_rate")
 

@@ -105,7 +105,7 @@ MUTANTS = [
     ("ax.imshow(p, vmin=0, vmax=1)", "ax.imshow(p)", "own-limits"),
     ("ax.imshow(p, vmin", "ax.imshow(p.T, vmin", "transposed"),
     ('ax.set(title=f"tau = {tau:g}")', "pass", "no-title"),
-    ("last.plot(taus, H,", "last.plot(H, taus,", "curves"),
+    ("last.plot(taus, H,", "last.plot(H, taus,", "axes-exchanged"),
     ('last.set(xlabel="tau", ', "last.set(", "unlabelled"),
     ("keepdims=True)) / tau)", "keepdims=True)) * tau)", "tau-multiplies"),
     ("(e - e.max(-1, keepdims=True)) / tau", "e / tau", "overflow"),

@@ -88,7 +88,9 @@ MUTANTS = [
     ("return heads *", "return 2**-20 * heads *", "float"),
     ("memory // np.dtype(dtype).itemsize", "memory", "ignores-dtype"),
     ("math.isqrt(memory //", "(memory //", "no-root"),
-    ("return math.isqrt(", "return 1 + math.isqrt(", "rounding"),
+    ("return math.isqrt(", "return 1 + math.isqrt(", "off-by-one"),
+    ("math.isqrt(memory // np.dtype(dtype).itemsize)",
+     "int(math.sqrt(memory // np.dtype(dtype).itemsize))", "rounding"),
     (" / np.sqrt(Q.shape[1])", "", "unscaled"),
     ("(0, len(Q), block)", "(0, len(Q) - block + 1, block)", "last-block"),
     (

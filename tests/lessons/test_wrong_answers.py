@@ -64,7 +64,7 @@ COMPARE = [
 TRANSLATORS = [
     ("6.7", "{(t, int(s)) for t, s in enumerate(weights.argmax(1))}",
      "{(int(t), int(s)) for t, s in zip(*np.nonzero(weights > 0.5))}",
-     "threshold", "0.5"),
+     "threshold", "above one number"),
     ("6.7", "3 * (len(p) - len(set(p))) >= len(p)",
      "3 * np.sum(p[1:] == p[:-1]) >= len(p)", "previous-only", "many-to-one"),
     ("6.9", """test = pairs[cut:]
@@ -233,7 +233,7 @@ HELD_OUT = [  # nobody had these in mind who wrote the checks
      "found 1, an array of shape (5,)"),
     ("6.8", "return alpha, alpha @ X", "return alpha, X", "unchanged", "equals X"),
     ("6.8", "return alpha, alpha @ X", "return alpha, X.mean(0) + 0 * X",
-     "plain-mean", "mean of X over axis 0"),
+     "ignores-weights", "the mean of the states"),
     ("6.8", "(axis=-1, keepdims=True)  # row", "()  # row", "sum-over-everything",
      "sums to 1 over all entries"),
     ("6.8", "return unit @ unit.T", "return 1 - unit @ unit.T", "one-minus", "1 - "),
@@ -283,7 +283,7 @@ REPORTS = [
     ("6.7", "{(t, int(s)) for t, s in enumerate(weights.argmax(1))}",
      "{(s, t) for t, s in enumerate(weights.argmax(1))}", "transpose",
      "found [(0, 0), (1, 2), (1, 3), (2, 1)]"),
-    ("6.7", "10 * back.sum() >= len(back)", "10 * back.sum() > len(back)", "pattern",
+    ("6.7", "10 * back.sum() >= len(back)", "10 * back.sum() > len(back)", "more-than",
      "pattern(weights=float64 (11, 11)) expected reordering"),
     ("E.15", "len(said) < max_length", "len(said) < 40", "endless",
      "expected [7, 3, 7, 3, 7, 3, 3] found [7, 3, 7, 3, 7, 3, 3, 3"),
@@ -388,6 +388,12 @@ RIGHT = [
     ("6.9", 'return output @ p["W_o"].T + p["b_o"], new',
      'return [output @ p["W_o"].T + p["b_o"], new]'),
     ("6.10", "np.log(np.where(p > 0, p, 1.0))", "np.log(p + 1e-12)"),
+    ("6.4", "return math.isqrt(memory // np.dtype(dtype).itemsize)", """T = 0
+    while (T + 1) ** 2 * np.dtype(dtype).itemsize <= memory:
+        T += 1
+    return T"""),
+    ("6.2", "return np.eye(d)", "return np.eye(d, dtype=int).tolist()"),
+    ("6.7", "with mg.no_grad():", "if True:"),
     pytest.param("38.3", "np.log(np.where(p > 0, p, 1.0))", "np.log(p + 1e-12)",
                  marks=pytest.mark.deep),
     ("38.3", "return np.array(curve)", "return curve"),
