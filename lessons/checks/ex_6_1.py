@@ -159,13 +159,14 @@ def your_own_words(my, rng):
 
 HINTS = {
     "weights": [
-        "Which number can you subtract from all scores without changing a weight?",
+        "Compute the weights of the scores 1000 and 1001 by hand: which exponents do "
+        "you need?",
     ],
     "context": ["Sum over j, the axis of the states; which axis remains?"],
     "context_backward": [
         "c_k = sum_j alpha_j h_jk. Differentiate by alpha_j, then by h_jk.",
     ],
-    "is_uniform": ["When are exp(e_i) and exp(e_j) equal?"],
+    "is_uniform": ["Which of the weights or the scores are exact in float64?"],
     "": [
         "Adding one number to all scores changes no weight. Choose a number that "
         "keeps exp in range.",

@@ -293,11 +293,8 @@ def _columns(e, tau):
 HINTS = {
     "draw": ["Five images with one range of colours, and one curve."],
     "sweep": ["One row for each temperature."],
-    "softmax_t": ["Divide by tau first; the rest is a stable softmax."],
-    "entropy": [
-        "Where p is 0 the term is 0: which argument of the logarithm avoids ln 0 "
-        "there?",
-    ],
+    "softmax_t": ["Which exponents do scores of 0 and 1000 have at tau = 0.5?"],
+    "entropy": ["Compute H of the weights (1, 0) by hand, term by term."],
     "dH_dtau": [
         "The mean and the variance are those under p, with p = softmax(e / tau).",
     ],

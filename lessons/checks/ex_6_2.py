@@ -165,10 +165,13 @@ def your_own_words(my, rng):
 
 
 HINTS = {
-    "W_for_dot": ["Which terms s_i W_ik h_k does the dot product have?"],
+    "W_for_dot": [
+        "Write s^T W_a h for d = 2, with four unknown entries, and compare it with s . "
+        "h, term by term.",
+    ],
     "dot": ["Compare the two widths before you multiply; both belong in the message."],
-    "recover_W": ["Vectors with a single 1 leave one term of the double sum."],
-    "W_after_change": ["Which product of W_a and R leaves every h as it was?"],
+    "recover_W": ["How many entries are unknown, and how many calls may you make?"],
+    "W_after_change": ["What must W_a do to the vector R h?"],
     "": [
         "s^T W_a h = sum_i sum_k s_i W_ik h_k. Which of these terms are in s . h?",
         "Call the score with vectors that contain a single 1. Then one term of the "
@@ -176,7 +179,7 @@ HINTS = {
         "After the change of coordinates, s^T W_a R h must equal s^T h for all s and "
         "h. What does that mean for the product W_a R?",
     ],
-    "off-diagonal": ["Which terms s_i W_ik h_k does the sum s . h have?"],
+    "off-diagonal": ["Which product of an s_i and an h_k does W_a[0, 1] multiply?"],
     "first-row": ["Where does ``return`` stand: inside the loop, or after it?"],
     "normal-equations": ["R is square and invertible: W_a R = I needs no R^T."],
     "ones": [

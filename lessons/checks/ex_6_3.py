@@ -223,7 +223,7 @@ HINTS = {
     ],
     "mults_dot": ["One multiplication for each entry of each state."],
     "mults_sentence": [
-        "What is computed once for the sentence, and what in each of its L steps?",
+        "Write down the loop over the L steps. Which products stand before it?",
     ],
     "": [
         "A matrix (m, n) times a vector takes m n multiplications: n for each entry "

@@ -265,9 +265,9 @@ def wrong_bytes(T, d_model, heads, dtype):
 
 HINTS = {
     "attn_bytes": [
-        "Count the numbers first: one for each pair of positions, in each head.",
+        "Write down the scores of T = 3 positions and two heads. How many are there?",
     ],
-    "longest": ["Solve T * T * itemsize <= memory in whole numbers."],
+    "longest": ["Find T for 100 bytes and scores of 4 bytes by hand, then for 99."],
     "attention_in_blocks": [
         "A block has some of the queries and all of the keys; its softmax is over the "
         "keys.",

@@ -564,12 +564,9 @@ HINTS = {
         "The docstring names four properties; the page of the module time compares "
         "its clocks.",
     ],
-    "time_it": [
-        "Read the clock before and after each call; one call comes before all "
-        "readings.",
-    ],
-    "compare": ["All numbers are drawn before the timer is called."],
-    "exponent": ["Take both logarithms; a power is a line there."],
+    "time_it": ["How many readings of the clock do five measured calls need?"],
+    "compare": ["Which lines of yours run between two readings of the clock?"],
+    "exponent": ["log(a T^b) = log a + b log T. Which number of this line is b?"],
     "": [
         "A measurement contains all code between two readings of the clock. "
         "Everything else, such as drawing numbers, stands before the first reading "

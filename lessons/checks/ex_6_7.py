@@ -332,14 +332,14 @@ HINTS = {
         "Follow one word: what goes into a step, what comes out, and what is kept?",
     ],
     "layer_head_mean": ["Every head of every layer counts once."],
-    "links": ["One link for each target word: which axis has the source words?"],
+    "links": ["How many links do weights of shape (4, 3) have?"],
     "alignment_error_rate": [
         "What are |found|, |gold| and the size of the links in both?",
     ],
     "pattern": [
-        "Work with p = weights.argmax(1), and test the three rules in their order.",
+        "Write p for the reported case, and count for each rule by hand.",
     ],
-    "read_safetensors": ["From which byte on do the offsets count?"],
+    "read_safetensors": ["The file has three parts. How long is each?"],
     "": [
         "collect_attention is a loop over model.step. The word before is the input "
         "of the next step, and the weights of a step belong to the word that this "

@@ -344,12 +344,10 @@ def wrong_correlations(a, b):
 HINTS = {
     "draw": ["Three panels; the last two share vmin and vmax."],
     "prediction": ["The docstring gives the three keys, with a pair for each."],
-    "self_attention": [
-        "Which axis of alpha sums to 1, and which axis of alpha meets X?",
-    ],
-    "cosine": ["Divide by the norms of the rows, once on each side."],
-    "geometry_change": ["Take both matrices at the pairs of np.triu_indices(T, 1)."],
-    "rank_correlation": ["Replace numbers by ranks first, then correlate the ranks."],
+    "self_attention": ["Write the three steps with indices: e_ij, alpha_ij, z_id."],
+    "cosine": ["What is the cosine of x and x, and that of x and 2 x?"],
+    "geometry_change": ["Which pairs i < j do three positions have?"],
+    "rank_correlation": ["Which ranks have the entries of (0.3, 7, 2)?"],
     "": [
         "Row i of alpha belongs to position i: it sums to 1, and z_i is computed "
         "from it.",

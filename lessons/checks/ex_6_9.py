@@ -512,7 +512,7 @@ def is_prediction(found):
 HINTS = {
     "bleu_by_length": ["Group the sentences first, then one BLEU for each group."],
     "prediction": ["The docstring gives the two keys and the words for each."],
-    "bleu": ["Sum the counts over all sentences before you divide."],
+    "bleu": ["Count for the reported sentences by hand, for n = 1 first."],
     "bucket_by_length": ["Both bounds are included; a sentence may be in no group."],
     "hold_out": [
         "Take the last n first; then leave out every pair that shares a side with one "

@@ -285,6 +285,13 @@ def test_the_command_line_imports_the_standard_library_only():
     assert not loaded & {"numpy", "minigrad", "attention", "pytest", "matplotlib"}
 
 
+def test_a_check_that_draws_loads_matplotlib_before_its_clock_starts():
+    names = "from lessons.classroom import catalogue, harness"
+    load = "harness.load_checks(catalogue.find('6.7'))"
+    done = python("-c", f"import sys; {names}; {load}; print(*sys.modules)")
+    assert "matplotlib.figure" in done.stdout.split(), done.stderr
+
+
 @pytest.mark.parametrize(
     "id, old, new, frame, said",
     [
