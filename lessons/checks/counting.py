@@ -44,6 +44,8 @@ def miscounts(sizes, terms, extra=()):
             others = [*factors[:k], *factors[k + 1 :]]
             text = f"the number without the factor {f} in {name}"
             found.append(("no-factor", text, rest + number(others)))
+            text = f"the number with {f} - 1 in the place of {f} in {name}"
+            found.append(("off-by-one", text, right - number(others)))
             for b in sizes:
                 if b[0] == f[0] and b != f:  # another width, or another length
                     text = f"the number with {b} in the place of {f} in {name}"
@@ -52,6 +54,10 @@ def miscounts(sizes, terms, extra=()):
         text = f"the number with {name} twice"
         found.append(("twice", text, right + number(factors)))
     found += [("extra-term", f"the number + {f}", right + n) for f, n in sizes.items()]
+    found += [
+        ("extra-factor", f"the number times {f}", right * n) for f, n in sizes.items()
+    ]
+    found.append(("twice", "twice the number", 2 * right))
     product = math.prod(map(number, terms.values()))
     return [*found, ("product", "the product of all terms", product)]
 

@@ -110,6 +110,8 @@ def of_the_context(my, rng):
     too_far = [
         ("through-softmax", "the gradient of the scores, not of the weights",
          lambda g: alpha * (H @ g - alpha @ H @ g)),
+        ("through-softmax", "the gradient of the weights, less its weighted mean",
+         lambda g: H @ g - alpha @ H @ g),
         ("through-softmax", "alpha (1 - alpha) times the gradient of the weights",
          lambda g: alpha * (1 - alpha) * (H @ g)),
         ("through-softmax", "alpha times the gradient of the weights",

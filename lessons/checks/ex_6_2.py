@@ -42,19 +42,24 @@ def of_the_widths(my, rng):
     my.shape(my.W_after_change(rng.normal(size=(3, 3))), (3, 3), ("d", "d"))
 
 
-@numbers("s = (1, 2, 3) and h = (4, 5, 6): 32 either way")
+@numbers("s = (1, 2, 3) and h = (4, 5, 7): 35 either way")
 def either_way(my, rng):
-    s, h = np.array([1.0, 2.0, 3.0]), np.array([4.0, 5.0, 6.0])
+    s, h = np.array([1.0, 2.0, 3.0]), np.array([4.0, 5.0, 7.0])
     wrong = [
-        ("ones", "sum(s) * sum(h)", 90.0),
-        ("scaled", "s . h / sqrt(3)", 32 / 3**0.5),
-        ("cosine", "the cosine of s and h", 32 / (14 * 77) ** 0.5),
-        ("reversed", "s . h with h reversed", 28.0),
-        ("mean", "the mean of the products s_k h_k", 32 / 3),
-        ("distance", "the distance from s to h", 27**0.5),
+        ("ones", "sum(s) * sum(h)", 96.0),
+        ("scaled", "s . h / sqrt(3)", 35 / 3**0.5),
+        ("cosine", "the cosine of s and h", 35 / (14 * 90) ** 0.5),
+        ("reversed", "s . h with h reversed", 29.0),
+        ("mean", "the mean of the products s_k h_k", 35 / 3),
+        ("distance", "the distance from s to h", 34**0.5),
+        ("scale:-1", "-s . h", -35.0),
+        ("square", "the square of s . h", 35.0**2),
+        ("projection", "s . h / s . s", 35 / 14),
+        ("loop-short", "the sum without its last term", 14.0),
+        ("loop-short", "the sum without its first term", 31.0),
     ]
-    my.equal(my.dot(s, h), 32.0, "", wrong)
-    my.equal(s @ my.W_for_dot(3) @ h, 32.0, "", wrong, call="s @ W_for_dot(3) @ h")
+    my.equal(my.dot(s, h), 35.0, "", wrong)
+    my.equal(s @ my.W_for_dot(3) @ h, 35.0, "", wrong, call="s @ W_for_dot(3) @ h")
 
 
 @values("dot, and the bilinear score with your matrix, against a sum")

@@ -62,7 +62,7 @@ def compare_steps(my, cached, want, cases):
         terms = {"W_s s": "d_a d_s", "the products with v": "T d_a"}
         if not cached:
             terms["W_h h_j"] = "T d_a d_h"
-        found = miscounts(sizes, terms, {"tanh": T * d_a})
+        found = miscounts(sizes, terms, {"tanh": T * d_a, "the context": T * d_h})
         text = "the number with all W_h h_j computed in this step"
         anew = [("cached", text, counted(T, d_s, d_h, d_a, False))]
         return found + (anew if cached else [])
@@ -138,8 +138,9 @@ def tanh_and_memory(my, rng):
         return {"W_s s": query, "W_h h_j": keys, "tanh": tanh, "scores": tanh @ v}
 
     def of_tanh(T, d_a):
-        terms = {"tanh": "T d_a"}
-        return miscounts({"T": T, "d_a": d_a}, terms, {"W_s s alone": d_a})
+        found = miscounts({"T": T, "d_a": d_a}, {"tanh": "T d_a"}, {"W_s s": d_a})
+        squares = ("other-size", "T T", T * T), ("other-size", "d_a d_a", d_a * d_a)
+        return [*found, *squares]
 
     def of_additive(T, d):
         terms = {"W_s s": "d", "W_h h_j": "T d", "tanh": "T d", "the scores": "T"}

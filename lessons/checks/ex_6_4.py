@@ -257,6 +257,7 @@ def wrong_bytes(T, d_model, heads, dtype):
         ("ignores-dtype", "the number for float32", heads * T * T * 4),
         ("ignores-dtype", "the number for float64", heads * T * T * 8),
         ("triangle", "that of T (T + 1) / 2 scores", heads * T * (T + 1) // 2 * size),
+        ("triangle", "half of the number", right // 2),
         ("triangle", "that of T (T - 1) scores", heads * T * (T - 1) * size),
         *miscounts(sizes, {"the scores": "heads T T itemsize"},
                    {"the values": T * d_model * size}),

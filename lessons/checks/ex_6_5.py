@@ -55,6 +55,10 @@ def scores(pre, v, bend=math.tanh):
     return np.array([sum(a * bend(x) for a, x in zip(v, row)) for row in pre])
 
 
+def sigmoid(x):
+    return 1 / (1 + math.exp(-x))
+
+
 def softmax(e, mask):
     top = max((x for x, may in zip(e, mask) if may), default=0.0)
     z = np.array([math.exp(x - top) if may else 0.0 for x, may in zip(e, mask)])
@@ -76,6 +80,7 @@ def wrong_weights(s, H, W_s, W_h, v, mask):
         ("sign", "v . tanh(W_h h_j - W_s s)"): minus,
         ("product", "v . tanh(W_s s * W_h h_j)"): scores((pre - query) * query, v),
         ("relu", "v . max(0, W_s s + W_h h_j)"): scores(pre, v, lambda x: max(x, 0)),
+        ("sigmoid", "v . sigmoid(W_s s + W_h h_j)"): scores(pre, v, sigmoid),
         ("tanh-outside", "tanh(v . (W_s s + W_h h_j))"): np.tanh(straight),
         ("no-v", "the sum of tanh(W_s s + W_h h_j)"): scores(pre, np.ones(len(v))),
         ("absolute", "|v| . tanh(W_s s + W_h h_j)"): scores(pre, abs(v)),
@@ -204,6 +209,8 @@ def known(inputs, mask):
         no_tanh,
         ("slope-for-tanh", text, lambda g: right(g)["e"] @ (1 - np.tanh(pre) ** 2)),
     ]
+    text = "the sum of dL/dpre_j, the gradient of W_s s"
+    wrong["v"].append(("of-query", text, lambda g: right(g)["pre"].sum(0)))
     text = "the gradient without the factor s: the same number in a row"
     ones = np.ones(inputs[2].shape)
     no_s = "no-s", text, lambda g: right(g)["pre"].sum(0)[:, None] * ones
@@ -442,6 +449,7 @@ HINTS = {
     "sum-for-each": ["Row j of dL/dpre belongs to h_j alone."],
     "weighted-states": ["W_h multiplies h_j itself, without its weight."],
     "last-term": ["Is each term of the sum added, or the last one kept?"],
+    "of-query": ["v multiplies the values of tanh: which vector is de_j / dv?"],
     "no-s": ["W_s multiplies s: what is d(W_s s)_k / d(W_s)_ki?"],
     "slope-for-tanh": ["e_j = v . tanh(…): which vector multiplies v?"],
     "no-v": ["e_j = v . tanh(…): what is de_j / dtanh?"],

@@ -19,7 +19,7 @@ from lessons.classroom.steps import CheckFailed, edges, laws, numbers, shape, va
 from lessons.pages.figures import figure
 
 LENGTHS = (10, 50, 100, 500, 1000)  # those of the chapter
-DURATIONS = (4.0, 8.0, 1.0, 3.0, 10.0, 2.0)  # of the first call and the next ones
+DURATIONS = (5.0, 10.0, 2.0, 7.0, 1.0, 3.0)  # of the first call and the next ones
 
 
 class Fake:
@@ -67,7 +67,7 @@ def a_weight_for_each(my, rng):
     my.shape(my.exponent((3, 5, 7), np.array([1.0, 2.0, 2.5])), (), "")
 
 
-@numbers("calls of 8, 1, 3, 10, 2 seconds, after a first of 4: 3 seconds")
+@numbers("calls of 10, 2, 7, 1, 3 seconds, after a first of 5: 3 seconds")
 def calls_by_hand(my, rng):
     timed(my, 5)
 
@@ -81,6 +81,7 @@ def dot_attention(my, rng):
         blind = softmax(H.sum(1), mask)
         wrong = {
             "alpha": [("ignores-query", "the softmax of the sums of the states", blind),
+                      ("no-softmax", "the scores s . h_j", H @ s),
                       *wrong_weights(H @ s, mask, scaled)],
             "c": wrong_sums(want["alpha"], H),
         }  # fmt: skip
@@ -359,6 +360,7 @@ def powers(my, rng):
             ("upside-down", "the slope of log T against log seconds", turned),
             ("intercept", "log a, where the line meets log T = 0", log_a),
             ("through-origin", "the slope of a line through 0", sxy / sxx),
+            ("exponential", "exp(b)", math.exp(want)),
             ("correlation", "the correlation of both logarithms",
              np.corrcoef(x, y)[0, 1]),
             ("not-divided", "the sum of the products, not divided", n_sxy / n),
@@ -439,12 +441,16 @@ def timed(my, repeats):
         "expected readings of clock()",
         "found no reading",
     )
+    text = f"expected {repeats + 1} calls of fn", f"found {fake.calls}"
+    my.holds(fake.calls <= repeats + 1, "repeats", *text)
     want = float(np.median(after))
-    more = DURATIONS[min(repeats + 1, len(DURATIONS) - 1)]
     first, both = DURATIONS[:repeats], DURATIONS[: repeats + 1]
-    upper = sorted(after)[repeats // 2]
+    lower, upper = (sorted(after)[n // 2] for n in (repeats - 1, repeats))
     since = "the median of the times since the first reading"
-    wrong = [
+    wrong = [  # of five calls, the first three are right
+        ("last-call", "the time of the last call", after[-1]),
+        ("upper-median", "the upper of the two in the middle", upper),
+        ("upper-median", "the lower of the two in the middle", lower),
         ("one-reading", since, np.median(np.cumsum(after))),
         ("warm-up", "the median with the first call among them", np.median(first)),
         ("warm-up", "the mean with the first call among them", np.mean(first)),
@@ -453,24 +459,22 @@ def timed(my, repeats):
         ("not-median", "the minimum", min(after)),
         ("not-median", "the maximum", max(after)),
         ("unsorted", "the call in the middle, not sorted", after[repeats // 2]),
-        ("upper-median", "the upper of the two in the middle", upper),
         ("total", "the sum of all calls", sum(after)),
         ("unit", "the median in milliseconds", 1e3 * want),
         ("unit", "the median in microseconds", 1e6 * want),
         ("unit", "the median in nanoseconds", 1e9 * want),
         ("sign", "the median with the opposite sign", -want),
         ("not-timed", "0: fn does not run between the two readings", 0.0),
-        ("last-call", "the time of the last call", after[-1]),
         ("repeats", "the median of one call less", np.median(after[:-1] or after)),
-        ("repeats", "the median of one call more", np.median([*after, more])),
-    ]
+        ("divided", "the median, divided by the number of calls", want / repeats),
+        ("not-median", "the middle of the least and the largest",
+         (min(after) + max(after)) / 2),
+        ("not-median", "the lower quartile", np.percentile(after, 25)),
+        ("not-median", "the median without the largest",
+         np.median(sorted(after)[:-1] or after)),
+    ]  # fmt: skip
     my.equal(got, want, "", [v for v in wrong if v[2] != want])
-    my.holds(
-        fake.calls == repeats + 1,
-        "repeats",
-        f"expected {repeats + 1} calls of fn",
-        f"found {fake.calls}",
-    )
+    my.holds(fake.calls == repeats + 1, "repeats", *text)
 
 
 def measured(my, rng, lengths, repeats, d=128):
@@ -587,6 +591,8 @@ HINTS = {
     "elementwise": ["H @ s multiplies and sums, without an array (T, d)."],
     "built-in-call": ["The mask is made once, before the timer is called."],
     "widths": ["Draw W_s and W_h (d, d), and v (d,)."],
+    "divided": ["Each of the times is of one call already."],
+    "no-softmax": ["Which of your arrays sums to 1?"],
     "upper-median": [
         "For an even number of times, the median is the mean of the two in the middle.",
     ],

@@ -89,6 +89,7 @@ def against_a_loop(my, rng):
             ("divided", "the weights of scores / scale", weights(X, 1 / scale)),
             *wrong_weights(e, scales=extra),
         ]
+        squares = ((X[:, None] - X) ** 2).sum(-1)
         every, z = np.ones(e.shape, bool), np.exp(e - e.max(-1, keepdims=True))
         wrong += [
             (tag, f"the weights of {text}", softmax(x, every))
@@ -96,6 +97,8 @@ def against_a_loop(my, rng):
                 ("scaled", "x_i . x_j / sqrt(d)", e / scale / 5**0.5),
                 ("scaled", "scores / d, without the scale", e / scale / 5),
                 ("divided", "scores * scale^2", scale * e),
+                ("distances", "scale |x_i - x_j|^2", scale * squares),
+                ("distances", "-scale |x_i - x_j|^2", -scale * squares),
                 ("cosines", "scale times the cosines", scale * cosines(X)),
             )
         ]
@@ -146,6 +149,8 @@ def pair_by_pair(my, rng):
             ("one-way", "2 alpha_ij", 2 * of_pairs(alpha)),
             ("difference", "alpha_ij - alpha_ji", of_pairs(alpha - alpha.T)),
             ("no-scale", "the weights with scale 1", of_pairs(alone + alone.T)),
+            ("no-softmax", "x_i . x_j", of_pairs(X @ X.T)),
+            ("no-softmax", "twice the scores", of_pairs(0.6 * X @ X.T)),
             ("product", "alpha_ij alpha_ji", of_pairs(alpha * alpha.T)),
         ],
         "gain": [
@@ -156,6 +161,7 @@ def pair_by_pair(my, rng):
              of_pairs(outputs(alpha, X) @ outputs(alpha, X).T - X @ X.T)),
             ("ratio", "the cosine of z_i and z_j, divided by that of x_i and x_j",
              of_pairs(after / before)),
+            ("sum", "the sum of both cosines", of_pairs(after + before)),
             ("ratio", "that quotient, less 1", of_pairs(after / before - 1)),
             ("before-only", "the cosine of x_i and x_j", of_pairs(before)),
             ("after-only", "the cosine of z_i and z_j", of_pairs(after)),
@@ -389,6 +395,8 @@ HINTS = {
     "same-title": ["Which of two panels with one title shows X, and which Z?"],
     "causal": ["A position may attend to all positions, also later ones."],
     "cosines": ["The scores are scale x_i . x_j; the cosines are measured only."],
+    "distances": ["The score is a dot product, not a distance."],
+    "sum": ["A gain is a difference between after and before."],
     "no-softmax": ["Which of your arrays sums to 1 in each row?"],
     "scaled": ["The scores are scale x_i . x_j, with the argument scale alone."],
     "ratio": ["A gain is a difference, after less before."],

@@ -291,6 +291,8 @@ def a_step(my, rng):
                 ("parts-exchanged", "[c; s'] where [s'; c] belongs", {"read": -1}),
                 ("ignores-query", "scores v . tanh(W_h h_j)", {"query": 0}),
                 ("sign", "scores v . tanh(W_h h_j - W_s s)", {"query": -1}),
+                ("scaled", "scores / sqrt(d_a)", {"weigh": lambda e, mask: softmax(
+                    e / len(drawn[0]["v"]) ** 0.5, mask)}),
                 ("relu", "relu in the place of tanh", {"bend": lambda x: x * (x > 0)}),
                 *(
                     (tag, f"{text} for c", {"weigh": lambda e, m, w=w: w(e, m)})
