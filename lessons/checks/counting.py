@@ -44,8 +44,6 @@ def miscounts(sizes, terms, extra=()):
             others = [*factors[:k], *factors[k + 1 :]]
             text = f"the number without the factor {f} in {name}"
             found.append(("no-factor", text, rest + number(others)))
-            text = f"the number with {f} - 1 in the place of {f} in {name}"
-            found.append(("off-by-one", text, right - number(others)))
             for b in sizes:
                 if b[0] == f[0] and b != f:  # another width, or another length
                     text = f"the number with {b} in the place of {f} in {name}"
@@ -53,6 +51,9 @@ def miscounts(sizes, terms, extra=()):
     for name, factors in terms.items():
         text = f"the number with {name} twice"
         found.append(("twice", text, right + number(factors)))
+        for f in factors:
+            text = f"the number with {f} - 1 in the place of {f} in {name}"
+            found.append(("off-by-one", text, right - number(factors) // sizes[f]))
     found += [("extra-term", f"the number + {f}", right + n) for f, n in sizes.items()]
     found += [
         ("extra-factor", f"the number times {f}", right * n) for f, n in sizes.items()

@@ -244,12 +244,13 @@ def are_arguments_as_asked(my, calls):
     """Fail unless masks allow all positions, and numbers are N(0, 1)."""
     for name, arguments in calls:
         arrays = [np.asarray(x) for x in arguments]
-        mask = next((x for x in arrays if x.dtype == bool), np.zeros(1, bool))
+        masks = [x for x in arrays if x.dtype == bool]
+        text = [f"a mask with {x.sum()} of {x.size} entries True" for x in masks]
         my.holds(
-            mask.all(),
+            len(masks) == 1 and masks[0].all(),
             "masked",
             f"expected calls of {name} with a mask, bool, that allows all positions",
-            f"found a mask with {mask.sum()} of {mask.size} entries True",
+            f"found {' and '.join(text) or 'no array of bool'}",
         )
         for x in arrays:
             if x.dtype == float and x.size > 30:
