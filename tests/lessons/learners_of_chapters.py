@@ -573,6 +573,12 @@ RENAMED_6 = [  # once under another name
     ("6.10", "(e - e.max(-1, keepdims=True)) / tau",
      "e / tau - e.max(-1, keepdims=True)", "maximum-not-divided", "the largest e"),
     ("6.10", "variance / tau**3", "2 * variance / tau**3", "scale:2", "2 x"),
+    ("6.2", "return s @ h", "return s[1:] @ h[1:]", "loop-short", "first term"),
+    ("6.6", "np.median(seconds)", "np.percentile(seconds, 25)", "not-median", "quartile"),
+    ("6.7", "if last == EOS:", "if last == PAD:", "eos-written", "expected [5, 4, 7"),
+    ("6.7", 'flat.reshape(entry["shape"])', 'flat.reshape(entry["shape"], order="F")',
+     "order", "expected in a"),
+    ("6.7", "    return arrays\n", "        return arrays\n", "early-return", "found ['a']"),
 ]  # fmt: skip
 NAMED_6 = [  # once without a name
     ("6.1", "alpha @ H\n", "alpha[:-1] @ H[:-1]\n", "loop-short", "last term"),
@@ -604,6 +610,10 @@ NAMED_6 = [  # once without a name
      "exchanged", "refs and hyps"),
     ("6.9", "(alpha[:, :, None] * H).sum(1)", "H[:, -1]", "last-state", "last state"),
     ("6.10", "np.where(p > 0, p, 1.0)", "p + 1e-6", "epsilon", "ln(p_j + 1e-06)"),
+    ("6.3", "return T * d_a  #", "return T * (d_a - 1)  #", "off-by-one", "d_a - 1"),
+    ("6.6", "return alpha @ H, alpha", "return alpha @ H, e", "no-softmax", "s . h_j"),
+    ("6.10", "softmax_t(X @ X.T, tau)", "softmax_t(X @ X.T, tau**2)",
+     "tau-power", "tau^2"),
     ("6.10", "variance / tau**3", "np.sqrt(variance) / tau**3",
      "deviation", "the root of Var_p(e)"),
 ]  # fmt: skip

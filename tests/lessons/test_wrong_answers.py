@@ -392,6 +392,12 @@ RIGHT = [
     while (T + 1) ** 2 * np.dtype(dtype).itemsize <= memory:
         T += 1
     return T"""),
+    ("6.4", "return math.isqrt(memory // np.dtype(dtype).itemsize)", """T = 1
+    while attn_bytes(T, 1, 1, dtype) <= memory:
+        T *= 2
+    while attn_bytes(T, 1, 1, dtype) > memory:
+        T -= 1
+    return T"""),
     ("6.2", "return np.eye(d)", "return np.eye(d, dtype=int).tolist()"),
     ("6.7", "with mg.no_grad():", "if True:"),
     pytest.param("38.3", "np.log(np.where(p > 0, p, 1.0))", "np.log(p + 1e-12)",
