@@ -64,7 +64,7 @@ def at_five_temperatures(my, rng):
             ("tau-after", "softmax(e) / tau", softmax(e, 1.0) / tau),
             ("wrong-axis", "the softmax of e, less the maximum of each column",
              softmax(e - e.max(0), tau)),
-        ]
+        ]  # fmt: skip
         p = softmax(e, tau)
         my.equal(my.softmax_t(e, tau), p, "ij", wrong)
         logs = np.log(np.where(p > 0, p, 1.0))

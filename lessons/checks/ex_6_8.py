@@ -315,7 +315,7 @@ def wrong_cosines(X):
             (X @ X.T) / (lengths @ lengths),
         ),
         ("column-norms", "products of columns of norm 1", by_column @ by_column.T),
-    ]
+    ]  # fmt: skip
 
 
 def wrong_correlations(a, b):
@@ -324,7 +324,7 @@ def wrong_correlations(a, b):
     n, apart = len(r), 6 * ((r - s) ** 2).sum()
     x, y = r - r.mean(), s - s.mean()
     uncentred = (r @ s) / math.sqrt((r @ r) * (s @ s))
-    return [  # fmt: skip
+    return [
         ("not-centred", "the cosine of the ranks, without their means", uncentred),
         (
             "pearson",
@@ -344,7 +344,7 @@ def wrong_correlations(a, b):
         ("kendall", "Kendall's rank correlation",
          np.sign((r[:, None] - r) * (s[:, None] - s)).sum() / n / (n - 1)),
         ("order", "the correlation of the argsorts", np.corrcoef(u, v)[0, 1]),
-    ]
+    ]  # fmt: skip
 
 
 HINTS = {

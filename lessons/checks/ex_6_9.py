@@ -72,6 +72,8 @@ CONTEXTS = [  # (tag, what, weights of wrong contexts)
     ("last-state", "the last state, also padding", lambda e, mask: np.eye(len(e))[-1]),
     ("hard", "the state of the largest weight",
      lambda e, mask: np.eye(len(e))[np.where(mask, e, -np.inf).argmax()]),
+    ("scaled", "the weights of scores / sqrt(d_a)",
+     lambda e, mask: softmax(e / given.A**0.5, mask)),
     ("divided", "the weighted mean, divided by S,",
      lambda e, mask: softmax(e, mask) / len(e)),
 ]  # fmt: skip
@@ -291,8 +293,6 @@ def a_step(my, rng):
                 ("parts-exchanged", "[c; s'] where [s'; c] belongs", {"read": -1}),
                 ("ignores-query", "scores v . tanh(W_h h_j)", {"query": 0}),
                 ("sign", "scores v . tanh(W_h h_j - W_s s)", {"query": -1}),
-                ("scaled", "scores / sqrt(d_a)", {"weigh": lambda e, mask: softmax(
-                    e / len(drawn[0]["v"]) ** 0.5, mask)}),
                 ("relu", "relu in the place of tanh", {"bend": lambda x: x * (x > 0)}),
                 *(
                     (tag, f"{text} for c", {"weigh": lambda e, m, w=w: w(e, m)})
