@@ -173,6 +173,16 @@ def of_corpora(my, rng):
         check_bleu(my, refs[:3] + hyps[3:], hyps[:3] + refs[3:], order)
 
 
+def groups_of(my, sentences):
+    """Return the learner's groups of sentences, as lists of int."""
+    found = my.bucket_by_length(sentences, BUCKETS)
+    form = isinstance(found, dict) and {*found} == {*BUCKETS}
+    form = form and all(np.array(rows).dtype.kind in "if" for rows in found.values())
+    text = f"expected lists of indices for {BUCKETS}", f"found {found!r:.200}"
+    my.holds(form, "type", *text)
+    return {b: [int(i) for i in rows] for b, rows in found.items()}
+
+
 @values("sentences by length, both ends included")
 def by_length(my, rng):
     lengths = [5, 7, 8, 10, 11, 15, 4, 16, 6, 9, 13]
@@ -184,11 +194,7 @@ def by_length(my, rng):
     def within(n, low, high):
         return low <= n <= high
 
-    found, want = my.bucket_by_length(sentences, BUCKETS), places(within)
-    form = isinstance(found, dict) and {*found} == {*want}
-    form = form and all(np.array(rows).dtype.kind in "if" for rows in found.values())
-    text = f"expected lists of indices for {BUCKETS}", f"found {found!r:.200}"
-    my.holds(form, "type", *text)
+    found, want = groups_of(my, sentences), places(within)
     wrong = [
         ("characters", places(within, [len(join.join(words)) for words in sentences]))
         for join in ("", " ")
@@ -434,8 +440,7 @@ def nothing(my, rng):
     for hyps in ([["dog"] * 6], [[]], [CAT[:3]]):
         found = float(my.bleu([CAT], hyps))
         my.holds(found == 0, "no-zero", "expected 0", f"found {found:g}")
-    found = my.bucket_by_length([], BUCKETS)
-    want = {b: [] for b in BUCKETS}
+    found, want = groups_of(my, []), {b: [] for b in BUCKETS}
     my.holds(found == want, "type", f"expected {want}", f"found {found}")
 
 

@@ -400,6 +400,8 @@ RIGHT = [
     return T"""),
     ("6.2", "return np.eye(d)", "return np.eye(d, dtype=int).tolist()"),
     ("6.7", "with mg.no_grad():", "if True:"),
+    ("6.9", "[i for i, n in enumerate(lengths) if low <= n <= high]",
+     "np.flatnonzero((low <= np.array(lengths)) & (np.array(lengths) <= high))"),
     pytest.param("38.3", "np.log(np.where(p > 0, p, 1.0))", "np.log(p + 1e-12)",
                  marks=pytest.mark.deep),
     ("38.3", "return np.array(curve)", "return curve"),
