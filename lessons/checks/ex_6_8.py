@@ -176,7 +176,7 @@ def pair_by_pair(my, rng):
 @laws("shuffled positions give shuffled weights and outputs")
 def shuffled(my, rng):
     X, order = rng.normal(size=(7, 5)), rng.permutation(7)
-    alpha, Z = my.self_attention(X, 0.5)
+    alpha, Z = map(np.asarray, my.self_attention(X, 0.5))
     alpha_of_shuffled, Z_of_shuffled = my.self_attention(X[order], 0.5)
     my.equal(alpha_of_shuffled, alpha[order][:, order], "ij")
     my.equal(Z_of_shuffled, Z[order], "id")
@@ -197,7 +197,7 @@ def prediction(my, rng):
     print("scale   gain, predicted   rank correlation, predicted   own weight")
     for scale in SCALES:
         alpha, _ = my.self_attention(X, scale)
-        mutual, gain = my.geometry_change(X, scale)
+        mutual, gain = map(np.asarray, my.geometry_change(X, scale))
         rank = my.rank_correlation(mutual, gain)
         guess, sign = predicted[scale]
         print(
@@ -209,8 +209,8 @@ def prediction(my, rng):
 @laws("three heatmaps: weights, and cosines before and after")
 def three_heatmaps(my, rng):
     X = rng.normal(size=(8, 16))
-    alpha, Z = my.self_attention(X, 1 / 4)
-    before, after = my.cosine(X), my.cosine(Z)
+    alpha, Z = map(np.asarray, my.self_attention(X, 1 / 4))
+    before, after = np.asarray(my.cosine(X)), np.asarray(my.cosine(Z))
     fig = pictures.drawn(my, "draw", (9, 3.2), alpha, before, after)
     turned = [("transposed", "the weights, transposed", alpha.T)]
     pictures.has_image(fig, alpha, "no-image", "the weights", turned)
