@@ -77,6 +77,7 @@ def wrong_sums(alpha, H):
         ("loop-short", "the sum without its last term", terms[..., :-1, :].sum(-2)),
         ("last-term", "the last term of the sum, alone", terms[..., -1, :]),
         ("first-term", "the first term of the sum, alone", terms[..., 0, :]),
+        ("reversed", "the sum with the weights reversed", alpha[..., ::-1] @ H),
         ("hard", "the state of the largest weight, alone", H[alpha.argmax(-1)]),
         ("ignores-weights", "the mean of the states", H.mean(0) + 0 * terms[..., 0, :]),
         ("ignores-weights", "the sum of the states", H.sum(0) + 0 * terms[..., 0, :]),

@@ -68,7 +68,8 @@ def against_a_sum(my, rng):
         s, h = rng.normal(size=d), rng.normal(size=d)
         want = sum(s[i] * h[i] for i in range(d))
         part = ("truncated", "the sum over the first three entries", s[:3] @ h[:3])
-        my.equal(my.dot(s, h), want, "", [part][: d - 3])
+        known = [part][: d - 3] + [("absolute", "|s . h|", abs(want))]
+        my.equal(my.dot(s, h), want, "", known)
         W = as_floats(my.W_for_dot(d))
         my.shape(W, (d, d), ("d", "d"))
         others = [(i, k) for i in range(d) for k in range(d) if i != k and W[i][k] != 0]

@@ -359,6 +359,7 @@ def powers(my, rng):
             ("no-logs", "the slope of seconds against log T", half),
             ("upside-down", "1 / b", 1 / want),
             ("upside-down", "the slope of log T against log seconds", turned),
+            ("upside-down", "that of a line through 0", n_sxy / n / syy),
             ("intercept", "log a, where the line meets log T = 0", log_a),
             ("through-origin", "the slope of a line through 0", sxy / sxx),
             ("exponential", "exp(b)", math.exp(want)),

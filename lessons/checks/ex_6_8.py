@@ -113,6 +113,7 @@ def against_a_loop(my, rng):
         wrong.append(("no-diagonal", text, softmax(others, np.isfinite(others))))
         turned = [("transpose-alpha", "alpha^T X", alpha.T @ X),
                   ("no-softmax", "the scores times X", e @ X),
+                  ("no-softmax", "X X^T X", X @ X.T @ X),
                   *wrong_sums(alpha, X)]  # fmt: skip
         want, known = {"alpha": alpha, "Z": outputs(alpha, X)}, {"alpha": wrong}
         known["Z"] = turned

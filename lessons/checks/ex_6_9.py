@@ -316,6 +316,10 @@ def a_step(my, rng):
         crossed = drawn[0] | {"b_ih": drawn[0]["b_hh"], "b_hh": drawn[0]["b_ih"]}
         text = "a step with b_ih and b_hh exchanged"
         wrong.append(("exchanged", text, by_loop(crossed, *drawn[1:])))
+        p, y, s, *rest = drawn
+        wrong.append(
+            ("no-state", "a step from the state 0", by_loop(p, y, 0 * s, *rest))
+        )
         logits, state = (each.numpy() for each in step(my, *drawn))
         want = dict(zip(("logits", "state"), by_loop(*drawn)))
         known = {
@@ -584,6 +588,7 @@ HINTS = {
         "exp becomes NaN if all allowed scores are far below the others.",
     ],
     "old-state": ["The logits are computed from the state after the step."],
+    "no-state": ["s is an argument of mg.gru_cell as well."],
     "state-stands": ["Which state does the next step start from?"],
     "mean-context": ["c is a weighted mean of the states."],
     "parts-exchanged": ["[E[y]; c] and [s'; c]: which of the two comes first?"],
