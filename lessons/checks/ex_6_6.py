@@ -384,9 +384,9 @@ def here_and_now(my, rng):
         row = "".join(f"{1e3 * v:9.3f}" for v in seconds)
         print(f"{name:<8} ms {row}   {found['exponent'][name]:8.2f}")
     for name, b in found["exponent"].items():
-        if b < 0.8:
-            print(f"{name}: each call has a fixed price, whatever T is. It is a large "
-                  "part of short passes, so the exponent is below 1.")  # fmt: skip
+        if b < 0.8:  # a line of a report has 68 letters
+            print(f"{name}: below 1. Each call has a fixed price for any T,")
+            print("   which is a large part of the time of a short pass.")
         if b > 1.5:
             print(f"{name}: far above 1. Do other programs use the machine?")
 
