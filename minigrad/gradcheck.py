@@ -6,8 +6,8 @@
 
 A gradient check draws random weights c from N(0, 1), called the cotangent. The weighted
 sum of the outputs is one number, F(x) = sum_i c_i f(x)_i, and the backward computes
-dF/dx from c. Two values of F measure one entry of dF/dx. With the unit vector v of that
-entry,
+dF/dx from c. Four values of F measure one entry of dF/dx, two for each of two steps h.
+With the unit vector v of that entry,
 
     dF/dx . v  =  (F(x + h v) - F(x - h v)) / 2h  +  an error that shrinks with h^2
 
@@ -34,6 +34,7 @@ from .checking.explanation import (
     explain_broken,
     explain_failures,
     explain_kink,
+    explain_rough,
     explain_wrong,
     vacuous_message,
 )
@@ -69,7 +70,8 @@ def gradcheck(fn, inputs, *, seed=0, rtol=1e-6, atol=1e-8, no_gradient=(), names
     names        of the inputs, for the table and the messages, instead of 0, 1, ...
 
     ``result.ok`` is False if an entry is wrong, in the usual situation or in another,
-    if the backward breaks a rule, or if f has a kink, where it is not differentiable.
+    if the backward breaks a rule, if f has a kink, where it is not differentiable, or
+    if f changes too much over every step to be measured.
     The message names the entry or the rule, and the mistake if it is a known one. In an
     array of more than 400 entries, the check compares dF/dx . v for random directions v
     instead of single entries.
@@ -173,10 +175,12 @@ def _conclude(result, comparisons, run, points):
     """Write the first failure into ``result``; raise if a true gradient is 0.
 
     A user should first correct a wrong entry in the usual situation, then the cause of
-    imprecise measurements (float32, a kink), then the rest. This is the order here.
+    imprecise measurements (float32, a kink, a rough function), then the rest. This is
+    the order here.
     """
     wrong = [c for c in comparisons if c.usual.wrong.any()]
     kinks = [c for c in comparisons if c.usual.numeric.kink.any()]
+    rough = [c for c in comparisons if c.verdict == "not measured"]
     without_signal = [c for c in comparisons if c.verdict == "no signal"]
     if wrong:
         explain_wrong(result, wrong[0])
@@ -187,6 +191,8 @@ def _conclude(result, comparisons, run, points):
         result.message = f"{result.op}: {result.cause.sentence}"
     elif kinks:
         explain_kink(result, kinks[0])
+    elif rough:
+        explain_rough(result, rough[0])
     elif run.findings or any(c.failures for c in comparisons):
         explain_failures(result, run.findings, comparisons)
     elif without_signal:

@@ -27,8 +27,9 @@ class Run:
     fatal_findings     a ``Finding`` for each broken rule that prevents a comparison
     findings           a ``Finding`` for each other broken rule
     wrong_shape        (i, array): a gradient of leaf i that has another shape, or None
-    earlier_inputs     other values of the inputs, with which the function is called
-                       before the usual call and after it; None if that failed
+    earlier_inputs     other values of the inputs, with other signs if possible, with
+                       which the function is called before the usual call and after it;
+                       None if that failed
     """
 
     op: str = ""
@@ -50,10 +51,9 @@ def observe(subject, points, rng):
     Between the forward and the backward, the function is called with other inputs. So a
     backward that wrongly reads a cache of the last call returns wrong gradients.
     """
-    run = Run(earlier_inputs=[p * (1 - 0.1 * rng.random(p.shape)) for p in points])
+    run = Run()
     constants = [c.copy() for c in subject.constants]
-    if not call_at(subject, run.earlier_inputs):
-        run.earlier_inputs = None
+    run.earlier_inputs = _call_earlier(subject, points, rng)
     run.outputs = subject.outputs()
     _record_operation(run)
     run.y = [t._data.copy() for t in run.outputs]
@@ -67,16 +67,38 @@ def observe(subject, points, rng):
     return run
 
 
+def _call_earlier(subject, points, rng):
+    """Call the subject with other inputs, and return these; None if no call worked.
+
+    A mask such as x > 0 should be different there. So the first choice changes all
+    signs; if the function is not defined there, the next ones change the signs of one
+    input, the order of the entries, or the values alone.
+    """
+    parts = [rng.random(p.shape) for p in points]
+    smaller = [p * (1 - 0.7 * part) for p, part in zip(points, parts)]
+    negative = [-p for p in smaller]
+    reverse = [p.reshape(-1)[::-1].reshape(p.shape) for p in smaller]
+    one_negative = [
+        [*reverse[:i], negative[i], *reverse[i + 1 :]] for i in range(len(points))
+    ]
+    near = [p * (1 - 0.1 * part) for p, part in zip(points, parts)]
+    for inputs in (negative, *one_negative, reverse, near):
+        if call_at(subject, inputs):
+            return inputs
+    return None
+
+
 def call_at(subject, points):
-    """Call the subject with other inputs; return whether that worked."""
+    """Run forward and backward with other inputs; return whether that worked."""
     if points is None:
         return False
     with subject.with_data(points), np.errstate(all="ignore"):
         try:
-            subject.outputs()
+            outputs = subject.outputs()
+            subject.gradients(outputs, [np.ones_like(t._data) for t in outputs])
         except Exception:
             return False
-    return True
+    return not any(np.isnan(t._data).any() for t in outputs)
 
 
 def vjp(subject, run, cotangents):

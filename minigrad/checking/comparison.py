@@ -61,6 +61,8 @@ class Comparison:
             return "wrong"
         if self.usual.numeric.kink.any():
             return "kink"
+        if self.usual.numeric.is_unmeasurable:
+            return "not measured"
         if not self.x.size or not sum(y.size for y in self.run.y):
             return "empty"
         if self.failures:
@@ -117,6 +119,7 @@ class Judgement:
         with np.errstate(invalid="ignore"):
             right = np.abs(self.analytic - numeric.value) <= self.tolerance
         self.wrong = ~numeric.kink & ~(right & np.isfinite(self.analytic))
+        self.wrong &= not numeric.is_unmeasurable
 
     def worst(self):
         """Return the number of the slope with the largest error / tolerance."""

@@ -58,6 +58,19 @@ def explain_kink(result, comparison):
     )
 
 
+def explain_rough(result, comparison):
+    """Report an input whose slopes no step can measure."""
+    c, numeric = comparison, comparison.usual.numeric
+    k = int(np.argmin(numeric.bar))
+    result.tag, result.worst = "rough", c.entry(k)
+    result.message = (
+        f"{result.op}, {label(c.name)}: the gradient cannot be measured at this point\n"
+        f"    numeric  {numeric.value[k]:+.1e} ± {numeric.bar[k]:.0e} at best\n"
+        "The outputs change too much over every step. Check at another point, or the "
+        "parts of the function."
+    )
+
+
 def explain_failures(result, laws, comparisons):
     """Report broken rules, and the situations in which the gradient is wrong."""
     failures = [(c, *failure) for c in comparisons for failure in c.failures]

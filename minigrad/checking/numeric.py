@@ -10,7 +10,8 @@ of both, the errors in h^2 cancel:
 The error bar is the sum of two errors: the truncation, |D(h) - D(h/2)|, and the
 rounding of f, divided by h. A larger step reduces the rounding, a smaller one the
 truncation. If the bar is too large, other steps are used, and the result is the one
-with the smallest bar.
+with the smallest bar. A function such as sin(1e5 x) is measured with smaller steps only
+(``Point.first_step``).
 
 The code computes f(x + h v) - f(x) for each output first, and then the weighted sum of
 these differences. So outputs that do not change add no error to the sum.
@@ -29,6 +30,8 @@ SMALLEST_STEP = -8  # the number of the smallest step, some units in the last pl
 LARGEST_STEP = 0.05  # relative to the largest |x|, or to 1 if that is larger
 PRECISION = 1e-7  # a relative error bar that needs no other step
 CLEAR_FACTOR = 100  # a slope larger than 100 error bars is not 0
+SMOOTH = 1e-6  # a smooth function deviates less from a cubic, relative to its change
+LAST_DIGITS = 1e4 * EPSILON  # a larger relative deviation is more than rounding
 MAX_ENTRIES = 400  # each entry of an array of at most this size is measured
 DIRECTIONS = 6  # the number of random directions for a larger array
 
@@ -42,6 +45,7 @@ class Slopes:
     left, right  (P,)  the one-sided slopes, which differ at a corner
     kink         (P,)  whether the function has a corner or a jump there
     directions         None, or P arrays of the shape of x: the directions
+    is_rough           whether the function is not smooth over the step 0
     """
 
     value: np.ndarray
@@ -50,6 +54,7 @@ class Slopes:
     right: np.ndarray
     kink: np.ndarray
     directions: list | None = None
+    is_rough: bool = False
 
     def along(self, gradient):
         """Return the slopes that ``gradient`` predicts."""
@@ -61,6 +66,12 @@ class Slopes:
     def is_nonzero(self):
         """Whether each slope is certainly different from 0, (P,)."""
         return ~self.kink & (np.abs(self.value) > CLEAR_FACTOR * self.bar)
+
+    @property
+    def is_unmeasurable(self):
+        """Whether the function is so rough that no slope is certainly not 0."""
+        is_clear = self.kink | self.is_nonzero | (self.bar == 0)
+        return self.is_rough and not is_clear.any()
 
 
 def slopes(f, x, cotangents, directions=None):
@@ -96,7 +107,7 @@ def jacobian(f, x, largest=200_000):
         for row, v in zip(rows, _one_by_one(x)):
             wide, narrow = (
                 np.add(*_changes(point, h * v)) / (2 * h * v.max())
-                for h in (STEP, STEP / 2)
+                for h in np.array([1, 0.5]) * STEP * RATIO**point.first_step
             )
             row[:] = (4 * narrow - wide) / 3
     return rows.T
@@ -127,7 +138,7 @@ class Point:
         self.f, self.x, self.weights = f, x, weights
         self.y = self.outputs(x)
         self.largest_step = LARGEST_STEP * np.abs(x).max(initial=1)
-        self._roundings = {}
+        self._deviations = {}
 
     def outputs(self, x):
         return flat(self.f(x))
@@ -140,7 +151,7 @@ class Point:
             lines = [(v, 1.0) for v in directions]
         rows = len(self.weights)
         with np.errstate(all="ignore"):
-            first = [_measure(self, v, unit, 0) for v, unit in lines]
+            first = [_measure(self, v, unit, self.first_step) for v, unit in lines]
             largest = np.zeros(rows)  # slope of the array
             for m in first:
                 size = np.abs(m.value)
@@ -149,36 +160,69 @@ class Point:
                 _best(_all_steps(self, v, unit, m, largest), largest)
                 for (v, unit), m in zip(lines, first)
             ]
+            is_rough = self.is_rough
         table = np.array(best).reshape(len(best), 5, rows)  # (P, 5, S)
         return [
-            Slopes(*table[:, :4, s].T, table[:, 4, s].astype(bool), directions)
+            Slopes(*table[:, :4, s].T, table[:, 4, s] > 0, directions, is_rough)
             for s in range(rows)
         ]
 
+    @functools.cached_property
+    def first_step(self):
+        """The number of the first step: 0, or of the step over which f is smoothest.
+
+        If f is rough over the step 0, a smaller step has a smaller error.
+        """
+        if not self._rough_outputs.any():
+            return 0
+
+        def deviation(step_number):
+            return np.median(self._deviation(step_number)[1][self._rough_outputs])
+
+        return min(range(0, SMALLEST_STEP - 1, -1), key=deviation)
+
+    @property
+    def is_rough(self):
+        """Whether an output is rough, also in comparison with 1."""
+        return self._deviation(0)[0][self._rough_outputs].max(initial=0) > LAST_DIGITS
+
+    @functools.cached_property
+    def _rough_outputs(self):
+        """Whether each output deviates from a cubic by more than rounding."""
+        deviation, relative_deviation = self._deviation(0)
+        last_digits = np.maximum(LAST_DIGITS * np.abs(self.y), DENORMAL)
+        return (deviation > last_digits) & (relative_deviation > SMOOTH)
+
     def rounding(self, step_number):
-        """Return the rounding error of F, (S,), over steps near that of this number.
+        """Return the rounding error of F, (S,), over steps near that of this number."""
+        return _norms(self.weights * self._deviation(step_number)[0])
+
+    def _deviation(self, step_number):
+        """Return the deviations of the outputs from cubics, in two forms, (outputs,).
 
         Over small steps a smooth function is nearly a polynomial of degree three. The
-        part of its values that no such polynomial explains is rounding.
+        part of its values that no such polynomial explains is rounding. The second form
+        is relative to the change of the output: near 1 if f is not smooth.
         """
-        if step_number not in self._roundings:
+        if step_number not in self._deviations:
             moves = np.random.default_rng(0).uniform(-1, 1, self.x.shape)
             step = moves * entry_scale(self.x) / np.sqrt(max(1, self.x.size))
             step *= 4 * STEP * RATIO**step_number
             times, without_cubics = _times()
             values = np.array([self.outputs(self.x + t * step) for t in times])
             squares = np.sort((without_cubics @ values) ** 2, axis=0)
+            relative = np.sqrt(squares.mean(0)) / np.ptp(values, axis=0)
             # A corner changes at most four of these squares, so the largest four are
             # left out. With rounding alone, the mean of the others is 0.4 of its
             # variance.
             variance = squares[:-4].mean(0) / 0.4
             last_place = np.maximum(EPSILON * np.abs(self.y), DENORMAL)
-            errors = np.maximum(finite(np.sqrt(variance)), last_place)
-            found = _norms(self.weights * finite(errors))
+            errors = finite(np.maximum(finite(np.sqrt(variance)), last_place))
             if step_number > 0:  # larger steps do not make the rounding smaller
-                found = np.maximum(found, self.rounding(step_number - 1))
-            self._roundings[step_number] = found
-        return self._roundings[step_number]
+                errors = np.maximum(errors, self._deviation(step_number - 1)[0])
+            relative = np.where(np.isfinite(relative), relative, 1)
+            self._deviations[step_number] = errors, relative
+        return self._deviations[step_number]
 
 
 def _without_cubics(times):
@@ -277,7 +321,8 @@ def _all_steps(point, v, unit, first, largest):
 
     If the rounding is the larger error, the next step is larger, otherwise smaller.
     """
-    measurements, step_number = {0: first}, 0
+    step_number = point.first_step
+    measurements = {step_number: first}
     while True:
         m = measurements[step_number]
         error, _ = m.roughness(largest)
@@ -293,6 +338,8 @@ def _all_steps(point, v, unit, first, largest):
             break
         if h * np.abs(v).max() > point.largest_step:
             break
+        if point.first_step < 0 and step_number > point.first_step:
+            break  # f is not smooth over so large a step
         m = _measure(point, v, unit, step_number)
         if not is_larger and m.rounding[s] > error[s] / 100:
             break  # a corner would disappear in rounding errors

@@ -1,13 +1,15 @@
 """Run a backward in every situation in which it must be right.
 
 A backward maps the cotangents c of the outputs to J^T c, where J = dy/dx. This must be
-true for every c: also if an output is not used, if c is not contiguous in memory, if a
-tensor is used several times, if some inputs need no gradient, in training, in float32.
+true for every c: also if an output is not used, if all entries of c are equal, if c or
+an input is not contiguous in memory, if a tensor is used several times, if some inputs
+need no gradient, in training, in float32.
 ``minigrad.checking.comparison`` compares the gradients of each situation with finite
 differences.
 """
 
 import contextlib
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,7 +63,7 @@ def situations(subject, points, run, rng):
         }
         return Situation(tag, sentence, cotangents, gradients, slack)
 
-    outputs = run.outputs
+    outputs, second = run.outputs, subject.outputs()
     other = [4 * np.asarray(rng.normal(size=y.shape)) for y in run.y]
     zero = [0 * each for each in c]
     yield situation("not-linear", "for a cotangent of 0, d_{} is not 0", zero, outputs)
@@ -70,11 +72,25 @@ def situations(subject, points, run, rng):
         "overwrites",
         "d_{} of several uses is not the sum of theirs",
         [2 * a + b for a, b in zip(c, other)],
-        outputs + subject.outputs() + outputs,
+        outputs + second + outputs,
         given=c + other + c,
     )
+    ones = "of ones, such as that of sum()", [np.ones(()) for _ in c]
+    rows = "with equal rows", [a[:1] if a.ndim else a for a in other]
+    for what, equal in (ones, rows):
+        equal = [np.broadcast_to(e, a.shape) for e, a in zip(equal, c)]  # stride 0
+        rest = [a - e for e, a in zip(equal, c)]
+        sentence = f"d_{{}} is wrong for a cotangent {what}"
+        both = outputs + second, equal + rest, np.asarray
+        yield situation("equal-entries", sentence, c, *both)
     sentence = "d_{} is wrong for a cotangent that is not contiguous in memory"
     yield situation("non-contiguous", sentence, c, outputs, copy=_with_gaps)
+    in_columns = functools.partial(np.array, order="F")
+    for what, layout in ("in Fortran order", in_columns), ("with gaps", _with_gaps):
+        with subject.with_data(points, layout), contextlib.suppress(Exception):
+            fresh = subject.outputs()
+            sentence = f"d_{{}} is wrong for inputs {what} in memory"
+            yield situation("layout", sentence, c, fresh)
     for tag, sentence, used in _parts(subject, points, run, rng):
         part = [np.where(u, a, 0) for u, a in zip(used, c)]
         numbers = [k for k, u in enumerate(used) if u.any()]

@@ -48,7 +48,7 @@ class Subject:
         return self.leaves[-1]
 
     @contextlib.contextmanager
-    def with_data(self, arrays):
+    def with_data(self, arrays, copy=np.array):
         """Replace the data of the leaves by copies of ``arrays`` in a ``with`` block.
 
         Afterwards each leaf has its own array again, and not a copy of it. So the code
@@ -57,7 +57,7 @@ class Subject:
         own = [leaf._data for leaf in self.leaves]
         try:
             for leaf, array in zip(self.leaves, arrays):
-                leaf._data = np.array(array)
+                leaf._data = copy(array)
             yield
         finally:
             for leaf, data in zip(self.leaves, own):

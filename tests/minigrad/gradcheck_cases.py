@@ -27,6 +27,16 @@ def with_backward(forward, backward):
     return lift(op)
 
 
+sin = with_backward(np.sin, lambda g, y, x: g * np.cos(x))
+
+
+def logistic_map(x, steps):
+    """Iterate x -> 3.99 x (1 - x): each step nearly doubles an error of x."""
+    for _ in range(steps):
+        x = 3.99 * x * (1 - x)
+    return x
+
+
 def softmax(x):
     e = np.exp(x - x.max(-1, keepdims=True))
     return e / e.sum(-1, keepdims=True)

@@ -6,7 +6,7 @@ import pytest
 import minigrad as mg
 from minigrad import lift
 
-from .gradcheck_cases import SQUARE, X, draw, with_backward
+from .gradcheck_cases import SQUARE, X, draw, logistic_map, sin, with_backward
 
 RIGHT = {  # beside those of test_gradcheck_errors.py
     "zero-dimensional": (mg.exp, [np.array(0.3)]),
@@ -29,6 +29,10 @@ RIGHT = {  # beside those of test_gradcheck_errors.py
     "smooth at a seam": (mg.elu, [np.array([0.0, 1.0, -1.0])]),
     "read-only": (mg.tanh, [np.broadcast_to(draw(1, 5), (3, 5))]),
     "constants of float64": (lambda x: x * np.float64(3) + np.ones(5), [X]),
+    "sin(1e4 x)": (lambda x: sin(1e4 * x), [X]),
+    "sin(1e5 x)": (lambda x: sin(1e5 * x), [X]),
+    "sin(1e5 x), large": (lambda x: sin(1e5 * x), [draw(30, 50)]),
+    "logistic map": (lambda x: logistic_map(x, 20), [np.linspace(0.1, 0.9, 7)]),
 }
 
 

@@ -123,6 +123,17 @@ def first_call_only():
     return op(square, lambda g, y, x: g * 2 * kept[0])
 
 
+def mask_of_the_first_call():
+    masks = {}
+
+    @lift
+    def relu(x):
+        mask = masks.setdefault(x.shape, x > 0)
+        return np.maximum(x, 0), lambda g: g * mask
+
+    return relu
+
+
 def sum_of_all_calls():
     kept = [0.0]
 
@@ -144,9 +155,13 @@ def softmax(x):
     return e / e.sum(-1, keepdims=True)
 
 
-def in_order(g):
-    """Return ``g``, but with its memory read in the wrong order if it has gaps."""
-    return g if g.flags.c_contiguous else g.ravel(order="F").reshape(g.shape)
+def in_order(a):
+    """Return ``a``, but with its memory read in the wrong order if it has gaps."""
+    return a if a.flags.c_contiguous else a.ravel(order="F").reshape(a.shape)
+
+
+def has_equal_entries(a):
+    return (a == a.flat[0]).all()
 
 
 WRONG = {  # name: (() -> function, shapes of its inputs)
@@ -157,6 +172,20 @@ WRONG = {  # name: (() -> function, shapes of its inputs)
     "in training": (WrongInTraining, ONE),
     "for memory with gaps": (
         lambda: op(np.square, lambda g, y, x: 2 * x * in_order(g)), ONE),
+    "for inputs in Fortran order": (
+        lambda: op(np.square, lambda g, y, x: 2 * g * in_order(x)), ONE),
+    "for inputs with gaps": (
+        lambda: op(np.square, lambda g, y, x: (2 if x.flags.forc else 3) * g * x), ONE),
+    "for equal cotangents": (
+        lambda: op(np.square, lambda g, y, x:
+                   (3 if has_equal_entries(g) else 2) * g * x), ONE),
+    "for cotangents of stride 0": (
+        lambda: op(np.square, lambda g, y, x: (3 if 0 in g.strides else 2) * g * x),
+        ONE),
+    "for cotangents of equal rows": (
+        lambda: op(np.square, lambda g, y, x:
+                   (3 if g.strides[0] == 0 != g.strides[1] else 2) * g * x), ONE),
+    "mask of the first call": (mask_of_the_first_call, ONE),
     "in float32": (
         lambda: op(np.square, lambda g, y, x:
                    g * x * (2 if x.dtype == np.float64 else 3)), ONE),

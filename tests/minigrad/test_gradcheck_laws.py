@@ -1,5 +1,7 @@
 """An operation that keeps, shares, overwrites or rounds what it must not is named."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -190,6 +192,64 @@ def test_state_of_several_inputs():
         return x * y, lambda g: (g * first[1], g * first[0])
 
     assert mg.gradcheck(product, [X, draw(3, 5, seed=1)]).tag == "stale-cache"
+
+
+@pytest.mark.parametrize("where", ["forward", "backward"])
+@pytest.mark.parametrize("x", [X, abs(X), np.array(0.7), np.array([0.7, -0.8])])
+def test_mask_that_is_cached_by_shape(x, where):
+    masks = {}
+
+    @lift
+    def relu(x):
+        cached = functools.partial(masks.setdefault, x.shape, x > 0)
+        mask = cached() if where == "forward" else None
+        return np.maximum(x, 0), lambda g: g * (cached() if mask is None else mask)
+
+    result = mg.gradcheck(relu, [x])
+    assert result.tag == ("stale-cache" if x.ndim and (x < 0).any() else "zero")
+
+
+@pytest.mark.parametrize("positive", [(0,), (0, 1), (1,)])
+def test_mask_that_is_cached_where_some_inputs_must_be_positive(positive):
+    masks = {}
+
+    @lift
+    def product(*inputs):  # log x, or x where x > 1/2
+        if any((inputs[i] <= 0).any() for i in positive):
+            raise ValueError
+        mask = masks.setdefault(inputs[0].shape, [x > 0.5 for x in inputs])
+        x, y = (np.where(x > 0.5, x, 2 * x) for x in inputs)
+        slopes = [np.where(m, 1, 2) for m in mask]
+        return x * y, lambda g: (g * y * slopes[0], g * x * slopes[1])
+
+    inputs = [np.exp(draw(3, 5, seed=i) * 2) for i in (0, 1)]
+    assert not mg.gradcheck(product, inputs).ok
+
+
+# Situations
+
+
+@pytest.mark.parametrize(
+    "tag, says, is_wrong",
+    [
+        ("equal-entries", "for a cotangent of ones, such as", lambda g, x:
+         (g == 1).all()),
+        ("equal-entries", "for a cotangent with equal rows", lambda g, x:
+         g.strides[0] == 0 != g.strides[1]),
+        ("layout", "for inputs in Fortran order in memory", lambda g, x:
+         x.flags.f_contiguous),
+        ("layout", "for inputs with gaps in memory", lambda g, x: not x.flags.forc),
+        ("non-contiguous", "for a cotangent that is not", lambda g, x:
+         not g.flags.forc and 0 not in g.strides),
+    ],
+)  # fmt: skip
+def test_gradient_that_is_wrong_in_one_situation(tag, says, is_wrong):
+    @lift
+    def square(x):
+        return x * x, lambda g: (3 if is_wrong(g, x) else 2) * g * x
+
+    result = mg.gradcheck(square, [X])
+    assert result.tag == tag and f"d_0 is wrong {says}" in result.message
 
 
 def test_sums_that_outlive_the_call():

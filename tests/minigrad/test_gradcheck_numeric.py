@@ -8,7 +8,7 @@ import pytest
 import minigrad as mg
 from minigrad.checking.numeric import STEP, jacobian, random_directions, slopes
 
-from .gradcheck_cases import draw, with_backward
+from .gradcheck_cases import draw, logistic_map, sin, with_backward
 
 # Kinks
 
@@ -76,6 +76,8 @@ SMOOTH = {
     "cancelling": (lambda x: (1e5 + np.sin(x)) - 1e5, np.cos),
     "constant": (lambda x: np.sin(x) ** 2 + np.cos(x) ** 2, lambda x: 0 * x),
     "steep": (lambda x: np.tanh(90 * x), lambda x: 90 / np.cosh(90 * x) ** 2),
+    "many periods": (lambda x: np.sin(1e4 * x), lambda x: 1e4 * np.cos(1e4 * x)),
+    "more periods": (lambda x: np.sin(1e5 * x), lambda x: 1e5 * np.cos(1e5 * x)),
 }
 
 
@@ -89,8 +91,42 @@ def test_error_bars_are_honest(name):
     assert not found.kink.any()
     assert (error <= 10 * found.bar + 1e-15 * np.abs(derivative(x)).max()).all()
     if name != "constant":
-        small = {"offset": 1e-3, "cancelling": 1e-5}.get(name, 1e-6)
+        limits = {"offset": 1e-3, "cancelling": 1e-5, "more periods": 1e-4}
+        small = limits.get(name, 1e-6)
         assert (found.bar <= small * np.abs(derivative(x)).max()).all()
+
+
+@pytest.mark.parametrize("steps", [10, 15, 20, 25])
+def test_error_bars_of_the_logistic_map_are_honest(steps):
+    x = np.linspace(0.05, 0.95, 19)
+    derivative = np.ones(19)
+    for n in range(steps):
+        derivative *= 3.99 * (1 - 2 * logistic_map(x, n))
+    found = slopes(lambda x: (logistic_map(x, steps),), x, [np.ones(19)])
+    error = np.abs(found.value - derivative)
+    assert (error <= 10 * found.bar + 1e-9 * np.abs(derivative)).all()
+    assert (found.bar <= 1e-3 * np.abs(derivative).max()).all()
+
+
+def test_a_wrong_gradient_of_a_rough_function_is_wrong():
+    double = with_backward(np.sin, lambda g, y, x: 2 * g * np.cos(x))
+    for factor in (1e3, 1e4, 1e5, 1e6):
+        assert mg.gradcheck(lambda x: double(factor * x), [draw(3, 5)]).tag == "scale:2"
+    nearly = with_backward(np.sin, lambda g, y, x: 1.0001 * g * np.cos(x))
+    assert mg.gradcheck(lambda x: nearly(1e5 * x), [draw(3, 5)]).tag == "scale:1.0001"
+
+
+@pytest.mark.parametrize("no_gradient", [(), (0,)])
+@pytest.mark.parametrize("shape", [(7,), (30, 50)])
+def test_a_function_too_rough_to_measure_is_not_called_wrong(shape, no_gradient):
+    x = np.random.default_rng(0).uniform(0.05, 0.95, shape)
+    for backward in (lambda g, y, x: g * np.cos(x), lambda g, y, x: 0 * g):
+        sine = with_backward(np.sin, backward)
+        for fn in (lambda x: sine(1e14 * x), lambda x: sine(logistic_map(x, 60))):
+            result = mg.gradcheck(fn, [x], no_gradient=no_gradient)
+            assert not result.ok and result.tag == "rough", str(result)
+            assert "input 0: the gradient cannot be measured at this" in result.message
+            assert "not measured" in result.table()
 
 
 def test_the_error_of_order_h_squared_is_cancelled():
