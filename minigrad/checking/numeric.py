@@ -177,7 +177,9 @@ class Point:
             return 0
 
         def deviation(step_number):
-            return np.median(self._deviation(step_number)[1][self._rough_outputs])
+            relative = self._deviation(step_number)[1][self._rough_outputs]
+            changing = relative[np.isfinite(relative)]
+            return np.median(changing) if changing.size else np.inf
 
         return min(range(0, SMALLEST_STEP - 1, -1), key=deviation)
 
@@ -202,7 +204,8 @@ class Point:
 
         Over small steps a smooth function is nearly a polynomial of degree three. The
         part of its values that no such polynomial explains is rounding. The second form
-        is relative to the change of the output: near 1 if f is not smooth.
+        is relative to the change of the output: near 1 if f is not smooth, NaN if the
+        output is constant.
         """
         if step_number not in self._deviations:
             moves = np.random.default_rng(0).uniform(-1, 1, self.x.shape)
@@ -220,7 +223,6 @@ class Point:
             errors = finite(np.maximum(finite(np.sqrt(variance)), last_place))
             if step_number > 0:  # larger steps do not make the rounding smaller
                 errors = np.maximum(errors, self._deviation(step_number - 1)[0])
-            relative = np.where(np.isfinite(relative), relative, 1)
             self._deviations[step_number] = errors, relative
         return self._deviations[step_number]
 

@@ -117,7 +117,7 @@ def test_a_wrong_gradient_of_a_rough_function_is_wrong():
 
 
 @pytest.mark.parametrize("no_gradient", [(), (0,)])
-@pytest.mark.parametrize("shape", [(7,), (30, 50)])
+@pytest.mark.parametrize("shape", [(7,), (19, 23)])
 def test_a_function_too_rough_to_measure_is_not_called_wrong(shape, no_gradient):
     x = np.random.default_rng(0).uniform(0.05, 0.95, shape)
     for backward in (lambda g, y, x: g * np.cos(x), lambda g, y, x: 0 * g):
