@@ -31,6 +31,7 @@ LARGEST_STEP = 0.05  # relative to the largest |x|, or to 1 if that is larger
 PRECISION = 1e-7  # a relative error bar that needs no other step
 CLEAR_FACTOR = 100  # a slope larger than 100 error bars is not 0
 SMOOTH = 1e-6  # a smooth function deviates less from a cubic, relative to its change
+LARGEST_DEVIATION = 0.01  # a step is used if its deviation is smaller; a jump has more
 LAST_DIGITS = 1e4 * EPSILON  # a larger relative deviation is more than rounding
 MAX_ENTRIES = 400  # each entry of an array of at most this size is measured
 DIRECTIONS = 6  # the number of random directions for a larger array
@@ -169,9 +170,9 @@ class Point:
 
     @functools.cached_property
     def first_step(self):
-        """The number of the first step: 0, or of the step over which f is smoothest.
+        """The number of the first step: 0, or a smaller one if f is rough over that.
 
-        If f is rough over the step 0, a smaller step has a smaller error.
+        It is the step over which f is smoothest. If f is rough over all, it is 0.
         """
         if not self._rough_outputs.any():
             return 0
@@ -181,7 +182,9 @@ class Point:
             changing = relative[np.isfinite(relative)]
             return np.median(changing) if changing.size else np.inf
 
-        return min(range(0, SMALLEST_STEP - 1, -1), key=deviation)
+        numbers = range(0, SMALLEST_STEP - 1, -1)
+        smooth = [k for k in numbers if deviation(k) < LARGEST_DEVIATION]
+        return min(smooth, key=deviation, default=0)
 
     @property
     def is_rough(self):
