@@ -64,10 +64,10 @@ def explain_rough(result, comparison):
     k = int(np.argmin(numeric.bar))
     result.tag, result.worst = "rough", c.entry(k)
     result.message = (
-        f"{result.op}, {label(c.name)}: the gradient cannot be measured at this point\n"
+        f"{result.op}, {label(c.name)}: not measured\n"
         f"    numeric  {numeric.value[k]:+.1e} ± {numeric.bar[k]:.0e} at best\n"
-        "The outputs change too much over every step. Check at another point, or the "
-        "parts of the function."
+        "The gradient cannot be measured at this point: the outputs change too much\n"
+        "over every step. Check at another point, or the parts of the function."
     )
 
 
