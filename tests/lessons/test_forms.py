@@ -300,12 +300,12 @@ def outline(ax):
 )
 def test_the_picture_of_an_svg_is_the_one_that_matplotlib_draws(draw, different):
     """The share of its ink that is elsewhere; a wrong transform moves nearly all."""
-    fig, ax = figures.figure("", size=(3, 2))
-    ax.axis("off")
-    draw(ax)
-    found = io.BytesIO(raster.as_png(figures.render(fig).decode()))
     expected = io.BytesIO()
     with matplotlib.style.context(figures._style()):
+        fig, ax = figures.figure("", size=(3, 2))
+        ax.axis("off")
+        draw(ax)
+        found = io.BytesIO(raster.as_png(figures.render(fig).decode()))
         fig.savefig(expected, format="png", dpi=72 * raster.SCALE)
     expected.seek(0)
     a, b = (matplotlib.image.imread(file) for file in (found, expected))
