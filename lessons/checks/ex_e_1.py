@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from lessons.checks.measure import has_all_digits
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.checks.results import equal_all
 from lessons.classroom.steps import edges, gradients, laws, numbers, shape, values
@@ -34,6 +35,7 @@ def mistakes(g, shape):
         ),
         ("unbroadcast", "one row of a sum over rows", _kept(g[(0,) * extra], ones)),
         ("mean", "a mean over all places, not their sum", means),
+        ("maximum", "the largest of the terms, not their sum", by_loop(g, shape, max)),
         ("mean", f"the sum, divided by {places}", right / places),
         ("mean", f"the sum, divided by {summed.size // rows}", means * places),
     ]
@@ -44,7 +46,9 @@ def mistakes(g, shape):
             ("unbroadcast", "the first term along the axes of length 1", firsts),
             ("no-keepdims", "the right sums, without the axes of length 1", lost),
             ("unbroadcast", "a sum over the inserted axes only", summed),
-        ]
+            ("maximum", "the largest term along the axes of length 1",
+             summed.max(ones, keepdims=True)),
+        ]  # fmt: skip
     if extra:
         found.append(("left-aligned", "a sum over the last axes, not the first", left))
         turned = _kept(left, ones) if left.ndim == len(shape) else left
@@ -90,7 +94,7 @@ def both_gradients(my, rng):
     for name, x, other in (("da", a, b), ("db", b, a)):
         want[name] = by_loop(g * other, x.shape)
         known[name] = [(tag, what, f(g)) for tag, what, f in of_factors(x, other)]
-    equal_all(my, backward(g), want, variants=known)
+    equal_all(my, backward(g), want, variants=known, rtol=1e-7, atol=1e-9)
 
 
 @laws("the sum of all entries stays the same, and equal shapes change nothing")
@@ -113,11 +117,16 @@ def of_a_product(my, rng):
         a, b = rng.normal(size=p), rng.normal(size=q)
         known = {"a": of_factors(a, b), "b": of_factors(b, a)}
         my.gradients(my.multiply, [a, b], variants=known)
+        y, backward = my.multiply(a, b)
+        g = rng.normal(size=y.shape)
+        da, db = backward(g)
+        has_all_digits(my, da, by_loop(g * b, p), "da")
+        has_all_digits(my, db, by_loop(g * a, q), "db")
 
 
 @gradients("of windows, in which a number stands several times")
 def of_windows(my, rng):
-    for S, n in ((11, 3), (7, 7), (5, 1)):
+    for S, n in ((11, 3), (7, 7), (5, 1), (7, 4)):
 
         def op(x):
             return my.windows(x, n)
@@ -145,6 +154,9 @@ def of_windows(my, rng):
         def without_last(g):
             return np.pad(by_sum(g[:-1]), (0, 1))
 
+        def without_first(g):
+            return np.pad(by_sum(g[1:]), (1, 0))
+
         def by_sum(g):
             return sum(np.pad(g[:, k], (k, n - 1 - k)) for k in range(n))
 
@@ -159,8 +171,14 @@ def of_windows(my, rng):
              lambda g: by_sum(g[:, ::-1])),
             ("by-window", "the sum of each window, in its first place", row_sums),
             ("loop-short", "the sum without the last window", without_last),
+            ("loop-short", "the sum without the first window", without_first),
+            ("loop-short", "the sum without the last place of each window",
+             lambda g: by_sum(g * (np.arange(n) < n - 1))),
         ]  # fmt: skip
-        my.gradients(op, [rng.normal(size=S)], variants={"x": known if n > 1 else []})
+        x = rng.normal(size=S)
+        my.gradients(op, [x], variants={"x": known if n > 1 else []})
+        g = rng.normal(size=(S - n + 1, n))
+        has_all_digits(my, op(x)[1](g), by_sum(g), "dx")
 
 
 def of_factors(x, other):
@@ -183,6 +201,14 @@ def of_factors(x, other):
             lambda g: by_loop(other + 0 * g, x.shape),
         ),
         ("sum-first", "g, summed before it is multiplied", early),
+        *(
+            ("wrong-factor", f"the sum of {text}", lambda g, f=f: by_loop(f(g), x.shape))
+            for text, f in (
+                ("g y, with the product for the other factor", lambda g: g * x * other),
+                ("g / b, divided by the other factor", lambda g: g / other),
+                ("g + b, with + for times", lambda g: g + other),
+            )
+        ),
     ]
 
 
@@ -221,6 +247,8 @@ HINTS = {
         "Which axes of g does the array not have, or have with length 1? Sum over "
         "all of these.",
     ],
+    "maximum": ["Every place where a number is used counts, not the largest alone."],
+    "wrong-factor": ["Which of a and b remains in the derivative of a b by a?"],
     "mean": [
         "A number that is used in more places has a larger gradient, not an average.",
     ],

@@ -34,6 +34,8 @@ def of_tanh(my, rng):
         (tag, "g * (1 - x * x)", lambda g: g * (1 - x * x)),
         (tag, "g * (1 - y)", lambda g: g * (1 - y)),
         (tag, "g * y * (1 - y), of a sigmoid", lambda g: g * y * (1 - y)),
+        (tag, "g / cosh(x), without the square", lambda g: g / np.cosh(x)),
+        (tag, "g * y * (1 - y * y)", lambda g: g * y * (1 - y * y)),
     ]
     my.gradients(my.tanh, [x], variants={"x": wrong})
 
@@ -41,11 +43,27 @@ def of_tanh(my, rng):
 @gradients("matmul")
 def of_matmul(my, rng):
     my.gradients(my.matmul, [rng.normal(size=(3, 5)), rng.normal(size=(5, 7))])
+    my.gradients(my.matmul, [*rng.normal(size=(2, 3, 3))])
 
 
 @gradients("softmax")
 def of_softmax(my, rng):
-    my.gradients(my.softmax, [rng.normal(size=(3, 5))])
+    x = rng.normal(size=(3, 5))
+    e = np.exp(x - x.max(-1, keepdims=True))
+    y = e / e.sum(-1, keepdims=True)
+
+    def centred(g):
+        return g - (g * y).sum(-1, keepdims=True)
+
+    wrong = [
+        ("not-divided", "e (g - sum(y g)), with exponentials that are not divided",
+         lambda g: e * centred(g)),
+        ("one-factor", "y g - y^2 sum(g), with g for g_i in the sum",
+         lambda g: y * g - y * y * g.sum(-1, keepdims=True)),
+        ("x-for-y", "x (g - sum(x g)), with x for y",
+         lambda g: x * (g - (g * x).sum(-1, keepdims=True))),
+    ]  # fmt: skip
+    my.gradients(my.softmax, [x], variants={"x": wrong})
 
 
 @gradients("log_softmax")
@@ -60,6 +78,13 @@ def of_log_softmax(my, rng):
         (tag, text, lambda g, k=k: wrong(g)[k][2])
         for k, (tag, text, _) in enumerate(wrong(x))
     ]
+    tag, p = "log-of-softmax", np.exp(y)
+    known += [
+        (tag, "g - exp(x) sum(g), exponents that are not divided",
+         lambda g: g - np.exp(x) * g.sum(-1, keepdims=True)),
+        (tag, "g - p sum(y g)", lambda g: g - p * (y * g).sum(-1, keepdims=True)),
+        (tag, "p (g - sum(g))", lambda g: p * (g - g.sum(-1, keepdims=True))),
+    ]  # fmt: skip
     my.gradients(my.log_softmax, [x], variants={"x": known})
 
 
@@ -87,14 +112,15 @@ def all_digits(my, rng):
 @edges("memory, for a row of 500 scores")
 def without_jacobian(my, rng):
     x, g = rng.normal(size=(2, 1, 500))
-    y, backward = my.softmax(x)
-    peak = peak_numbers(backward, g)
-    my.holds(
-        peak < 500 * 100,
-        "jacobian",
-        "expected a few rows of 500 numbers in memory, not a Jacobian of 250,000",
-        f"found {peak:.0f} numbers",
-    )
+    for op in (my.softmax, my.log_softmax):
+        y, backward = op(x)
+        peak = peak_numbers(backward, g)
+        my.holds(
+            peak < 500 * 100,
+            "jacobian",
+            "expected a few rows of 500 numbers in memory, not a Jacobian of 250,000",
+            f"found {peak:.0f} numbers",
+        )
 
 
 @edges("a score of 1e4, and a row of one score")
@@ -122,8 +148,10 @@ HINTS = {
         "sum_i g_i y_i (delta_ik - y_k) has two terms. Over which axis is the sum?",
     ],
     "jacobian": [
-        "sum_i g_i y_i (delta_ik - y_k) = y_k (g_k - sum_i g_i y_i) needs no matrix.",
+        "Write sum_i g_i dy_i/dx_k for one k: a sum over i and a term of k are left, "
+        "and no matrix.",
     ],
+    "x-for-y": ["Which variable of the forward is the softmax?"],
     "": [
         "Start with one entry: how much does L change if x_k changes a little?",
         "For matmul, write y_ij = sum_k a_ik b_kj and sum g_ij dy_ij/da_ik over i "

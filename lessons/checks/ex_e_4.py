@@ -132,6 +132,7 @@ def of_a_cube(my, rng):
         ("step", "half the slope from x to x + h", [2.5**3 - 8]),
         ("step", "twice the slope from x - h to x + h", [24.5]),
         ("step", "the slope from x - h/2 to x + h/2", [(2.25**3 - 1.75**3) * 2]),
+        ("step", "the slope from x - h x to x + h x", [(3**3 - 1) / 2]),
         ("cotangent", "the slope without c", [12.25 / 3]),
     ]
     for c in (1.0, 3.0):
@@ -160,18 +161,24 @@ def of_three(my, rng):
             text = "the slope for all entries of a row moved at once"
             rows = np.tile(backward(c).sum(-1, keepdims=True), 5)
             wrong.append(("moves-row", text, rows))
+            text = "the slope with all earlier entries moved as well"
+            earlier = np.cumsum(backward(c)).reshape(x.shape)
+            wrong.append(("moves-earlier", text, earlier))
         if np.abs(ones).max() > 1e-6:
             wrong.append(("cotangent", "the slopes for a c of ones", ones))
+            text = "the slopes for a c of ones, times the sum of c"
+            wrong.append(("cotangent", text, ones * c.sum()))
         found = my.numeric_gradient(f, x, c)
         my.equal(found, backward(c), "ij", wrong, rtol=1e-6, atol=1e-7)
 
 
 @laws("c is drawn at random")
 def at_random(my, rng):
-    cotangents = []
+    cotangents, outputs = [], []
 
     def spy(x):
         y, backward = tanh(x)
+        outputs.append(y)
         return y, lambda g: cotangents.append(np.array(g)) or backward(g)
 
     my.is_right(named("tanh", spy), rng.normal(size=(3, 5)), np.random.default_rng(1))
@@ -183,6 +190,12 @@ def at_random(my, rng):
         "constant-cotangent",
         "expected a g whose entries differ",
         f"found backward called with {low:g} in every entry",
+    )
+    my.holds(
+        not np.array_equal(cotangents[0], outputs[0]),
+        "output-for-c",
+        "expected a g drawn at random: with y in its place, y dy/dx passes for g dy/dx",
+        "found g = y",
     )
     zeros = np.argwhere(cotangents[0] == 0).tolist()
     my.holds(
@@ -252,7 +265,7 @@ def accept(my, rng, op, tag):
 def refuse(my, rng, tag, centre=0):
     """Fail unless is_right is False for all ops with this mistake, near ``centre``."""
     for op in WRONG[tag]:
-        for size in ((3, 5), (3, 5), (7, 20)):
+        for size in ((3, 5), (3, 5), (7, 20), *[(30, 40)] * (tag == "largest-entry")):
             text = f"expected False for {op.__name__}"
             x = centre + rng.normal(size=size)
             cotangents = []
@@ -318,6 +331,8 @@ HINTS = {
     ],
     "other-x": ["Which x does the caller ask about?"],
     "zero": ["Is the copy that moves up another array than the one that moves down?"],
+    "moves-earlier": ["Does each entry begin with a new copy of x?"],
+    "output-for-c": ["c stands for dL/dy. Does it depend on y?"],
     "moves-all": ["e_i is 1 in entry i and 0 in all others."],
     "scale": [
         "Every entry is wrong by the same factor. How long is the interval from x - "

@@ -64,6 +64,9 @@ def compare_slopes(my, dh, a_r, a_z, a_n, m, h):
             ),
             ("m-forgotten", "da_n r (1 - r), without m", d_n * slope(a_r)),
             ("h-for-m", "da_n h r (1 - r), with h for m", d_n * h * slope(a_r)),
+            ("n-for-m", "da_n n r (1 - r), with n for m", d_n * n * slope(a_r)),
+            ("dm-for-da_n", "dm m r (1 - r), with dm for da_n", dm * m * slope(a_r)),
+            ("wrong-gate", "da_n m z (1 - z), with z for r", d_n * m * slope(a_z)),
             (
                 "no-slope",
                 "dh (1 - z) m r (1 - r), without the slope of tanh",
@@ -76,10 +79,19 @@ def compare_slopes(my, dh, a_r, a_z, a_n, m, h):
             ("no-slope", "dh (h - n), without the slope of the sigmoid", dh * (h - n)),
             ("wrong-gate", "dh (h - n) r (1 - r), with r for z",
              dh * (h - n) * slope(a_r)),
+            ("plus", "dh (h + n) z (1 - z), with + for -", dh * (h + n) * slope(a_z)),
+            ("wrong-derivative", "dh (h - n) z", dh * (h - n) * z),
+            ("wrong-derivative", "dh (h - n) (1 - z)", dh * (h - n) * (1 - z)),
+            ("wrong-derivative", "dh (h - n) (1 - z^2), the slope of a tanh",
+             dh * (h - n) * (1 - z * z)),
         ],
         "da_n": [
             ("gates-exchanged", "dh z (1 - n^2), with z for 1 - z", d_n * z / (1 - z)),
             ("no-slope", "dh (1 - z), without the slope of tanh", dh * (1 - z)),
+            ("gate-forgotten", "dh (1 - n^2), without 1 - z", dh * (1 - n * n)),
+            ("wrong-derivative", "dh (1 - z)(1 + n^2)", dh * (1 - z) * (1 + n * n)),
+            ("wrong-derivative", "dh (1 - z)(1 - tanh(n)^2)",
+             dh * (1 - z) / np.cosh(n) ** 2),
             ("wrong-derivative", "dh (1 - z)(1 - n)", dh * (1 - z) * (1 - n)),
             ("wrong-derivative", "dh (1 - z) n (1 - n)", dh * (1 - z) * n * (1 - n)),
             (
@@ -91,9 +103,14 @@ def compare_slopes(my, dh, a_r, a_z, a_n, m, h):
         "dm": [
             ("reset-forgotten", "da_n, without r", d_n),
             ("m-for-r", "da_n m, with m for r", d_n * m),
+            ("no-slope", "dh (1 - z) r, without the slope of tanh", dh * (1 - z) * r),
+            ("gate-forgotten", "dh r, with dh for da_n", dh * r),
         ],
-        "direct": [("gates-exchanged", "dh (1 - z), with 1 - z for z", dh * (1 - z))],
-    }
+        "direct": [
+            ("gates-exchanged", "dh (1 - z), with 1 - z for z", dh * (1 - z)),
+            ("gate-forgotten", "dh, without z", dh),
+        ],
+    }  # fmt: skip
     found = dict(zip(PARTS, several(my, my.slopes(dh, h, r, z, m, n), PARTS)))
     right = dict(zip(PARTS, right))
     for name in ("da_n", "da_z", "dm", "da_r", "direct"):  # da_r follows from da_n
@@ -116,10 +133,12 @@ def one_step(x, h, weights, dh):
     return [np.array(column) for column in zip(*rows)]
 
 
-def chain(arguments, g, last=False, cut=None, forwards=False):
+def chain(arguments, g, last=False, one=False, twice=False, cut=None, forwards=False):
     """Return dL/dh0 and the parts of the gradients of each step, with one mistake.
 
     last       only the last state has a gradient
+    one        each state has the gradient of the last one
+    twice      the gradient of a state stays in the sum of the step before
     cut        the path that is left out in a step: "all", "direct" or "weights"; "da"
                goes through W_hh with da for db
     forwards   the loop goes from the first step to the last
@@ -130,22 +149,23 @@ def chain(arguments, g, last=False, cut=None, forwards=False):
         states.append(one_step(x, states[-1], weights, 0 * h0)[0])
     dh, parts = np.zeros_like(h0), []
     for t in sorted(range(len(xs)), reverse=not forwards):
-        dh = dh + g[t] * (not last or t == len(xs) - 1)
+        dh = dh + g[-1 if one else t] * (not last or t == len(xs) - 1)
         _, dx, back, da, db = one_step(xs[t], states[t], weights, dh)
         through = db @ weights[1]
-        parts.append((dx, da, db, xs[t], states[t], states[t + 1]))
+        through_b = db @ weights[0]
+        parts.append((dx, da, db, xs[t], states[t], states[t + 1], h0, through_b))
         paths = {"all": 0 * back, "direct": through, "weights": back - through}
         paths["da"] = back - through + da @ weights[1]
-        dh = paths.get(cut, back)
+        dh = paths.get(cut, back) + twice * dh
     return dh if cut != "all" else back, parts if forwards else parts[::-1]
 
 
-def gathered(dh, parts, of=slice(None), state=4):
+def gathered(dh, parts, of=slice(None), state=4, inputs=0):
     """Return the six gradients; those of the weights are sums over the steps ``of``."""
-    dW_ih = sum(da.T @ x for _, da, _, x, *_ in parts[of])
+    dW_ih = sum(part[1].T @ part[3] for part in parts[of])
     dW_hh = sum(part[2].T @ part[state] for part in parts[of])
     db_ih, db_hh = (sum(part[k].sum(0) for part in parts[of]) for k in (1, 2))
-    dxs = np.array([part[0] for part in parts])
+    dxs = np.array([part[inputs] for part in parts])
     return dict(zip(NAMES, (dxs, dh, dW_ih, dW_hh, db_ih, db_hh)))
 
 
@@ -174,7 +194,13 @@ MISTAKES = [
     ("first-step-alone", "the part of the first step", {}, {"of": slice(0, 1)}),
     ("last-step-alone", "the part of the last step", {}, {"of": slice(-1, None)}),
     ("state-after", "sums with the state after each step", {}, {"state": 5}),
-]
+    ("first-state-alone", "sums with h0 in every step", {}, {"state": 6}),
+    ("db-for-da", "gradients through (da_r, da_z, dm) @ W_ih", {}, {"inputs": 7}),
+    ("one-output", "gradients with the g of the last state in every step",
+     {"one": True}, {}),
+    ("twice", "gradients with dh += where the step before has dh =",
+     {"twice": True}, {}),
+]  # fmt: skip
 
 
 def known_mistakes(arguments):
@@ -250,10 +276,13 @@ def remembers(my, rng):
     wrong = [
         ("one-step", "the g of the first state alone", g[0]),
         ("last-output-alone", "the g of the last state alone", g[-1]),
+        ("one-output", "the g of the last state in every step", len(g) * g[-1]),
         ("loop-short", "the sum without the g of the first state", sum(g[1:])),
         ("loop-short", "the sum without the g of the last state", sum(g[:-1])),
+        ("twice", "a sum in which later states count several times",
+         sum(2**t * x for t, x in enumerate(g))),
         (*zero, 0 * g[0]),
-    ]
+    ]  # fmt: skip
     with result("d_h0"):
         my.equal(backward(g)[1], sum(g), "BH", wrong)
 
@@ -270,12 +299,12 @@ def of_three_steps(my, rng):
 
 @gradients("with the digits of a formula")
 def all_digits(my, rng):
-    arguments = draw(rng)
-    hs, backward = my.gru(*arguments)
-    g = rng.normal(size=hs.shape)
-    right = gathered(*chain(arguments, g))
-    for found, (name, want) in zip(backward(g), right.items()):
-        has_all_digits(my, found, want, f"d_{name}")
+    for arguments in (draw(rng), draw(rng, 3, 3, 3, 3)):  # also with equal sizes
+        hs, backward = my.gru(*arguments)
+        g = rng.normal(size=hs.shape)
+        right = gathered(*chain(arguments, g))
+        for found, (name, want) in zip(backward(g), right.items()):
+            has_all_digits(my, found, want, f"d_{name}")
 
 
 @edges("the same backward twice, and gates of 0 and 1")
@@ -295,6 +324,13 @@ HINTS = {
     "da-for-db": [
         "W_hh computes m = W_hn h + b_hn. What is the gradient of m called in slopes?",
     ],
+    "n-for-m": ["r multiplies m inside the tanh: how much does r m change with r?"],
+    "dm-for-da_n": ["r is a factor of the product r m, whose gradient is da_n."],
+    "gate-forgotten": ["h' = (1 - z) n + z h: which factor do n and h have?"],
+    "db-for-da": ["x W_in^T is a term of the sum inside the tanh. m is another."],
+    "one-output": ["Every state is an output with its own g."],
+    "first-state-alone": ["W_hh multiplies the state before each step."],
+    "twice": ["dh is computed anew in each step. Does it contain the old one already?"],
     "h-for-m": ["r multiplies m inside the tanh, not h."],
     "wrong-gate": ["The slope of the sigmoid of z contains z."],
     "slopes": ["h' = (1 - z) n + z h: write its derivative for z, n and h first."],
