@@ -117,7 +117,7 @@ def compare_slopes(my, dh, a_r, a_z, a_n, m, h):
         known = [(tag, f"{name} = {what}", wr) for tag, what, wr in wrong[name]]
         known.append(("scale:-1", f"-1 times {name}", -right[name]))
         with result(name):
-            my.equal(found[name], right[name], "BH", known)
+            my.equal(found[name], right[name], "BH", known, rtol=1e-5, atol=1e-6)
         if right[name].any():
             has_all_digits(my, found[name], right[name], name)
 
@@ -280,7 +280,7 @@ def remembers(my, rng):
         ("loop-short", "the sum without the g of the first state", sum(g[1:])),
         ("loop-short", "the sum without the g of the last state", sum(g[:-1])),
         ("twice", "a sum in which later states count several times",
-         sum(2**t * x for t, x in enumerate(g))),
+         sum(2 ** (t + 1) * x for t, x in enumerate(g))),
         (*zero, 0 * g[0]),
     ]  # fmt: skip
     with result("d_h0"):

@@ -126,7 +126,18 @@ def no_influence(my, rng):
         ]
         found = my.masked_softmax(changed, mask)[0]
         my.equal(found, y, "LS", wrong if score > 0 else (), mask=mask)
-        my.equal(my.masked_lse(changed, mask)[0], lse, "L")
+        wrong = ("masked-maximum", "ln sum exp(x - the largest of all) + that",
+                 score + np.log(whole.sum(-1)))  # fmt: skip
+        my.equal(my.masked_lse(changed, mask)[0], lse, "L", [wrong] * (score > 0))
+    for tag, far, text in (
+        ("masked-maximum", -1e4, "masked scores of 0 in the maximum"),
+        ("sentinel", -1e10, "masked scores of -1e9 in the maximum"),
+    ):
+        y, lse = by_loop(x + far, mask)
+        wrong = [(tag, f"0 in every row, with {text}", np.zeros_like(y))]
+        my.equal(my.masked_softmax(x + far, mask)[0], y, "LS", wrong, mask=mask)
+        wrong = [(tag, f"-inf, with {text}", np.full(5, -np.inf))]
+        my.equal(my.masked_lse(x + far, mask)[0], lse, "L", wrong)
 
 
 @gradients("softmax over the allowed keys")
@@ -150,6 +161,8 @@ def of_softmax(my, rng):
         ("mask-leak", "the gradient of the softmax over all keys", of_all),
         ("mask-leak", "the gradient of the softmax over all keys, 0 where masked",
          lambda g: mask * of_all(g)),
+        ("not-divided", "exp(x - m) (g - sum(y g)), not divided by the sum",
+         lambda g: y * (g - (g * y).sum(-1, keepdims=True)) / y.max(-1)[:, None]),
     ]  # fmt: skip
     my.gradients(masked_softmax, [x], variants={"x": wrong})
     my.equal(masked_softmax(x)[0], y, "LS", rtol=0.0, atol=1e-13)
@@ -162,7 +175,7 @@ def of_softmax(my, rng):
 def of_lse(my, rng):
     x = rng.normal(size=(3, 5))
     mask = a_mask(rng, x.shape)
-    full = by_loop(x, np.ones_like(mask))[0]
+    y, full = by_loop(x, mask)[0], by_loop(x, np.ones_like(mask))[0]
 
     def masked_lse(x):
         return my.masked_lse(x, mask)
@@ -183,6 +196,8 @@ def of_lse(my, rng):
         ("not-divided", "g exp(x - m), not divided by the sum", undivided),
         ("wrong-slope", "g for every key", lambda g: np.tile(g[..., None], 5)),
         ("wrong-slope", "g / n for every key", lambda g: np.tile(g[..., None] / 5, 5)),
+        ("wrong-slope", "g x", lambda g: np.where(mask, x, 0.0) * g[..., None]),
+        ("wrong-slope", "g (y - 1)", lambda g: (y - 1) * g[..., None]),
     ]
     my.gradients(masked_lse, [x], variants={"x": wrong})
     my.equal(masked_lse(x)[0], by_loop(x, mask)[1], "L", rtol=0.0, atol=1e-13)
@@ -262,23 +277,38 @@ def nan_and_large(my, rng):
 
 @edges("NaN in an allowed score")
 def allowed_nan(my, rng):
-    x = np.array([[np.nan, 1.0, 2.0], [0.0, 0.0, 5.0]])
-    mask = np.array([[True, True, True], [True, True, False]])
+    x = np.array([[np.nan, 1.0, 2.0, 3.0], [0.0, 0.0, 5.0, np.nan]])
+    mask = np.array([[True, True, True, False], [True, True, False, False]])
+    row = "a row with the scores nan, 1, 2, 3, of which the last is masked"
+    y, of_y = my.masked_softmax(x, mask)
+    lse, of_lse = my.masked_lse(x, mask)
+    for name, found in (("the weights", y[0, :3]), ("lse", lse[0])):
+        my.holds(
+            np.isnan(found).all(),
+            "hides-nan",
+            f"expected NaN in {name} of the allowed keys of {row}",
+            f"found {np.round(found, 4)}",
+        )
     for name, found in (
-        ("the weights", my.masked_softmax(x, mask)[0]),
-        ("lse", my.masked_lse(x, mask)[0]),
+        ("weight", y),
+        ("gradient", of_y(rng.normal(size=y.shape))),
+        ("gradient of lse", of_lse(rng.normal(size=2))),
     ):
         my.holds(
-            np.isnan(found[0]).all(),
-            "hides-nan",
-            f"expected NaN in {name} of a row with the scores nan, 1, 2, all allowed",
-            f"found {np.round(found[0], 4)}",
+            not found[~mask].any(),
+            "nan-spreads",
+            f"expected the {name} 0 of the masked key in {row}",
+            f"found {found[0, 3]:.4g}",
         )
 
 
 HINTS = {
     "hides-nan": [
         "A NaN is a mistake made earlier. Which line replaces it by a number?",
+    ],
+    "nan-spreads": [
+        "A masked key has weight 0 and gradient 0, whatever the others are. 0 * NaN "
+        "is NaN: which function selects without a product?",
     ],
     "masked-zero": ["exp(0) = 1. Which score adds 0 to the sum?"],
     "maximum-alone": [

@@ -5,9 +5,10 @@ over these keys only:
 
     y_i = exp(x_i) / sum_j exp(x_j)     over the allowed j;   y_i = 0 where not allowed
 
-A masked key has weight 0 and gradient 0, exactly, for every score, also for NaN. A NaN
-in an allowed score is not hidden: the weights of the allowed keys of its row, and lse,
-are NaN. A row without an allowed key has weights 0 and gradient 0. The number
+A masked key has weight 0 and gradient 0, exactly, also if its own score or an allowed
+score of its row is NaN. A NaN in an allowed score is not hidden: the weights of the
+allowed keys of its row, and lse, are NaN. A row without an allowed key has weights 0
+and gradient 0. The number
 
     lse = ln sum_j exp(x_j)             over the allowed j;   -inf if there are none
 

@@ -5,9 +5,10 @@ over these keys only:
 
     y_i = exp(x_i) / sum_j exp(x_j)     over the allowed j;   y_i = 0 where not allowed
 
-A masked key has weight 0 and gradient 0, exactly, for every score, also for NaN. A NaN
-in an allowed score is not hidden: the weights of the allowed keys of its row, and lse,
-are NaN. A row without an allowed key has weights 0 and gradient 0. The number
+A masked key has weight 0 and gradient 0, exactly, also if its own score or an allowed
+score of its row is NaN. A NaN in an allowed score is not hidden: the weights of the
+allowed keys of its row, and lse, are NaN. A row without an allowed key has weights 0
+and gradient 0. The number
 
     lse = ln sum_j exp(x_j)             over the allowed j;   -inf if there are none
 
@@ -30,12 +31,13 @@ def masked_softmax(x, mask):
     e = np.exp(s - top)
     total = e.sum(-1, keepdims=True)
     y = e / np.where(total == 0, 1.0, total)
+    y = np.where(mask, y, 0.0)  # also where total is NaN
     # END SOLUTION
 
     def backward(g):
         # BEGIN SOLUTION
-        centre = (g * y).sum(-1, keepdims=True)
-        return y * (g - centre)  # y is 0 where masked, so the mask is not needed
+        centre = np.where(mask, (g * y).sum(-1, keepdims=True), 0.0)  # 0 * NaN is NaN
+        return y * (g - centre)
         # END SOLUTION
 
     return y, backward
@@ -77,13 +79,15 @@ MUTANTS = [
         "mask-leak",
     ),
     (
-        "    s = np.where(mask, x, -np.inf)\n    top",
-        "    s = np.where(mask, x, -1e9)\n    top",
+        "    y = np.where(mask, y, 0.0)",
+        "    s = np.where(mask, x, -1e9)\n"
+        "    e = np.exp(s - s.max(-1, keepdims=True))\n"
+        "    y = e / e.sum(-1, keepdims=True)",
         "sentinel",
     ),
     (
         "    s = np.where(mask, x, -np.inf)\n    top",
-        "    s = np.where(~mask, x, -np.inf)\n    top",
+        "    mask = ~mask\n    s = np.where(mask, x, -np.inf)\n    top",
         "complement",
     ),
     (
@@ -93,6 +97,12 @@ MUTANTS = [
     ),
     ("np.where(top == -np.inf, 0.0, top)", "top", "nan"),
     ("e / np.where(total == 0, 1.0, total)", "e / total", "nan"),
+    ("y = np.where(mask, y, 0.0)", "y = y", "nan-spreads"),
+    (
+        "np.where(mask, (g * y).sum(-1, keepdims=True), 0.0)",
+        "(g * y).sum(-1, keepdims=True)",
+        "nan-spreads",
+    ),
     (
         "total = e.sum(-1, keepdims=True)",
         "total = np.exp(x - top).sum(-1, keepdims=True)",
