@@ -12,7 +12,7 @@ from lessons.classroom.steps import edges, gradients, numbers, shape, values
 T, W, S, D = 3, 5, 17, 3
 
 
-def draw(rng):
+def draw(rng, T=T):
     """Return align (T, W), position (T, W) and p (T,): windows of five keys at p."""
     p = rng.uniform(4, 12, T)
     first = np.floor(p).astype(int) - 2
@@ -85,6 +85,11 @@ def of_p(align, position, p, D):
             sums(lambda g: g * a * np.abs(distance) * 4 / D**2),
         ),
         ("unbroadcast", "the term of the first key of each window", alone),
+        (
+            "wrong-derivative",
+            "sum g a (s - p)^2 / sigma^2",
+            sums(lambda g: g * a * distance**2 * 4 / D**2),
+        ),
     ]
 
 
@@ -98,7 +103,7 @@ def for_each(my, rng):
     my.shape(my.centre(*parts(rng), S)[0], (T,), "T")
 
 
-def parts(rng, d=7, k=11):
+def parts(rng, d=7, k=11, T=T):
     return rng.normal(size=(T, d)), rng.normal(size=(k, d)) / 3, rng.normal(size=k)
 
 
@@ -146,6 +151,8 @@ def against_loops(my, rng):
             ("exp(-(s - p)^2 / sigma^2)", 4 / D**2),
         )
     ]
+    text = "the Gaussian alone, without align"
+    wrong.append(("bell-alone", text, weights(np.ones_like(align), position, p, D / 2)))
     wrong.append(("not-squared", "exp(-2 |s - p| / D)", align * np.exp(-2 * apart / D)))
     for text, how in (("rounded", np.round), ("rounded down", np.floor)):
         bell = weights(align, position, how(p), D / 2)
@@ -165,14 +172,15 @@ def against_loops(my, rng):
         ("last-key", "(S - 1) sigmoid(…), with S - 1 for S", want * (S - 1) / S),
         ("no-tanh", "S sigmoid(v . W q), without tanh", straight),
         ("sign", "S sigmoid(-v . tanh(W q))", S - want),
+        ("no-sigmoid", "S tanh(v . tanh(W q))", S * np.tanh(np.log(want / (S - want)))),
     ]
     my.equal(my.centre(q, matrix, v, S)[0], want, "T", share)
 
 
 @gradients("of the Gaussian, with D = 3 and D = 5")
 def of_the_bell(my, rng):
-    for D in (3, 5):
-        compare_bell(my, *draw(rng), D, rng.normal(size=(T, W)))
+    for D, rows in ((3, T), (5, T), (4, W)):  # the last with square arrays
+        compare_bell(my, *draw(rng, rows), D, rng.normal(size=(rows, W)))
 
 
 def compare_bell(my, align, position, p, D, g):
@@ -200,10 +208,11 @@ def compare_bell(my, align, position, p, D, g):
 @gradients("of the centre, among 17 keys and among 29")
 def of_the_centre(my, rng):
     for S in (17, 29):
-        compare_centre(my, *parts(rng), S)
+        compare_centre(my, rng, *parts(rng), S)
+    compare_centre(my, rng, *parts(rng, 3, 3), 3)
 
 
-def compare_centre(my, q, matrix, v, S):
+def compare_centre(my, rng, q, matrix, v, S):
     """Fail unless the three gradients of the centre are right."""
 
     def centre(q, W, v):
@@ -221,7 +230,7 @@ def compare_centre(my, q, matrix, v, S):
                 [[d * b * s for b, s in zip(v, row)] for d, row in zip(dz, inner)]
             )
             dq = sum(dt[:, [i]] * matrix[i] for i in range(len(v)))
-            dW = sum(np.outer(dt[n], q[n]) for n in range(T))
+            dW = sum(np.outer(dt[n], q[n]) for n in range(len(q)))
             return dq, dW, sum(d * row for d, row in zip(dz, t))
 
         return all_three
@@ -260,7 +269,13 @@ def compare_centre(my, q, matrix, v, S):
             S * y * (1 - y),
             1 - t,
         ),
-    ]
+        ("wrong-derivative", "the gradient with 1 + t^2 for 1 - t^2",
+         S * y * (1 - y), 1 + t * t),
+        ("wrong-derivative", "the gradient with g p, without 1 - p / S",
+         S * y, tanh_slope),
+        ("v-forgotten", "the gradient without the factor v",
+         S * y * (1 - y), tanh_slope / v),
+    ]  # fmt: skip
     wrong = {"q": [], "W": [], "v": []}
     for tag, what, outer, inner in known:
         for place, name in enumerate(wrong):
@@ -268,7 +283,17 @@ def compare_centre(my, q, matrix, v, S):
                 continue  # the gradient of v does not contain that derivative
             make = from_slopes(outer, inner)
             wrong[name].append((tag, what, _one(make, place)))
+    for tag, text, factor in (
+        ("no-tanh", "the gradient with W q for tanh(W q)", q @ matrix.T),
+        ("wrong-derivative", "the gradient with 1 - tanh^2 for tanh", tanh_slope),
+    ):
+        known = (tag, text, lambda g, f=factor: (g * S * y * (1 - y)) @ f)
+        wrong["v"].append(known)
     my.gradients(centre, [q, matrix, v], variants=wrong)
+    g = rng.normal(size=len(q))
+    right = from_slopes(S * y * (1 - y), tanh_slope)(g)
+    for name, found, want in zip(("dq", "dW", "dv"), centre(q, matrix, v)[1](g), right):
+        has_all_digits(my, found, want, name)
 
 
 def _one(make, place):
@@ -290,6 +315,8 @@ def the_pull(my, rng):
     bell = weights(np.ones_like(align), position, p, D / 2)
     wrong = [
         ("keys-by-place", "the gradient for the keys 0, 1, … of H", first),
+        ("ignores-upstream", "the gradient with the sum of h_s for g . h_s",
+         d_centre(H[position].sum(-1), align, position, p)),
         ("align-twice", "the gradient with align in dL/da as well",
          d_centre(by_key(position) * align, align, position, p)),
         *(
@@ -301,6 +328,14 @@ def the_pull(my, rng):
         ),
     ]  # fmt: skip
     my.equal(my.pull(g, align, H, position, p, D), want, "T", wrong, rtol=1e-7)
+    for rows, d in ((T, 7), (W, W)):  # also with square arrays
+        align, position, p = draw(rng, rows)
+        H, g = rng.normal(size=(S, d)), rng.normal(size=(rows, d))
+        d_a = np.array([[g[t] @ H[s] for s in row] for t, row in enumerate(position)])
+        bell = np.exp(-2 * (position - p[:, None] - 1e-30j) ** 2 / D**2)
+        want = (d_a * align * bell.imag).sum(1) / 1e-30  # complex step
+        has_all_digits(my, my.pull(g, align, H, position, p, D), want, "dL/dp")
+    align, position, p = draw(rng)
     # with g = -1 for one key, more weight on it lowers L, so p moves there
     for place, side in ((0, "left"), (W - 1, "right")):
         g = np.zeros((T, W))
@@ -334,6 +369,8 @@ def at_the_centre(my, rng):
 
 HINTS = {
     "last-key": ["The sigmoid is between 0 and 1. Which number is its multiple?"],
+    "no-sigmoid": ["A tanh is between -1 and 1. Where may the centre be?"],
+    "v-forgotten": ["z = v . tanh(W q): what is dz / d tanh?"],
     "no-tanh": [
         "p = S sigmoid(v . tanh(W q)) has two functions, one inside the other.",
     ],
