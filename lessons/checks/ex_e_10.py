@@ -14,7 +14,7 @@ D = H * E
 NAMES = "X", "Y", "W_q", "W_k", "W_v", "W_o"
 
 
-def draw(rng):
+def draw(rng, L=L, S=S):
     weights = [rng.normal(size=(D, D)) / 2 for _ in range(4)]
     return [rng.normal(size=(L, D)), rng.normal(size=(S, D)), *weights]
 
@@ -113,10 +113,11 @@ def two_heads(my, rng):
 
 @values("split, join and the output")
 def the_output(my, rng):
-    x = rng.normal(size=(5, 21))
-    want = by_columns(x, 3)
-    my.equal(my.split(x, 3), want, "HnE", wrong_splits(x, 3))
-    my.equal(my.join(want), x, "nD", wrong_joins(want))
+    for size in ((5, 21), (3, 9)):  # also as many rows as heads, and as entries
+        x = rng.normal(size=size)
+        want = by_columns(x, 3)
+        my.equal(my.split(x, 3), want, "HnE", wrong_splits(x, 3))
+        my.equal(my.join(want), x, "nD", wrong_joins(want))
     X, Y, *weights, W_o = draw(rng)
     O = by_engine(X, Y, Y, *weights, H)  # noqa: E741
     scales = wrong_scales(E, S, L, E)
@@ -131,8 +132,12 @@ def the_output(my, rng):
 
 @gradients("of a head")
 def of_a_head(my, rng):
-    q, k, v = (rng.normal(size=(2, n, 5)) for n in (3, 7, 7))
+    compare_head(my, rng, *(rng.normal(size=(2, n, 5)) for n in (3, 7, 7)))
+    digits_of_head(my, rng, *rng.normal(size=(3, 5, 5, 5)))  # all sizes are equal
 
+
+def compare_head(my, rng, q, k, v):
+    """Fail unless dq, dk and dv are right."""
     p = _weights(q, k)
 
     def from_scores(number, place):
@@ -154,7 +159,9 @@ def of_a_head(my, rng):
         return "one-head", "the gradient with the weights of head 0", gradient
 
     of_g = hypotheses.wrong_softmax_gradients(p, 0 * p, "p")
-    wrong = {"q": [], "k": [], "v": []}
+    scores = (q @ k.swapaxes(1, 2) / 5**0.5).swapaxes(1, 2)
+    text = "the gradient with the scores in place of the weights"
+    wrong = {"q": [], "k": [], "v": [("scores-for-p", text, lambda g: scores @ g)]}
     for place, known in enumerate(wrong.values()):
         known.append(with_one_head(place))
         for number, (tag, text, _) in enumerate(of_g if place < 2 else ()):
@@ -162,6 +169,11 @@ def of_a_head(my, rng):
             text = f"the gradient with ds = {text}, for g = dL/dp"
             known.append((tag, text, from_scores(number, place)))
     my.gradients(my.attention, [q, k, v], variants=wrong)
+    digits_of_head(my, rng, q, k, v)
+
+
+def digits_of_head(my, rng, q, k, v):
+    """Fail unless dq, dk and dv have the digits of a formula."""
     o, backward = my.attention(q, k, v)
     g = rng.normal(size=o.shape)
     tensors = [mg.Tensor(x, requires_grad=True) for x in (q, k, v)]
@@ -180,6 +192,8 @@ def _weights(q, k):
 def of_all(my, rng):
     for heads in (2, 3):
         compare_all(my, draw(rng), heads, rng.normal(size=(L, D)))
+    for n in (5, D):  # X and Y have one shape, and then one shape with the weights
+        digits_of_all(my, draw(rng, n, n), H, rng.normal(size=(n, D)))
 
 
 @gradients("of self-attention: dX and dY stay apart where X is Y")
@@ -198,6 +212,8 @@ def of_itself(my, rng):
 def compare_all(my, arguments, heads, g):
     """Fail unless all six gradients are right, with the digits of a formula."""
     X, Y, *weights, W_o = arguments
+
+    O = by_engine(X, Y, Y, *weights, heads)  # noqa: E741
 
     def multihead(X, Y, W_q, W_k, W_v, W_o):
         return my.multihead(X, Y, W_q, W_k, W_v, W_o, heads)
@@ -250,23 +266,36 @@ def compare_all(my, arguments, heads, g):
         (1, "W_k^T for W_k", lambda dq, dk, dv: dk @ W_k.T + dv @ W_v),
         (1, "W_v^T for W_v", lambda dq, dk, dv: dk @ W_k + dv @ W_v.T),
         (1, "W_k^T and W_v^T", lambda dq, dk, dv: dk @ W_k.T + dv @ W_v.T),
+        (1, "W_v for W_k and W_k for W_v", lambda dq, dk, dv: dk @ W_v + dv @ W_k),
         (0, "dQ alone, without W_q", lambda dq, dk, dv: dq),
         (1, "dK + dV, without W_k and W_v", lambda dq, dk, dv: dk + dv),
     ):
         tag = "weight-skipped" if "without" in what else "weight-turned"
+        tag = "exchanged" if " and W_k for" in what else tag
         gradient = with_heads(slice(None), f)
         wrong[NAMES[k]].append((tag, f"the gradient with {what}", gradient))
     inputs = "g^T X, with the input X for the output O of the heads"
-    wrong["W_o"] = [("wrong-input", inputs, lambda g: g.T @ X)]
+    wrong["W_o"] = [
+        ("wrong-input", inputs, lambda g: g.T @ X),
+        ("wrong-input", "g^T Z, with Z = O W_o^T for O", lambda g: g.T @ O @ W_o.T),
+        ("wrong-input", "(g W_o)^T O, with g W_o for g", lambda g: (g @ W_o).T @ O),
+    ]
     wrong["Y"] += [
         ("one-use", "the gradient through the keys alone", one(5)),
         ("one-use", "the gradient through the values alone", one(6)),
     ]
     my.gradients(multihead, arguments, NAMES, variants=wrong)
-    found = multihead(*arguments)[1](g)
-    dX, of_keys, of_values, *others = of_six(g)
-    right = [dX, of_keys + of_values, *others]
-    for name, each, want in zip(NAMES, found, right):
+    digits_of_all(my, arguments, heads, g)
+
+
+def digits_of_all(my, arguments, heads, g):
+    """Fail unless all six gradients have the digits of a formula."""
+    X, Y, *weights, W_o = arguments
+    dX, of_keys, of_values, *others = by_engine(X, Y, Y, *weights, heads, g=g @ W_o)
+    dW_o = g.T @ by_engine(X, Y, Y, *weights, heads)
+    right = [dX, of_keys + of_values, *others, dW_o]
+    found = my.multihead(*arguments, heads)[1](g)
+    for name, each, want in zip(NAMES, found, right, strict=True):
         has_all_digits(my, each, want, f"d{name}")
 
 
@@ -309,6 +338,7 @@ HINTS = {
     "weight-turned": [
         "Q = X W_q^T. Write dX with indices: over which index of W_q is the sum?",
     ],
+    "scores-for-p": ["o = p v: which factor has v?"],
     "weight-skipped": ["Q = X W_q^T: what is dQ/dX?"],
     "no-W_o": ["Z = O W_o^T: what is dZ/dO?"],
     "wrong-input": ["Which array does W_o multiply?"],

@@ -39,6 +39,8 @@ def mistakes(x, positions, base=10000.0):
     first = x[..., 0::2] * np.sin(angle) - x[..., 1::2] * np.cos(angle)
     second = x[..., 0::2] * np.cos(angle) + x[..., 1::2] * np.sin(angle)
     exchanged = np.stack([first, second], -1).reshape(x.shape)
+    minus = y.copy()
+    minus[..., 1::2] = first
     wrong = [
         ("pairing", "a rotation of the pairs (m, m + E/2)", half),
         ("direction", "a rotation by -p theta", back),
@@ -55,11 +57,17 @@ def mistakes(x, positions, base=10000.0):
             "a rotation with sin for cos and cos for sin",
             exchanged,
         ),
-        (
-            "positions-ignored",
-            "a rotation by 0, 1, 2, … for any positions",
-            by_loop(x, np.arange(len(positions)), base),
+        *(
+            (
+                "positions-ignored",
+                f"a rotation by {k}, {k + 1}, {k + 2}, … for any positions",
+                by_loop(x, np.arange(len(positions)) + k, base),
+            )
+            for k in (0, 1)
         ),
+        ("two-pi", "a rotation by 2 pi p theta",
+         by_loop(x, 2 * math.pi * positions, base)),
+        ("sign", "second entries with the sign of cos turned round", minus),
         (
             "exponent-sign",
             "a rotation with theta = base^(2 m / E)",
@@ -94,7 +102,7 @@ def mistakes(x, positions, base=10000.0):
                 ("1 / base for m > 0", by_loop(*at, exponent=lambda m, E: m > 0)),
             )
         ),
-    ]
+    ]  # fmt: skip
     return [v for v in wrong if not np.allclose(v[2], y)]
 
 
@@ -116,9 +124,14 @@ def of_gradients(positions, base=10000.0):
             lambda g: by_loop(g, positions, base),
         ),
         ("no-turn", "g itself", lambda g: g),
+        ("base-ignored", "g rotated back with the base 10000",
+         lambda g: by_loop(g, positions, sign=-1)),
+        ("exchanged", "the gradients of the two entries of each pair exchanged",
+         lambda g: by_loop(g, positions, base, sign=-1)
+         .reshape(*g.shape[:-1], -1, 2)[..., ::-1].reshape(g.shape)),
         ("sign", "first entries with the sign of sin turned round", one_sign(0)),
         ("sign", "second entries with the sign of sin turned round", one_sign(1)),
-    ]
+    ]  # fmt: skip
 
 
 @shape("rotated rows like the rows, a score for each pair")
@@ -201,6 +214,10 @@ def distance_alone(my, rng):
         ("direction", "scores of i + j: q and k rotated in opposite directions", apart),
     ]
     my.equal(found, want, "LS", wrong)
+    for L, S in ((5, 7), (5, 5)):
+        q, k = rng.normal(size=(L, 14)), rng.normal(size=(S, 14))
+        turned = by_loop(q, np.arange(L)), by_loop(k, np.arange(S))
+        my.equal(my.scores(q, k), turned[0] @ turned[1].T, "LS")
 
 
 @gradients("of rope")
@@ -211,8 +228,9 @@ def of_rope(my, rng):
         return my.rope(x, positions, 50.0)
 
     my.gradients(rope, [x], variants={"x": of_gradients(positions, 50.0)})
-    g = rng.normal(size=x.shape)
-    has_all_digits(my, rope(x)[1](g), by_loop(g, positions, 50.0, sign=-1), "dx")
+    for size in ((3, 5, 6), (5, 5, 10)):  # also as many pairs as positions
+        x, g = rng.normal(size=(2, *size))
+        has_all_digits(my, rope(x)[1](g), by_loop(g, positions, 50.0, sign=-1), "dx")
 
 
 @edges("position 0, a negative one, one pair, and no rows")
@@ -227,6 +245,7 @@ def few(my, rng):
 
 
 HINTS = {
+    "two-pi": ["The angle of the first pair is p itself, in radians."],
     "shifted": ["A row at position 0 does not rotate."],
     "degrees": ["NumPy's sin and cos take radians."],
     "sign": [
