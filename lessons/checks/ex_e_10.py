@@ -294,8 +294,17 @@ def digits_of_all(my, arguments, heads, g):
     dX, of_keys, of_values, *others = by_engine(X, Y, Y, *weights, heads, g=g @ W_o)
     dW_o = g.T @ by_engine(X, Y, Y, *weights, heads)
     right = [dX, of_keys + of_values, *others, dW_o]
+    dq, dk, dv = by_heads(X, Y, *weights, heads, g @ W_o)
+    known = {"W_q": ("Y for X", dq, Y), "W_k": ("X for Y", dk, X)}
+    known["W_v"] = "X for Y", dv, X
     found = my.multihead(*arguments, heads)[1](g)
     for name, each, want in zip(NAMES, found, right, strict=True):
+        wrong = []
+        if name in known and len(X) == len(Y):
+            text, d, other = known[name]
+            text = f"the gradient of {name} with {text}"
+            wrong = [("exchanged", text, d.T @ other)]
+        my.equal(each, want, None, wrong, rtol=1e-5, atol=1e-6)
         has_all_digits(my, each, want, f"d{name}")
 
 

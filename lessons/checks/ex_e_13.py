@@ -2,7 +2,13 @@
 
 import numpy as np
 
-from lessons.checks.measure import calls_of, has_all_digits, peak_numbers, work
+from lessons.checks.measure import (
+    calls_of,
+    has_all_digits,
+    no_epsilon,
+    peak_numbers,
+    work,
+)
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.checks.results import equal_all, shape_all
 from lessons.classroom.steps import edges, gradients, laws, numbers, shape, values
@@ -103,6 +109,8 @@ def of_average(q, k, v):
         ("denominator-squared", "the gradient with c^3 for c^2",
          lambda g: g / c, 1 / c),
         ("denominator-squared", "the gradient with c for c^2", lambda g: g / c, c),
+        ("mean", "the gradient with a mean over the values in that of c",
+         lambda g: g / c, 1 / v.shape[1]),
         ("dy-undivided", "the gradient with g for g / c", lambda g: g, 1),
     ]  # fmt: skip
     return {
@@ -155,7 +163,11 @@ def against_pairs(my, rng):
     wrong = [(tag, what, by_pairs(*inputs, seen)[0]) for tag, what, seen in SEEN]
     text = "the sums of (k_i . q_j) v_j, with q and k exchanged"
     wrong.append(("exchanged", text, by_pairs(k, q, inputs[2])[0]))
+    text = "the sums of (k_i . k_j) v_j, with k for q"
+    wrong.append(("exchanged", text, by_pairs(k, k, inputs[2])[0]))
     my.equal(my.scan(*inputs)[0], y, ("n", "Ev"), wrong)
+    square = draw(rng, 5, 5, 5)
+    my.equal(my.scan(*square)[0], by_pairs(*square)[0], ("n", "Ev"))
     wrong = [
         ("no-denominator", "y, not divided by c", y),
         ("not-causal", "y / c with the c of all keys", y / (q @ k.sum(0))[:, None]),
@@ -167,8 +179,13 @@ def against_pairs(my, rng):
             "y / i, as if all weights were 1",
             y / np.arange(1, 6)[:, None],
         ),
-    ]
-    my.equal(my.linear_attention(*inputs)[0], y / c, ("n", "Ev"), wrong)
+        ("exponentials", "y / c of exp(q) and exp(k)",
+         np.divide(*by_pairs(np.exp(q), np.exp(k), inputs[2]))),
+    ]  # fmt: skip
+    o = my.linear_attention(*inputs)[0]
+    if np.shape(o) == y.shape:
+        no_epsilon(my, (y / o - c).mean(1), "y / (c", "linear_attention")
+    my.equal(o, y / c, ("n", "Ev"), wrong)
 
 
 @laws("a later key does not change earlier outputs")
@@ -185,17 +202,27 @@ def nothing_before(my, rng):
 def gradients_of_scan(my, rng):
     inputs = draw(rng)
     my.gradients(my.scan, inputs, variants=of_scan(*inputs))
-    y, backward = my.scan(*inputs)
-    g = rng.normal(size=y.shape)
-    right = gradients_by_pairs(*inputs, g)
-    for name, found, want in zip(NAMES, backward(g), right):
-        has_all_digits(my, found, want, name)
+    for inputs in (inputs, draw(rng, 5, 5, 5)):  # also with equal sizes
+        y, backward = my.scan(*inputs)
+        g = rng.normal(size=y.shape)
+        right = gradients_by_pairs(*inputs, g)
+        for name, found, want in zip(NAMES, backward(g), right):
+            has_all_digits(my, found, want, name)
 
 
 @gradients("of the average")
 def gradients_of_average(my, rng):
     inputs = draw(rng)
     my.gradients(my.linear_attention, inputs, variants=of_average(*inputs))
+    for q, k, v in (inputs, draw(rng, 5, 5, 5)):  # also with equal sizes
+        o, backward = my.linear_attention(q, k, v)
+        g = rng.normal(size=o.shape)
+        y, c = by_pairs(q, k, v)
+        both = np.concatenate([g / c, -(g * y).sum(1, keepdims=True) / c**2], 1)
+        beside = np.concatenate([v, np.ones((len(v), 1))], 1)
+        dq, dk, dv = gradients_by_pairs(q, k, beside, both)
+        for name, found, want in zip(NAMES, backward(g), (dq, dk, dv[:, :-1])):
+            has_all_digits(my, found, want, name)
 
 
 @edges("a single position, and the same backward twice")
@@ -266,6 +293,7 @@ def linear_work(my, rng):
 
 
 HINTS = {
+    "exponentials": ["q and k are features already, and no scores."],
     "denominator-squared": ["d(y / c) / dc = -y / c^2 = -o / c."],
     "scan": ["What does S contain when query i is answered: is key i in it?"],
     "linear_attention": [

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from lessons.checks.measure import peak_numbers
+from lessons.checks.measure import calls_of, has_all_digits, peak_numbers
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.checks.results import equal_all, shape_all
 from lessons.classroom.steps import edges, gradients, numbers, shape, values
@@ -100,6 +100,12 @@ def wrong_tiles(problem, i, j):
             "with scores q . k, without the scale",
             *from_p(np.exp(at.s / SCALE - at.lse[:, None])),
         ),
+        (
+            "unscaled-scores",
+            "with scores q . k / sqrt(E), whatever the scale is",
+            *from_p(np.exp(at.s / SCALE / E**0.5 - at.lse[:, None])),
+        ),
+        ("k-for-v", "with ds = p (g . k - D)", at.p, at.p * (at.g @ at.k.T - D)),
         ("plus", "with ds = p (g . v + D)", at.p, at.p * (at.dp + D)),
         ("softmax-skipped", "with ds = g . v - D, without p", at.p, at.dp - D),
         (
@@ -222,6 +228,7 @@ def one_tile(my, rng):
             ("not-o", "g . g", (at.g**2).sum(1)),
             ("not-o", "o . o", (at.o**2).sum(1)),
             ("not-o", "g . o, divided by E", at.D / E),
+            ("sign", "-g . o", -at.D),
         ]
         my.equal(my.row_sums(at.g, at.o), at.D, "L", not_o)
         i, j = slice(2, 5), slice(1, 5)
@@ -245,6 +252,12 @@ def by_tiles(my, rng):
         for block in (3, 1, 2, 4, 16):
             found = my.backward(*at.arguments(block), causal)
             compare(my, found, at.sums(), wrong_wholes(at, block))
+        at = Problem(rng, E, E, causal)  # all sizes are equal
+        for block in (2, E):
+            found = my.backward(*at.arguments(block), causal)
+            compare(my, found, at.sums(), wrong_wholes(at, block))
+            for name, each, want in zip(NAMES, found, at.sums()):
+                has_all_digits(my, each, want, name)
 
 
 @gradients("of attention whose forward is given")
@@ -278,6 +291,23 @@ def far_above(my, rng):
             f"found {np.count_nonzero(~np.isfinite(part))} entries NaN or infinite",
         )
     compare(my, found, _cut(at.sums(i, j), i, j), [], TILE_AXES)
+
+
+@edges("scores of 1000, and of -1000")
+def far_from_zero(my, rng):
+    at = Problem(rng)
+    i, j = slice(2, 5), slice(1, 5)
+    for far in (1000.0, -1000.0):  # a further entry adds this number to all scores
+        q, k, g, v = (np.pad(x, ((0, 0), (0, 1))) for x in (at.q, at.k, at.g, at.v))
+        q[:, -1], k[:, -1] = far, 1 / SCALE
+        found = my.tile(
+            q[i], k[j], v[j], g[i], at.lse[i] + far, at.D[i], SCALE, at.seen[i, j]
+        )
+        is_finite = all(np.isfinite(part).all() for part in found)
+        text = f"expected finite gradients: exp(s - lse) is a weight for s = {far:g}"
+        my.holds(is_finite, "overflow", text, "found NaN or infinity")
+        part = found[2][:, :-1]
+        my.equal(part, at.sums(i, j)[2][j], "nE", rtol=1e-7, call="tile")
 
 
 @edges("keys that no query may attend to, with NaN")
@@ -325,10 +355,21 @@ def memory(my, rng):
         f"arrays of block x S = {block * n} scores in memory",
         f"found {peak:.0f} numbers",
     )
+    with calls_of(my, "tile") as calls:
+        my.backward(q, k, v, o, lse, g, SCALE, block)
+    largest = max((np.size(given[-1]) for _, given in calls), default=0)
+    my.holds(
+        largest <= block * block,
+        "block-rows",
+        f"expected tiles of at most block x block = {block * block} pairs",
+        f"found one of {largest}",
+    )
 
 
 HINTS = {
     "max-for-lse": ["Only s - lse gives weights whose row sums to 1."],
+    "k-for-v": ["o_i = sum_j p_ij v_j: what is do_i / dp_ij?"],
+    "overflow": ["exp(s) may be larger than any float64, but exp(s - lse) is a weight."],
     "no-lse": ["p = exp(s - lse): what makes the weights of a row sum to 1?"],
     "unscaled-scores": ["s_ij = scale q_i . k_j: the forward used the scale as well."],
     "g-for-q": [

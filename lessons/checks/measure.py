@@ -13,6 +13,7 @@ import numpy as np
 
 from lessons.classroom import hypotheses
 from lessons.classroom.runner import UNKNOWN
+from lessons.classroom.steps import CheckFailed
 
 COARSE = 1e-5  # a larger error is no rounding, and has another cause
 DIGITS = 1e-12  # a formula has 15 digits, a difference quotient has about 10
@@ -140,25 +141,27 @@ def no_epsilon(my, added, divisor, call):
 
 
 class Endless(BaseException):
-    """A call ran more lines than it may; no Exception, which the answer may catch."""
+    """An answer ran more lines than it may; no Exception, which it might catch."""
 
 
-def ends(f, *args, steps=100_000):
-    """Return whether f(*args) ends before Python has run this many lines in it."""
+@contextlib.contextmanager
+def ends(my, tag, *sentences, lines=1_000_000):
+    """Fail if the answer runs more of its lines than this inside the block."""
 
     def count(frame, event, arg):
-        nonlocal steps
-        steps -= 1
-        if steps < 0:
+        nonlocal lines
+        if frame.f_code.co_filename != my._path:
+            return None
+        lines -= 1
+        if lines < 0:
             raise Endless
         return count
 
     before = sys.gettrace()
     sys.settrace(count)
     try:
-        f(*args)
+        yield
     except Endless:
-        return False
+        raise CheckFailed(tag, *my.last_call(), *sentences) from None
     finally:
         sys.settrace(before)
-    return True
