@@ -227,7 +227,7 @@ def one_tile(my, rng):
         not_o = [
             ("not-o", "g . g", (at.g**2).sum(1)),
             ("not-o", "o . o", (at.o**2).sum(1)),
-            ("not-o", "g . o, divided by E", at.D / E),
+            ("mean", "g . o, divided by E", at.D / E),
             ("sign", "-g . o", -at.D),
         ]
         my.equal(my.row_sums(at.g, at.o), at.D, "L", not_o)

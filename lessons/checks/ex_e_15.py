@@ -201,6 +201,8 @@ MISTAKES = {
     "state-stands": ("with the state s_0 in each step", {"move": False}),
     "special": ("in which PAD and SOS may be written", {"least": 0}),
     "past-eos": ("that never ends with EOS", {"least": EOS + 1, "moved": EOS + 1}),
+    "one-word-more": ("of at most max_length + 1 words", {"most": 8}),
+    "pad-first": ("that begins with PAD as the first input", {"first": 0}),
     "one-word-less": ("of at most max_length - 1 words", {"most": 6}),
     "endless": ("of at most 40 words", {"most": 40}),
     "first-word": ("that begins with EOS as the first input", {"first": EOS}),
@@ -351,6 +353,8 @@ HINTS = {
     "past-eos": [
         "EOS may be the most probable word. Then the sentence ends, without EOS.",
     ],
+    "one-word-more": ["max_length words may be written, not one more."],
+    "pad-first": ["Each translation begins with SOS."],
     "one-word-less": ["max_length words may be written, not one less."],
     "sos-written": ["SOS is the first input, and no word of the translation."],
     "endless": ["Stop after max_length words."],

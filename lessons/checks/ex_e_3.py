@@ -153,12 +153,20 @@ def diagnose(graph, root, found, want):
             users[x].append((name, slope))
     if not any(found.values()):
         return "zero", ["yours is 0 everywhere"]
+    if not any(found[x] for x in want if x != root):
+        return "zero", [f"yours is 0 everywhere but for {root}"]
     rules = [
         ("ignores-upstream", "the sum of the slopes", lambda u: sum(s for _, s in u)),
         ("no-slope", "the sum of the users' gradients, without slopes",
          lambda u: sum(found[n] for n, _ in u)),
         ("plus", "the sum of the users' gradients + slopes, not times",
          lambda u: sum(found[n] + s for n, s in u)),
+        ("divided", "the sum of the users' gradients / slopes, not times",
+         lambda u: sum(found[n] / s for n, s in u)),
+        ("starts-with-1", "1 + the sum of the users' gradients times slopes",
+         lambda u: 1 + sum(found[n] * s for n, s in u)),
+        ("not-float", "the sum of integers, without what follows the point",
+         lambda u: sum(int(found[n] * s) for n, s in u)),
         ("mean", "the mean over the users",
          lambda u: sum(found[n] * s for n, s in u) / len(u)),
         ("one-use", "the sum with one term for each user, which may use it twice",
@@ -181,7 +189,8 @@ def diagnose(graph, root, found, want):
             if x != root
             and abs(found[x] - sum(found[u] * s for u, s in users[x])) > 1e-9
         ]
-        if broken:
+        # a value that only root uses is right in any order
+        if broken and not [x for x in broken if {n for n, _ in users[x]} == {root}]:
             text = (
                 f"your gradient of {min(broken)} is not the sum, over the users of "
                 f"{min(broken)}, of slope times your gradient of the user"
@@ -231,6 +240,9 @@ def long_ones(my, rng):
 HINTS = {
     "no-slope": ["The chain rule has two factors for each user. Which is missing?"],
     "plus": ["A small change passes two steps: are their slopes multiplied, or added?"],
+    "divided": ["A change of x changes y by slope times as much: times, or divided by?"],
+    "starts-with-1": ["Which value alone has the gradient 1, before any is added?"],
+    "not-float": ["Gradients are numbers with a fraction."],
     "one-use": ["A dict keeps one slope for each user. How often does y = x x use x?"],
     "order": ["A value may be written only after all its users: when is that certain?"],
     "backward": [

@@ -156,6 +156,7 @@ def of_three(my, rng):
         wrong = [
             ("zero", "0 everywhere", np.zeros((3, 5))),
             ("moves-all", "the slope for all entries moved at once", moved + 0 * x),
+            ("sign-lost", "the sizes of the slopes", np.abs(backward(c))),
         ]
         if op is tanh:
             text = "the slope for all entries of a row moved at once"
@@ -333,6 +334,7 @@ HINTS = {
     "zero": ["Is the copy that moves up another array than the one that moves down?"],
     "moves-earlier": ["Does each entry begin with a new copy of x?"],
     "output-for-c": ["c stands for dL/dy. Does it depend on y?"],
+    "sign-lost": ["A slope has a sign. Where does yours lose it?"],
     "moves-all": ["e_i is 1 in entry i and 0 in all others."],
     "scale": [
         "Every entry is wrong by the same factor. How long is the interval from x - "

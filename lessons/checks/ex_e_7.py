@@ -129,6 +129,9 @@ def no_influence(my, rng):
         wrong = ("masked-maximum", "ln sum exp(x - the largest of all) + that",
                  score + np.log(whole.sum(-1)))  # fmt: skip
         my.equal(my.masked_lse(changed, mask)[0], lse, "L", [wrong] * (score > 0))
+    is_finite = np.isfinite(my.masked_softmax(x + 1e4, mask)[0]).all()
+    text = "expected finite weights for scores near 1e4"
+    my.holds(is_finite, "overflow", text, "found NaN or infinity")
     for tag, far, text in (
         ("masked-maximum", -1e4, "masked scores of 0 in the maximum"),
         ("sentinel", -1e10, "masked scores of -1e9 in the maximum"),

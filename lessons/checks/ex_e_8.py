@@ -68,17 +68,13 @@ def by_hand(my, rng):
     # exponentials 1, 2, 4 relative to 4; values 8, 1, 2
     want = {"m": [math.log(4)], "z": [7 / 4], "u": [[8 / 4 + 1 / 2 + 2]]}
     wrong = {
-        "m": [("maximum-kept", "m, as it was before the block", before[0])],
         "z": [
-            ("not-rescaled", "1 + 2/4 + 4/4: the old sum as it was", [2.5]),
-            ("not-relative", "1/4 + 2 + 4: the new sum without its maximum", [6.25]),
             ("rescaled-upwards", "4 + 2/4 + 4/4: the old sum made larger", [5.5]),
             ("both-rescaled", "(1 + 2/4 + 4/4) / 4: the new sum too", [2.5 / 4]),
             ("mean", "1/4 + (2/4 + 4/4) / 2: a mean over the block", [1.0]),
             ("no-maximum", "1 + 2 + 4: no maximum is subtracted", [7.0]),
         ],
         "u": [
-            ("not-rescaled", "8 + 1/2 + 2: the old sum as it was", [[10.5]]),
             ("rescaled-upwards", "32 + 1/2 + 2: the old sum made larger", [[34.5]]),
             ("both-rescaled", "(8 + 1/2 + 2) / 4: the new sum too", [[10.5 / 4]]),
             ("mean", "8/4 + (1/2 + 2) / 2: a mean over the block", [[3.25]]),
@@ -133,6 +129,16 @@ def after(my, s, V):
                 old[k] + own * new[k],
             ),
             (
+                "not-relative",
+                "the new sum relative to the old maximum",
+                shrunk * old[k] + up * own * new[k],
+            ),
+            (
+                "no-maximum",
+                "exp(m) times the old sum, and the new",
+                shrunk / own * bare * old[k] + own * new[k],
+            ),
+            (
                 "rescaled-upwards",
                 "exp(m' - m) times the old",
                 up * old[k] + own * new[k],
@@ -154,6 +160,8 @@ def after(my, s, V):
             ),
         ]
     keys = np.exp(old[0] - want[0]) * old[1] + len(V[4:])
+    known["m"].append(("minimum", "the smaller of m and the largest new score",
+                       np.minimum(old[0], new[0])))  # fmt: skip
     known["z"].append(("no-weights", "the old sum and the number of keys", keys))
     known["m"].append(("sum-of-maxima", "m + the largest new score", old[0] + new[0]))
     rest, text = shrunk * old[2], "the old sum and"
@@ -212,6 +220,8 @@ def of_two_sets(my, rng):
         ("equal-shares", "the mean of o1 and o2", (o1 + o2) / 2),
         ("equal-shares", "o1 + o2", o1 + o2),
         ("equal-shares", "4/7 and 3/7 of o1 and o2", (4 * o1 + 3 * o2) / 7),
+        ("larger-alone", "the output of the larger lse alone",
+         np.where((lse1 > lse2)[:, None], o1, o2)),
         ("lse-shares", "lse1 and lse2 as the weights", w * o1 + (1 - w) * o2),
         (
             "shares-exchanged",
@@ -228,7 +238,7 @@ def of_two_sets(my, rng):
             "exp(lse1 - lse) o1 + exp(lse2 - lse) o2 with lse1 + lse2 for lse",
             np.exp(-lse2)[:, None] * o1 + np.exp(-lse1)[:, None] * o2,
         ),
-    ]
+    ]  # fmt: skip
     wrong = [
         ("lse", "lse1 + lse2", lse1 + lse2),
         ("lse", "the mean of lse1 and lse2", (lse1 + lse2) / 2),
@@ -336,6 +346,8 @@ HINTS = {
     "no-exponential": ["exp(s - m') = exp(s - m) exp(m - m'): what is the factor?"],
     "divided-early": ["u is a sum until the last block. Which function divides?"],
     "scores-as-weights": ["Which numbers weight the values: s, or exp(s - m')?"],
+    "minimum": ["Which number keeps every exponent s - m at most 0?"],
+    "larger-alone": ["Both sets have keys. Which share has each of them?"],
     "sum-of-maxima": ["The largest of two numbers is one of them, not their sum."],
     "no-weights": ["Each value has a weight of its own: exp(s - m')."],
     "no-maximum": ["z and u are relative to m': which number is subtracted from s?"],

@@ -6,6 +6,7 @@ Nothing here reads a clock. A slow machine, or a busy one, changes no result.
 import contextlib
 import functools
 import linecache
+import re
 import sys
 import tracemalloc
 
@@ -115,6 +116,9 @@ def has_all_digits(my, found, want, name):
     if off >= DIGITS:
         text = "".join(linecache.getlines(my._path))
         tag, sentence = hypotheses.of_nearly(found, want, text)
+        line = line_with_epsilon(text)
+        if tag == "nearly" and line:
+            tag, sentence = "epsilon", f"{error}; {line}"
         is_named = tag in ("float32", "epsilon")
         my.holds(not is_named, tag, f"expected {name} with 12 digits", sentence)
     my.holds(
@@ -123,6 +127,17 @@ def has_all_digits(my, found, want, name):
         f"expected {name} with 12 digits, as a formula gives them",
         f"{error}, as differences of the forward have",
     )
+
+
+def line_with_epsilon(text):
+    """Return the first line that adds a small number which is no step, or None.
+
+    A step of differences is subtracted or divided by as well.
+    """
+    for number, line in enumerate(text.splitlines(), 1):
+        added = re.search(r"\+ *(\d*\.?\d*e-\d+)", line)
+        if added and not re.search(rf"[-/(] *\(?\d*\.?\d*e-{added[1][-1]}", text):
+            return f"line {number}:  {line.strip()}"
 
 
 def no_epsilon(my, added, divisor, call):
