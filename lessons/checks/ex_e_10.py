@@ -352,11 +352,10 @@ HINTS = {
     "no-W_o": ["Z = O W_o^T: what is dZ/dO?"],
     "wrong-input": ["Which array does W_o multiply?"],
     "split": [
-        "Which axis can you divide without moving a number, and which two change "
-        "places?",
+        "Number the entries of two rows, and write down which of them head 0 has.",
     ],
     "attention": [
-        "From o back: v and p, then s, then q and k; the scale belongs to both.",
+        "o is a product, p a softmax, s a product. Which gradient does each step need?",
     ],
     "multihead": [
         "From Z back: W_o, the heads, the three projections; Y is used twice.",

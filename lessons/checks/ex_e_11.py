@@ -254,15 +254,14 @@ HINTS = {
     "shifted": ["A row at position 0 does not rotate."],
     "degrees": ["NumPy's sin and cos take radians."],
     "sign": [
-        "The matrix is ((cos, -sin), (sin, cos)); the backward uses its transpose.",
+        "Rotate (1, 0) and (0, 1) by a small angle: which entries are negative?",
     ],
     "exponent-sign": ["Do the later pairs turn faster or more slowly than the first?"],
     "rope": [
-        "Write even and odd entries as two arrays (…, L, E/2); the angles are (L, "
-        "E/2).",
+        "Write the case E = 2 first: one pair, and one angle for each position.",
     ],
     "to_half_split": [
-        "Which entry of the interleaved row is the first of pair 0, of pair 1, …?",
+        "Take E = 6 and write both rows down: the three pairs before, and after.",
     ],
     "scores": ["Rotate all rows of q and of k by their own positions, then multiply."],
     "": [

@@ -369,17 +369,17 @@ def memory(my, rng):
 HINTS = {
     "max-for-lse": ["Only s - lse gives weights whose row sums to 1."],
     "k-for-v": ["o_i = sum_j p_ij v_j: what is do_i / dp_ij?"],
-    "overflow": ["exp(s) may be larger than any float64, but exp(s - lse) is a weight."],
+    "overflow": ["exp(s) may be larger than any float64. exp(s - lse) is not."],
     "no-lse": ["p = exp(s - lse): what makes the weights of a row sum to 1?"],
     "unscaled-scores": ["s_ij = scale q_i . k_j: the forward used the scale as well."],
     "g-for-q": [
         "s_ij = scale q_i . k_j. What is the derivative of s_ij with respect to k_j?",
     ],
     "ds-for-p": ["o_i = sum_j p_ij v_j: which factor does v_j have?"],
-    "row_sums": ["o_i is the sum of p_il v_l: multiply it by g_i."],
+    "row_sums": ["Which sum over the keys has the forward computed, and stored?"],
     "tile": ["p = exp(s - lse) at allowed pairs only, decided before the exponential."],
     "backward": [
-        "Two loops over slices; which rows does each part of a tile belong to?",
+        "Which rows of dq does one tile change, and which of dk and dv?",
     ],
     "": [
         "o_i = sum_l p_il v_l. Multiply both sides by g_i: what is on the right side?",

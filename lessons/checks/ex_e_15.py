@@ -320,10 +320,9 @@ HINTS = {
     "not-moved": ["The index of a maximum in logits[EOS:] counts from EOS."],
     "run_gru": ["One step for each word; the state of a step goes into the next one."],
     "encode": [
-        "The backward GRU reads the last word first; its states are then put in the "
-        "order of the words.",
+        "Follow one word: which row of each half of H is about it?",
     ],
-    "decode_word": ["The query of the attention is the state before the step."],
+    "decode_word": ["In the formulas of c_t, s_t and the logits: index t, or t - 1?"],
     "translate": [
         "The word that is written goes into the next step; SOS comes first, and EOS "
         "ends.",

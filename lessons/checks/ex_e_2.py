@@ -142,16 +142,16 @@ HINTS = {
     ],
     "tanh": ["dy/dx = 1 - tanh(x)^2: which variable of the forward is tanh(x)?"],
     "matmul": [
-        "Write y_ij = sum_k a_ik b_kj. The shapes of da and db allow one product each.",
+        "Which entries of y contain a_ik, and which number multiplies it in each?",
     ],
     "softmax": [
-        "sum_i g_i y_i (delta_ik - y_k) has two terms. Over which axis is the sum?",
+        "Which outputs of its row does one score x_k change? One of them is special.",
     ],
     "jacobian": [
         "Write sum_i g_i dy_i/dx_k for one k: a sum over i and a term of k are left, "
         "and no matrix.",
     ],
-    "x-for-y": ["Which variable of the forward is the softmax?"],
+    "x-for-y": ["Do the scores stand in dy_i/dx_k, or the weights?"],
     "": [
         "Start with one entry: how much does L change if x_k changes a little?",
         "For matmul, write y_ij = sum_k a_ik b_kj and sum g_ij dy_ij/da_ik over i "

@@ -240,7 +240,7 @@ def long_ones(my, rng):
 HINTS = {
     "no-slope": ["The chain rule has two factors for each user. Which is missing?"],
     "plus": ["A small change passes two steps: are their slopes multiplied, or added?"],
-    "divided": ["A change of x changes y by slope times as much: times, or divided by?"],
+    "divided": ["By how much does y change if x does: slope times as much, or else?"],
     "starts-with-1": ["Which value alone has the gradient 1, before any is added?"],
     "not-float": ["Gradients are numbers with a fraction."],
     "one-use": ["A dict keeps one slope for each user. How often does y = x x use x?"],

@@ -326,17 +326,17 @@ HINTS = {
     ],
     "n-for-m": ["r multiplies m inside the tanh: how much does r m change with r?"],
     "dm-for-da_n": ["r is a factor of the product r m, whose gradient is da_n."],
-    "gate-forgotten": ["h' = (1 - z) n + z h: which factor do n and h have?"],
+    "gate-forgotten": ["Let z be 1: how much does h' change with n, and with h?"],
     "db-for-da": ["x W_in^T is a term of the sum inside the tanh. m is another."],
     "one-output": ["Every state is an output with its own g."],
     "first-state-alone": ["W_hh multiplies the state before each step."],
     "twice": ["dh is computed anew in each step. Does it contain the old one already?"],
     "h-for-m": ["r multiplies m inside the tanh, not h."],
     "wrong-gate": ["The slope of the sigmoid of z contains z."],
-    "slopes": ["h' = (1 - z) n + z h: write its derivative for z, n and h first."],
+    "slopes": ["Which derivatives of h' does the last line of the task give alone?"],
     "gru": [
-        "From the last step to the first: which gradient arrives from the step after, "
-        "and which is g?",
+        "A state is an output, and the input of another step. Which two gradients does "
+        "it receive?",
     ],
     "": [
         "Begin with slopes: h' = (1 - z) n + z h is a sum of products. What are "
@@ -354,7 +354,7 @@ HINTS = {
         "The third parts differ: x W_in^T is a term of the sum inside tanh, and W_hn "
         "computes m. The two have different gradients.",
     ],
-    "gates-exchanged": ["h' = (1 - z) n + z h: does z multiply n or h?"],
+    "gates-exchanged": ["Let z be 1: is h' then n or h?"],
     "slope-of-input": [
         "The derivatives of sigmoid and tanh are functions of their outputs r, z and "
         "n.",

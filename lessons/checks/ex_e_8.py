@@ -343,7 +343,7 @@ def memory(my, rng):
 
 HINTS = {
     "all-pairs": ["Which numbers of a block are needed after its update?"],
-    "no-exponential": ["exp(s - m') = exp(s - m) exp(m - m'): what is the factor?"],
+    "no-exponential": ["A difference of exponents is a ratio of the exponentials."],
     "divided-early": ["u is a sum until the last block. Which function divides?"],
     "scores-as-weights": ["Which numbers weight the values: s, or exp(s - m')?"],
     "minimum": ["Which number keeps every exponent s - m at most 0?"],
@@ -378,7 +378,7 @@ HINTS = {
     "block-maximum": [
         "m is the largest score of all keys so far, not of the last block only.",
     ],
-    "maximum-kept": ["Is the largest score of the block larger than m?"],
+    "maximum-kept": ["A block may have a score above all that came before."],
     "not-relative": ["The sums are relative to m': exp(s - m'), not exp(s)."],
     "not-divided": ["u is a sum. Divide it to get an average."],
     "equal-shares": [

@@ -376,15 +376,14 @@ HINTS = {
     ],
     "not-squared": ["Which power of s - p is in a Gaussian?"],
     "gaussian": [
-        "Differentiate exp(-(s - p)^2 / (2 sigma^2)) by p; p is in every weight of "
-        "its row.",
+        "Which weights change if one centre moves a little, and how does each change?",
     ],
     "centre": [
-        "Go back through S, the sigmoid, v, tanh and W, one at a time. The sigmoid is "
-        "p / S.",
+        "Give each intermediate a name. How much does each one change with the one "
+        "before?",
     ],
     "pull": [
-        "The gradient of a_ts is g_t . h_s, for the keys s that stand in the window.",
+        "How much does c_t change with one weight, and which key has this weight?",
     ],
     "": [
         "Write the distances s - p as an array (T, n) first: the Gaussian and its "
@@ -414,7 +413,7 @@ HINTS = {
     "no-distance": [
         "How does the Gaussian change with p at the key s = p, and far from it?",
     ],
-    "no-length": ["p is S times a sigmoid."],
+    "no-length": ["Is p a place among the keys, or a number between 0 and 1?"],
     "no-slope": [
         "sigmoid and tanh each have a derivative, which is a factor of the gradient.",
     ],

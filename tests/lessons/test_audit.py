@@ -1,7 +1,7 @@
 """Every exercise: its stub, its solution, and wrong answers that its check names."""
 
+import itertools
 import re
-
 from types import SimpleNamespace
 
 import pytest
@@ -39,6 +39,19 @@ def test_two_sentences_say_why_an_answer_works(exercise):
 @every_exercise
 def test_a_hint_on_raises_cannot_know_which_function_raised(exercise):
     assert "raises" not in hints.own_hints(exercise)
+
+
+@pytest.mark.parametrize("exercise", [e for e in EXERCISES if e.id[0] == "E"])
+def test_a_hint_does_not_repeat_the_one_before(exercise):
+    """On a mistake, then on a function, then in general; the last gives the answer."""
+    own = hints.own_hints(exercise)
+    parts = stubs.signatures(exercise.source.read_text(encoding="utf-8"))
+    for key in own.keys() - {""}:
+        later = [*own[""][:-1]]
+        later += [text for part in parts if key not in parts for text in own.get(part, [])]
+        for text, other in itertools.product(own[key], later):
+            words, others = (set(re.findall(r"\w{2,}", t.lower())) for t in (text, other))
+            assert len(words & others) < max(5, 0.8 * len(words)), (text, other)
 
 
 def test_the_table_in_the_readme_is_fresh():
