@@ -336,8 +336,11 @@ def whole_numbers(my, rng):
         compare(my, np.arange(-140, 141), *how)
     for how in ((19, 16), (17, 27), (17, 1000), (6, 81), (17, 216), (9, 972)):
         compare(my, np.arange(-80, 1), False, *how)
-    n = 1_000_001  # n^2 = e max_distance - 1: the quotient is 1 - 4e-14
+    # n^2 = e max_distance - 1: the quotient is 1 - 4e-14, and 1 - 3e-16
+    n = 1_000_001
     compare(my, np.arange(-n - 2, -n + 3), False, 4, (n * n + 1) // 2)
+    n = 10_000_001
+    compare(my, np.array([-n]), False, 4, (n * n + 1) // 2)
 
 
 @edges("very large distances, and an empty array")

@@ -27,11 +27,10 @@ def masked_softmax(x, mask):
     # BEGIN SOLUTION
     s = np.where(mask, x, -np.inf)
     top = s.max(-1, keepdims=True)  # of the allowed scores
-    top = np.where(top == -np.inf, 0.0, top)  # -inf - (-inf) would be NaN
-    e = np.exp(s - top)
+    top = np.where(np.isfinite(top), top, 0.0)  # -inf - (-inf) would be NaN
+    e = np.exp(s - top)  # 0 where masked
     total = e.sum(-1, keepdims=True)
-    y = e / np.where(total == 0, 1.0, total)
-    y = np.where(mask, y, 0.0)  # also where total is NaN
+    y = e / np.where(mask, total, 1.0)  # 0 / 1 where masked, also if total is NaN
     # END SOLUTION
 
     def backward(g):
@@ -79,7 +78,7 @@ MUTANTS = [
         "mask-leak",
     ),
     (
-        "    y = np.where(mask, y, 0.0)",
+        "    y = e / np.where(mask, total, 1.0)",
         "    s = np.where(mask, x, -1e9)\n"
         "    e = np.exp(s - s.max(-1, keepdims=True))\n"
         "    y = e / e.sum(-1, keepdims=True)",
@@ -95,9 +94,10 @@ MUTANTS = [
         "top = x.max(-1, keepdims=True)",
         "masked-maximum",
     ),
-    ("np.where(top == -np.inf, 0.0, top)", "top", "nan"),
-    ("e / np.where(total == 0, 1.0, total)", "e / total", "nan"),
-    ("y = np.where(mask, y, 0.0)", "y = y", "nan-spreads"),
+    ("np.where(np.isfinite(top), top, 0.0)", "top", "nan"),
+    ("np.where(mask, total, 1.0)", "total", "nan"),
+    ("np.where(mask, total, 1.0)", "np.where(total == 0, 1.0, total)", "nan-spreads"),
+    ("np.isfinite(top), top, 0.0", "top == -np.inf, 0.0, top", "nan-spreads"),
     (
         "np.where(mask, (g * y).sum(-1, keepdims=True), 0.0)",
         "(g * y).sum(-1, keepdims=True)",

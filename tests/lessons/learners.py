@@ -1,9 +1,63 @@
 """Mistakes that learners made in E.1 to E.15 and that had no name, or a wrong one.
 
+RIGHT has right answers that were refused, or might be.
+
 (exercise, old, new, name, words of the report): ``new`` replaces ``old`` in the
 reference answer.
 """
 
+WINDOWS = """\
+            dx[k : k + len(g)] += g[:, k]  # x[i + k] is in window i, at place k
+"""
+MOVED_WINDOWS = """\
+            dx[k : k + len(g)] += g[:, k]
+        for i, e in enumerate(1e-5 * np.eye(len(x))):
+            up, down = (windows(x + sign * e, n)[0] for sign in (1, -1))
+            dx[i] = (g * (up - down)).sum() / 2e-5
+"""
+PULL = """\
+    _, backward = gaussian(align, position, p, D)
+    d_a = (g[:, None, :] * H[position]).sum(-1)  # (T, n)
+    _, d_p = backward(d_a)
+"""
+MOVED_PULL = """\
+    d_a = (g[:, None, :] * H[position]).sum(-1)
+    up, down = (gaussian(align, position, p + h, D)[0] for h in (1e-5, -1e-5))
+    d_p = (d_a * (up - down)).sum(1) / 2e-5
+"""
+MOVED_W_O = """dW_o = np.zeros_like(W_o)
+        for i in np.ndindex(W_o.shape):
+            e = np.zeros_like(W_o)
+            e[i] = 1e-5
+            dW_o[i] = (g * (O @ (W_o + e).T - O @ (W_o - e).T)).sum() / 2e-5"""
+FLOOR = """        return base + min(nb - 1, e + _log)
+        k = 0
+"""
+COUNT = """\
+        while k < K - 1 and n**K >= e ** (K - k - 1) * max_distance ** (k + 1):
+            k += 1
+        return base + e + k
+"""
+IN_64_BITS = """\
+        n, m = np.int64(n), np.int64(max_distance)
+        while n**K >= e ** max(K - k - 1, 0) * m ** (k + 1):
+            k += 1
+        return base + min(nb - 1, e + k)
+"""
+MOVED_AVERAGE = """dq, dk, dbeside = scan_backward(np.concatenate([dy, dc], 1))
+        for i in np.ndindex(q.shape):
+            e = np.zeros_like(q)
+            e[i] = 1e-5
+            up, down = (linear_attention(q + h, k, v)[0] for h in (e, -e))
+            dq[i] = (g * (up - down)).sum() / 2e-5"""
+ROW_BY_ROW = """    for i in range(len(q)):
+        n = min(i + 1, len(k)) if causal else len(k)
+        i, seen = slice(i, i + 1), np.ones((1, n), bool)
+        parts = tile(q[i], k[:n], v[:n], g[i], lse[i], D[i], scale, seen)
+        dq[i] += parts[0]
+        dk[:n] += parts[1]
+        dv[:n] += parts[2]
+    for a in range(0):"""
 WRONG = [
     ("E.1", "return g.sum(stretched, keepdims=True)",
      "return g[tuple(slice(0, 1) if n == 1 else slice(None) for n in shape)]",
@@ -436,4 +490,98 @@ WRONG = [
     ("E.13", "dq[i] = S @ g[i]",
      "dq[i] = sum(np.outer(k[j], v[j]) for j in range(i, len(q))) @ g[i]",
      "wrong-direction", "j >= i"),
+    ("E.1", WINDOWS, MOVED_WINDOWS, "differences", "12 digits"),
+    ("E.1", WINDOWS + "        return dx\n",
+     WINDOWS + "        return dx + 1e-7\n", "epsilon", "+ 1e-07 in every entry"),
+    ("E.1", "g = g.sum(tuple(range(extra)))", "g = g.max(tuple(range(extra)))",
+     "maximum", "the largest of the terms"),
+    ("E.1", "unbroadcast(g * b, a.shape)", "unbroadcast(g * y, a.shape)",
+     "wrong-factor", "the product for the other factor"),
+    ("E.2", "return g - np.exp(y) * g.sum(-1, keepdims=True)",
+     "J = np.eye(y.shape[-1]) - np.exp(y)[..., None, :]\n"
+     "        return (g[..., None, :] @ J)[..., 0, :]", "jacobian", "log_softmax"),
+    ("E.2", "return g - np.exp(y) * g.sum(-1, keepdims=True)",
+     "p, of_softmax = softmax(x)\n        return of_softmax(g / (p + 1e-9))",
+     "epsilon", "(p + 1e-9)"),
+    ("E.2", "return y * (g - (g * y).sum(-1, keepdims=True))",
+     "return e * (g - (g * y).sum(-1, keepdims=True))",
+     "not-divided", "exponentials that are not divided"),
+    ("E.3", "+= found[name] * slope", "+= found[name] / slope",
+     "divided", "gradients / slopes"),
+    ("E.4", "c = rng.normal(size=np.shape(y))", "c = y", "output-for-c", "found g = y"),
+    ("E.4", "np.all(np.abs(yours - numeric) <= 1e-5 * scale)",
+     "np.abs(yours - numeric).sum() <= 1e-5 * np.abs(numeric).sum()",
+     "largest-entry", "largest entry"),
+    ("E.4", "(c * (f(up) - f(down))).sum()", "np.abs(c * (f(up) - f(down))).sum()",
+     "sign-lost", "the sizes of the slopes"),
+    ("E.5", '"standardise": ((x,), np.array([[1.0, -1.0, 0.0]]))',
+     '"standardise": ((x,), standardise(x)[0])', "all-zero", "0 in every entry"),
+    ("E.6", "da_n = dh * (1 - z) * (1 - n * n)", "da_n = dh * (1 - n * n)",
+     "gate-forgotten", "without 1 - z"),
+    ("E.6", "dW_hh += db.T @ seen[t][0]", "dW_hh += db.T @ h0",
+     "first-state-alone", "h0 in every step"),
+    ("E.6", "dxs[t] = da @ W_ih", "dxs[t] = db @ W_ih", "db-for-da", "@ W_ih"),
+    ("E.7", "np.where(mask, total, 1.0)", "np.where(total == 0, 1.0, total)",
+     "nan-spreads", "the weight 0 of the masked key"),
+    ("E.7", "np.where(mask, (g * y).sum(-1, keepdims=True), 0.0)",
+     "(g * y).sum(-1, keepdims=True)",
+     "nan-spreads", "the gradient 0 of the masked key"),
+    ("E.7", "top = s.max(-1, keepdims=True)  # of the allowed scores",
+     "top = np.where(mask, x, -1e9).max(-1, keepdims=True)",
+     "nan", "not finite in 20 of 35"),
+    ("E.8", "share = np.where(both == 0, 1.0, both)", "share = both + 1e-10",
+     "epsilon", "(w1 + w2 + 1e-10)"),
+    ("E.8", "shrink = np.exp(m - base)", "shrink = np.exp(m)",
+     "no-maximum", "exp(m) times the old sum"),
+    ("E.9", PULL, MOVED_PULL, "differences", "dL/dp with 12 digits"),
+    ("E.9", "(1 - t * t)", "(1 + t * t)", "wrong-derivative", "1 + t^2"),
+    ("E.10", "dk.T @ Y", "dk.T @ (X if X.shape == Y.shape else Y)",
+     "exchanged", "W_k with X for Y"),
+    ("E.10", "dv.T @ Y", "dv.T @ (X if X.shape == Y.shape else Y)",
+     "exchanged", "W_v with X for Y"),
+    ("E.10", "split(g @ W_o, H)", "split((g @ W_o).astype(np.float32), H)",
+     "float32", "np.float32"),
+    ("E.10", "dW_o = g.T @ O", MOVED_W_O, "differences", "dW_o with 12 digits"),
+    ("E.11", "turned_k, _ = rope(k, np.arange(len(k)))",
+     "turned_k = turned_q if len(q) == len(k) else rope(k, np.arange(len(k)))[0]",
+     "unknown", "(5, 14), k=float64 (5, 14)"),
+    ("E.11", "        dx = np.empty_like(g)  # the",
+     "        return np.repeat(cos, 2, -1) * g\n"
+     "        dx = np.empty_like(g)  # the",
+     "cos-alone", "without the other entry"),
+    ("E.12", "        k = 0\n", FLOOR.replace("_log", "int(np.floor(np.round(K * np.log(n / e) "
+     "/ np.log(max_distance / e), 12)))"), "rounding", "found     3"),
+    ("E.12", "        k = 0\n", FLOOR.replace("_log", "int(K * np.log(n / e) "
+     "/ np.log(max_distance / e) * (1 + 1e-15))"), "rounding", "logarithm"),
+    ("E.12", "        k = 0\n", FLOOR.replace("_log", "int(K * np.log2(n / e) "
+     "/ np.log2(max_distance / e))"), "rounding", "max_distance=1000"),
+    ("E.12", COUNT, IN_64_BITS, "overflow", "powers of 64 bits become 0"),
+    ("E.12", "g.transpose(1, 2, 0)",
+     "(g.transpose(2, 1, 0) if L == S else g.transpose(1, 2, 0))",
+     "transpose", "queries and keys exchanged"),
+    ("E.13", "o = y / c", "o = y / (c + 1e-6)", "epsilon", "y / (c + 1e-06)"),
+    ("E.13", "dq, dk, dbeside = scan_backward(np.concatenate([dy, dc], 1))",
+     MOVED_AVERAGE, "differences", "12 digits"),
+    ("E.14", "np.where(seen, np.exp(np.where(seen, s - lse[:, None], 0.0)), 0.0)",
+     "np.where(seen, np.exp(np.where(seen, s, 0.0)), 0.0) / np.exp(lse)[:, None]",
+     "overflow", "s = 1000"),
+    ("E.14", "    for a in range(0, len(q), block):", ROW_BY_ROW,
+     "block-rows", "found one of 192"),
+    ("E.14", "g @ v.T - D[:, None]", "g @ k.T - D[:, None]", "k-for-v", "(g . k - D)"),
+    ("E.15", "while len(said) < max_length:", "while len(said) <= max_length:",
+     "one-word-more", "max_length + 1"),
+]  # fmt: skip
+RIGHT = [
+    ("E.15", "np.array(rows).reshape(len(said), len(ids))", "rows"),
+    ("E.15", "np.array(said, int), np.array(rows).reshape(len(said), len(ids))",
+     "said, np.array(rows)"),
+    ("E.12", "        k = 0\n        while k < K - 1 and n**K >=",
+     "        n, k = int(n), 0\n        while k < K - 1 and n**K >="),
+    ("E.7", "y = e / np.where(mask, total, 1.0)", "y = np.where(mask, e / total, 0.0)"),
+    ("E.8", "o = u / np.where(z == 0, 1.0, z)[:, None]",
+     "o = u / np.maximum(z, 1.0)[:, None]"),
+    ("E.14", "    for a in range(0, len(q), block):\n"
+     "        i = slice(a, min(a + block, len(q)))\n",
+     "    for a in reversed(range(0, len(q), block)):\n"
+     "        i = slice(a, min(a + block, len(q)))\n"),
 ]  # fmt: skip

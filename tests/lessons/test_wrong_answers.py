@@ -341,7 +341,7 @@ MISNAMED = [  # once under another name
      "zero", "0 everywhere"),
     ("E.2", "return y * (g - (g * y).sum(-1, keepdims=True))", "return y * g",
      "softmax-nocentre", "y * g, without"),
-    ("E.7", "y = e / np.where(total == 0, 1.0, total)", "y = e / (total + 1e-9)",
+    ("E.7", "y = e / np.where(mask, total, 1.0)", "y = e / (total + 1e-9)",
      "epsilon", "added to the divisor"),
     ("E.6", "return dxs, dh, dW_ih, dW_hh, db_ih, db_hh",
      "return dxs, dh, dW_ih, dW_hh, db_hh, db_ih", "swapped", "numeric of b_hh"),
@@ -352,7 +352,8 @@ MISNAMED = [  # once under another name
      "normal", "log T - a^2 / 2"),
 ]  # fmt: skip
 UNNAMED = [  # once without a name
-    ("E.7", "s = np.where(mask, x, -np.inf)", "s = np.where(mask, x, 0.0)",
+    ("E.7", "    e = np.exp(s - top)  # 0 where masked\n",
+     "    e, mask = np.exp(x * mask - top), np.ones_like(mask)\n",
      "mask-times-scores", "x * mask"),
     ("E.7", "lse = base + np.log(np.exp", "lse = np.log(np.exp",
      "maximum-lost", "the largest allowed score"),
@@ -429,6 +430,7 @@ RIGHT = [
      "return W_a.tolist(), v_a, s, [-2.0], [0.0], [2]"),
     ("38.6", 's @ W_g @ (h1 + h3) / 2, "a number moves out"',
      's @ W_g @ (h1 / 2) + s @ W_g @ (h3 / 2), "a sum splits"'),
+    *learners.RIGHT,
 ]  # fmt: skip
 
 
