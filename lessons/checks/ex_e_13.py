@@ -10,7 +10,7 @@ from lessons.checks.measure import (
     work,
 )
 from lessons.checks.own_work import own_work  # noqa: F401
-from lessons.checks.results import equal_all, shape_all
+from lessons.checks.results import equal_all, same, shape_all
 from lessons.classroom.steps import edges, gradients, laws, numbers, shape, values
 
 
@@ -183,7 +183,7 @@ def against_pairs(my, rng):
          np.divide(*by_pairs(np.exp(q), np.exp(k), inputs[2]))),
     ]  # fmt: skip
     o = my.linear_attention(*inputs)[0]
-    if np.shape(o) == y.shape:
+    if np.shape(o) == y.shape and not same(o, y / c, 1e-9):
         no_epsilon(my, (y / o - c).mean(1), "y / (c", "linear_attention")
     my.equal(o, y / c, ("n", "Ev"), wrong)
 
@@ -215,6 +215,7 @@ def gradients_of_average(my, rng):
     inputs = draw(rng)
     my.gradients(my.linear_attention, inputs, variants=of_average(*inputs))
     for q, k, v in (inputs, draw(rng, 5, 5, 5)):  # also with equal sizes
+        q = 10 * q  # c is far above an epsilon of 1e-12
         o, backward = my.linear_attention(q, k, v)
         g = rng.normal(size=o.shape)
         y, c = by_pairs(q, k, v)

@@ -96,6 +96,9 @@ def against_a_loop(my, rng):
     wrong = [
         ("mask-leak", "the log of a sum over all keys", np.log(np.exp(x).sum(-1))),
         ("maximum-lost", "expected - the largest allowed score", lse - highest),
+        ("sign", "m - ln sum exp(x - m), with - for +", 2 * highest - lse),
+        ("plain-sum", "the sum of the allowed scores", (x * mask).sum(-1)),
+        ("average", "sum y x, the average of the scores", (x * y).sum(-1)),
         ("complement", "the log of a sum over the masked keys", by_loop(x, ~mask)[1]),
     ]
     found = my.masked_lse(x, mask)[0]
@@ -152,6 +155,7 @@ def of_softmax(my, rng):
         ("mask-leak", "the gradient of the softmax over all keys", of_all),
         ("mask-leak", "the gradient of the softmax over all keys, 0 where masked",
          lambda g: mask * of_all(g)),
+        ("softmax-skipped", "g where allowed", lambda g: mask * g),
         ("not-divided", "exp(x - m) (g - sum(y g)), not divided by the sum",
          lambda g: y * (g - (g * y).sum(-1, keepdims=True)) / y.max(-1)[:, None]),
     ]  # fmt: skip
@@ -189,6 +193,8 @@ def of_lse(my, rng):
         ("wrong-slope", "g / n for every key", lambda g: np.tile(g[..., None] / 5, 5)),
         ("wrong-slope", "g x", lambda g: np.where(mask, x, 0.0) * g[..., None]),
         ("wrong-slope", "g (y - 1)", lambda g: (y - 1) * g[..., None]),
+        ("wrong-slope", "g y (1 - y)", lambda g: y * (1 - y) * g[..., None]),
+        ("wrong-slope", "g exp(x)", lambda g: mask * np.exp(x) * g[..., None]),
     ]
     my.gradients(masked_lse, [x], variants={"x": wrong})
     my.equal(masked_lse(x)[0], by_loop(x, mask)[1], "L", rtol=0.0, atol=1e-13)
@@ -242,7 +248,7 @@ def nan_and_large(my, rng):
     y, backward = my.masked_softmax(x, mask)
     want = np.array([[0.75, 0.25, 0.0], [0.0, 1.0, 0.0], [0.5, 0.5, 0.0]])
     my.holds(
-        np.isfinite(y[1]).all(),
+        np.isfinite(y[~mask]).all(),
         "masked-nan",
         "expected weights 0, 1, 0 for the scores nan, 1, inf with only 1 allowed",
         f"found {', '.join(f'{w:.4g}' for w in y[1])}",
@@ -312,6 +318,7 @@ HINTS = {
         "A masked key has weight 0 and gradient 0, whatever the others are. 0 * NaN "
         "is NaN: which function selects without a product?",
     ],
+    "average": ["lse is the logarithm of a sum of exponentials, and no average."],
     "masked-zero": ["exp(0) = 1. Which score adds 0 to the sum?"],
     "maximum-alone": [
         "ln sum exp(x) = m + ln sum exp(x - m): is the second term 0? A sum of weights "

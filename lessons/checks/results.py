@@ -58,10 +58,28 @@ def equal_all(my, found, want, axes=None, variants=None, **options):
             my.equal(each, right, (axes or {}).get(name), known, **options)
 
 
-def same(a, b):
+def wrong_factors(right, own, others):
+    """Return a product with one wrong factor: [(tag, what, array)].
+
+    own  {name: array} of the factors of ``right``; others  of other products
+    """
+    every, tag = own | others, "wrong-factor"
+    return [
+        *((tag, f"without the factor {a}", right / own[a]) for a in own),
+        *((tag, f"with a factor {b} too many", right * every[b]) for b in every),
+        *(
+            (tag, f"with {b} for {a}", right / own[a] * every[b])
+            for a in own
+            for b in every
+            if a != b
+        ),
+    ]
+
+
+def same(a, b, rtol=1e-5):
     """Return whether two arrays have one shape and nearly the same numbers."""
     try:
         a, b = np.asarray(a, float), np.asarray(b, float)
     except (TypeError, ValueError):  # no array of numbers
         return False
-    return a.shape == b.shape and np.allclose(a, b, equal_nan=True)
+    return a.shape == b.shape and np.allclose(a, b, rtol, equal_nan=True)

@@ -84,7 +84,7 @@ HELD_OUT = [
     ("E.1", "return g.sum(stretched, keepdims=True)", "return g.sum()",
      {"sum-over-everything", "shape"}),
     ("E.1", "unbroadcast(g * b, a.shape)", "unbroadcast(g / b, a.shape)",
-     {"divided-by-b"}),
+     {"divided-by-b", "wrong-factor"}),
     ("E.2", "da = g @ b.T", "da = g @ np.linalg.pinv(b)", {"inverse"}),
     ("E.2", "db = a.T @ g", "db = -a.T @ g", {"scale:-1"}),
     ("E.2", "return g * (1 - y * y)", "return g * (1 + y * y)", {"wrong-derivative"}),

@@ -98,8 +98,9 @@ WRONG = [
     ("E.7", "total = e.sum(-1, keepdims=True)",
      "total = e.sum(0, keepdims=True)",
      "wrong-axis", "sums to 1 over axis 0, expected over axis 2"),
-    ("E.7", "top = s.max(-1, keepdims=True)",
-     "top = s.max()",
+    ("E.7", "e = np.exp(s - top)  # 0 where masked\n    total = e.sum(-1, keepdims=True)",
+     "e = np.exp(s - s.max())\n"
+     "    total = np.maximum(e.sum(-1, keepdims=True), 1e-300)",
      "global-maximum", "of all rows"),
     ("E.7", "lse = base + np.log(np.exp(s - base[..., None]).sum(-1))",
      "lse = np.where(mask.any(-1), base + np.log(np.exp(s - base[..., "
@@ -517,7 +518,7 @@ WRONG = [
     ("E.5", '"standardise": ((x,), np.array([[1.0, -1.0, 0.0]]))',
      '"standardise": ((x,), standardise(x)[0])', "all-zero", "0 in every entry"),
     ("E.6", "da_n = dh * (1 - z) * (1 - n * n)", "da_n = dh * (1 - n * n)",
-     "gate-forgotten", "without 1 - z"),
+     "wrong-factor", "da_n without the factor 1 - z"),
     ("E.6", "dW_hh += db.T @ seen[t][0]", "dW_hh += db.T @ h0",
      "first-state-alone", "h0 in every step"),
     ("E.6", "dxs[t] = da @ W_ih", "dxs[t] = db @ W_ih", "db-for-da", "@ W_ih"),
