@@ -205,8 +205,12 @@ def of_factors(x, other):
         ),
         ("sum-first", "g, summed before it is multiplied", early),
         *(
-            ("wrong-factor", f"the sum of {what}", lambda g, f=f: by_loop(f(g), x.shape))
-            for what, f in (
+            (
+                "wrong-factor",
+                f"the sum of {text}",
+                lambda g, f=f: by_loop(f(g), x.shape),
+            )
+            for text, f in (
                 ("g y, with the product for the other factor", lambda g: g * x * other),
                 ("g divided by the other factor", lambda g: g / other),
                 ("g and the other factor, with + for times", lambda g: g + other),

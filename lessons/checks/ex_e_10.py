@@ -266,12 +266,15 @@ def compare_all(my, arguments, heads, g):
         (1, "W_k^T for W_k", lambda dq, dk, dv: dk @ W_k.T + dv @ W_v),
         (1, "W_v^T for W_v", lambda dq, dk, dv: dk @ W_k + dv @ W_v.T),
         (1, "W_k^T and W_v^T", lambda dq, dk, dv: dk @ W_k.T + dv @ W_v.T),
-        (1, "W_v for W_k and W_k for W_v", lambda dq, dk, dv: dk @ W_v + dv @ W_k),
+        (1, "W_v for W_k, W_k for W_v", lambda dq, dk, dv: dk @ W_v + dv @ W_k),
+        (0, "W_k for W_q", lambda dq, dk, dv: dq @ W_k),
+        (1, "- dv W_v for + dv W_v", lambda dq, dk, dv: dk @ W_k - dv @ W_v),
         (0, "dQ alone, without W_q", lambda dq, dk, dv: dq),
         (1, "dK + dV, without W_k and W_v", lambda dq, dk, dv: dk + dv),
     ):
-        tag = "weight-skipped" if "without" in what else "weight-turned"
-        tag = "exchanged" if " and W_k for" in what else tag
+        tag = "weight-turned" if "^T" in what else "exchanged"
+        tag = "weight-skipped" if "without" in what else tag
+        tag = "sign" if what.startswith("-") else tag
         gradient = with_heads(slice(None), f)
         wrong[NAMES[k]].append((tag, f"the gradient with {what}", gradient))
     inputs = "g^T X, with the input X for the output O of the heads"

@@ -83,6 +83,12 @@ def below(n, e, K, far):
 
 
 COUNTS = [  # wrong ways to count the buckets between e and n
+    ("off-by-one", "buckets that are one too high from the distance e on, but the last",
+     lambda n, e, K, far: exactly(n, e, K, far) + 1),
+    ("no-e", "buckets from K ln(n) / ln(max_distance / e), without e",
+     lambda n, e, K, far: math.floor(K * math.log(n) / math.log(far / e))),
+    ("log-base", "buckets from K log2(n / e) / ln(max_distance / e)",
+     lambda n, e, K, far: math.floor(K * math.log2(n / e) / math.log(far / e))),
     ("rounded", "buckets from round(…) in place of floor(…)", rounded(round)),
     ("rounded-up", "buckets from ceil(…) in place of floor(…)", rounded(math.ceil)),
     ("n-plus-one", "buckets from ln((n + 1) / e)", rounded(math.floor, 1)),
@@ -171,6 +177,19 @@ def mistakes(distances, both=True, num=32, far=128, counts=()):
     n = np.abs(distances) if both else np.maximum(-distances, 0)
     own = np.where(n < e, n, 0) + nb * both * (distances > 0)
     far_off = n >= e
+    if both:
+        later, base = distances > 0, "the base nb of later keys"
+        found += [
+            ("wrong-base", f"buckets without {base} {where}", right - nb * later * cut)
+            for where, cut in (
+                ("below the distance e", n < e), ("from the distance e on", n >= e)
+            )
+        ]  # fmt: skip
+        found += [
+            ("wrong-base", f"buckets with {base} for earlier keys too",
+             right + nb * ~later),
+            ("wrong-base", f"buckets with num_buckets for {base}", right + nb * later),
+        ]  # fmt: skip
     for step, word in ((1, "high"), (-1, "low")):
         text = f"buckets that are one too {word} from the distance e on"
         found.append(("off-by-one", text, right + step * far_off))
@@ -268,14 +287,16 @@ def pair_by_pair(my, rng):
 def of_pairs(my, table, L, S):
     """Fail unless the bias of L queries and S keys is right."""
     for both in (True, False):
-        want, turned = np.empty((3, L, S)), np.empty((3, L, S))
+        want, turned, alike = np.empty((3, 3, L, S))
         for i in range(L):
             for j in range(S):
                 want[:, i, j] = table[bucket_of(j - i, both, 8, 20)]
                 turned[:, i, j] = table[bucket_of(i - j, both, 8, 20)]
+                alike[:, i, j] = table[bucket_of(abs(j - i), both, 8, 20)]
         how = {"bidirectional": both, "num_buckets": 8, "max_distance": 20}
         bias, _ = my.relative_bias(table, L, S, **how)
         wrong = [("sign", "the bias of query minus key", turned)]
+        wrong.append(("one-sided", "the bias of |j - i|", alike))
         my.equal(bias, want, "HLS", wrong)
 
 
@@ -353,6 +374,7 @@ HINTS = {
     "strict": [
         "At a boundary n^K = e^(K - k) max_distance^k: does n belong to bucket k?",
     ],
+    "wrong-base": ["base is nb for a later key, 0 for others, and part of both cases."],
     "one-less": ["A direction has nb buckets, from 0 to nb - 1."],
     "rounded": ["floor, round and ceil differ. Which of them is in the formula?"],
     "rounded-up": ["floor, round and ceil differ. Which of them is in the formula?"],

@@ -112,6 +112,7 @@ def of_average(q, k, v):
         ("mean", "the gradient with a mean over the values in that of c",
          lambda g: g / c, 1 / v.shape[1]),
         ("dy-undivided", "the gradient with g for g / c", lambda g: g, 1),
+        ("dy-undivided", "the gradient with g c for g / c", lambda g: g * c, 1),
     ]  # fmt: skip
     return {
         name: [
@@ -165,6 +166,10 @@ def against_pairs(my, rng):
     wrong.append(("exchanged", text, by_pairs(k, q, inputs[2])[0]))
     text = "the sums of (k_i . k_j) v_j, with k for q"
     wrong.append(("exchanged", text, by_pairs(k, k, inputs[2])[0]))
+    text = "the sums of (q_i . q_j) v_j, with q for k"
+    wrong.append(("exchanged", text, by_pairs(q, q, inputs[2])[0]))
+    text = "the mean over the keys so far, not the sum"
+    wrong.append(("mean", text, y / np.arange(1, 6)[:, None]))
     my.equal(my.scan(*inputs)[0], y, ("n", "Ev"), wrong)
     square = draw(rng, 5, 5, 5)
     my.equal(my.scan(*square)[0], by_pairs(*square)[0], ("n", "Ev"))

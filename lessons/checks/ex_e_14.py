@@ -105,6 +105,23 @@ def wrong_tiles(problem, i, j):
             "with scores q . k / sqrt(E), whatever the scale is",
             *from_p(np.exp(at.s / SCALE / E**0.5 - at.lse[:, None])),
         ),
+        (
+            "unscaled-scores",
+            "with scores q . k / scale",
+            *from_p(np.exp(at.s / SCALE**2 - at.lse[:, None])),
+        ),
+        (
+            "no-lse",
+            "with p = exp(s) / lse",
+            *from_p(np.exp(at.s) / at.lse[:, None]),
+        ),
+        (
+            "no-lse",
+            "with p = exp(s + lse)",
+            *from_p(np.exp(at.s + at.lse[:, None])),
+        ),
+        ("one-factor", "with ds = p (g . v) - D", at.p, at.p * at.dp - D),
+        ("p-for-ds", "with p in place of ds", at.p, at.p),
         ("k-for-v", "with ds = p (g . k - D)", at.p, at.p * (at.g @ at.k.T - D)),
         ("plus", "with ds = p (g . v + D)", at.p, at.p * (at.dp + D)),
         ("softmax-skipped", "with ds = g . v - D, without p", at.p, at.dp - D),
@@ -118,6 +135,9 @@ def wrong_tiles(problem, i, j):
         yield tag, f"the part {what}", at.sums(i, j, p, ds)
     dq, dk, dv = at.sums(i, j)
     from_g = SCALE * (at.ds[i, j].T @ at.g[i]), at.ds[i, j].T @ at.g[i]
+    from_v = np.zeros_like(dq)
+    from_v[i] = SCALE * (at.ds[i, j] @ at.v[j])
+    yield "v-for-k", "the part summed over v in place of k", (from_v, dk, dv)
     for tag, text, place, array in (
         ("g-for-q", "summed over g in place of q", 1, from_g[0]),
         ("ds-for-p", "summed with ds in place of p", 2, from_g[1]),
@@ -149,6 +169,17 @@ def wrong_wholes(problem, block):
             f"the sum without the smaller block of {text}",
             at.sums(**which),
         )
+    for text, D in (("g . g", at.g), ("o . o", at.o)):
+        ds = at.p * (at.dp - (D * D).sum(1, keepdims=True))
+        yield "not-o", f"the sum with {text} for D", at.sums(ds=ds)
+    if not at.causal:
+        i, j = np.arange(n)[:, None], np.arange(m)
+        for text, seen in (
+            ("pairs", j <= i),
+            ("tiles", j // block * block < (i // block + 1) * block),
+        ):
+            text = f"the sum over the {text} that causal allows, where it is False"
+            yield "causal-always", text, at.sums(p=at.p * seen, ds=at.ds * seen)
     if at.causal:
         i, j = np.arange(n)[:, None], np.arange(m)
         inside = (j % block <= i % block) & (j // block <= i // block)
@@ -368,6 +399,9 @@ def memory(my, rng):
 
 HINTS = {
     "max-for-lse": ["Only s - lse gives weights whose row sums to 1."],
+    "v-for-k": ["s_ij = scale q_i . k_j: what is ds_ij / dq_i?"],
+    "p-for-ds": ["dq and dk go through the scores: which gradient do those have?"],
+    "causal-always": ["causal is an argument, and False by default."],
     "k-for-v": ["o_i = sum_j p_ij v_j: what is do_i / dp_ij?"],
     "overflow": ["exp(s) may be larger than any float64. exp(s - lse) is not."],
     "no-lse": ["p = exp(s - lse): what makes the weights of a row sum to 1?"],

@@ -131,6 +131,8 @@ def the_encoder(my, rng):
     known = [
         ("first-state", "cells that all begin with 0", states(xs, p["left"], False)),
         ("wrong-start", "the states after h_0 = 1", states(xs, p["left"], start=1.0)),
+        ("reversed", "the states for the inputs in reverse order",
+         states(xs[::-1], p["left"])),
         ("exchanged", "the states with b_hh for b_ih and b_ih for b_hh",
          states(xs, [p["left"][k] for k in (0, 1, 3, 2)])),
     ]  # fmt: skip

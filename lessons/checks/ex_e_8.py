@@ -6,7 +6,7 @@ import numpy as np
 
 from lessons.checks.measure import no_epsilon, peak_numbers
 from lessons.checks.own_work import own_work  # noqa: F401
-from lessons.checks.results import equal_all, several, shape_all
+from lessons.checks.results import equal_all, several, shape_all, wrong_factors
 from lessons.classroom.steps import edges, laws, numbers, shape, values
 
 OWN_STATE = {"update": ("m", "z", "u")}  # may be overwritten, as the stub says
@@ -133,6 +133,12 @@ def after(my, s, V):
                 "the new sum relative to the old maximum",
                 shrunk * old[k] + up * own * new[k],
             ),
+            ("overwrites", "the new sum alone", own * new[k]),
+            (
+                "wrong-factor",
+                "exp(2 (m - m')) times the old sum, and the new",
+                shrunk**2 * old[k] + own * new[k],
+            ),
             (
                 "no-maximum",
                 "exp(m) times the old sum, and the new",
@@ -180,7 +186,10 @@ def after(my, s, V):
 def in_blocks(my, rng):
     s, V = draw(rng)
     m, z, u = sums(s, V)
+    column = {"1 / z": 1 / z, "z": z, "1 / m": 1 / m, "exp(-m)": np.exp(-m)}
+    column = {name: x[:, None] for name, x in column.items()}
     undivided = [("not-divided", "u, the sum itself", u)]
+    undivided += wrong_factors(u / z[:, None], {"1 / z": column["1 / z"]}, column)
     wrong = [
         ("lse", "ln z, without m", np.log(z)),
         ("lse", "ln z - m", np.log(z) - m),
@@ -189,6 +198,7 @@ def in_blocks(my, rng):
         ("lse", "m - ln z", m - np.log(z)),
         ("lse", "m alone", m),
         ("lse", "m z", m * z),
+        ("lse", "m ln z", m * np.log(z)),
         ("lse", "m + exp(z)", m + np.exp(z)),
         ("lse", "m + ln(1 + z)", m + np.log1p(z)),
         ("log-base", "m + log2 z", m + np.log2(z)),
@@ -346,6 +356,8 @@ HINTS = {
     "no-exponential": ["A difference of exponents is a ratio of the exponentials."],
     "divided-early": ["u is a sum until the last block. Which function divides?"],
     "scores-as-weights": ["Which numbers weight the values: s, or exp(s - m')?"],
+    "overwrites": ["The keys of earlier blocks count as well."],
+    "wrong-factor": ["o is a sum of values, divided by the sum of their weights."],
     "minimum": ["Which number keeps every exponent s - m at most 0?"],
     "larger-alone": ["Both sets have keys. Which share has each of them?"],
     "sum-of-maxima": ["The largest of two numbers is one of them, not their sum."],

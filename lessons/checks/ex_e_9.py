@@ -90,6 +90,14 @@ def of_p(align, position, p, D):
             "sum g a (s - p)^2 / sigma^2",
             sums(lambda g: g * a * distance**2 * 4 / D**2),
         ),
+        *(
+            (
+                "wrong-factor",
+                f"sum g a (s - p) / sigma^2 with {name} a second time in each term",
+                sums(lambda g, x=x: g * a * x * distance * 4 / D**2),
+            )
+            for name, x in (("align", align), ("the Gaussian", a / align), ("a", a))
+        ),
     ]
 
 
@@ -172,8 +180,12 @@ def against_loops(my, rng):
         ("last-key", "(S - 1) sigmoid(…), with S - 1 for S", want * (S - 1) / S),
         ("no-tanh", "S sigmoid(v . W q), without tanh", straight),
         ("sign", "S sigmoid(-v . tanh(W q))", S - want),
+        ("v-forgotten", "S sigmoid(sum tanh(W q)), without v",
+         S / (1 + np.exp(-np.tanh(q @ matrix.T).sum(1)))),
+        ("no-length", "sigmoid(S v . tanh(W q)), with S inside",
+         1 / (1 + (S / want - 1) ** S)),
         ("no-sigmoid", "S tanh(v . tanh(W q))", S * np.tanh(np.log(want / (S - want)))),
-    ]
+    ]  # fmt: skip
     my.equal(my.centre(q, matrix, v, S)[0], want, "T", share)
 
 
@@ -191,13 +203,16 @@ def compare_bell(my, align, position, p, D, g):
         return a, backward
 
     a = weights(align, position, p, D / 2)
-    own = ("own-weight", "g a, the weight instead of the Gaussian", lambda g: g * a)
+    own = [
+        ("own-weight", "g a, the weight instead of the Gaussian", lambda g: g * a),
+        ("own-weight", "g align, with align instead of it", lambda g: g * align),
+    ]
 
     def fixed(g):
         return d_centre(g, align, position, p, D) * D**2 / 9
 
     wrong = [("sigma", "the gradient with sigma = 1.5, whatever D is", fixed)]
-    known = {"align": [own], "p": of_p(align, position, p, D) + wrong * (D != 3)}
+    known = {"align": own, "p": of_p(align, position, p, D) + wrong * (D != 3)}
     my.gradients(gaussian, [align, p], variants=known)
     bell = np.exp(-2 * (position - p[:, None] - 1e-30j) ** 2 / D**2)  # complex step
     d_align, d_p = gaussian(align, p)[1](g)
@@ -273,6 +288,9 @@ def compare_centre(my, rng, q, matrix, v, S):
          S * y * (1 - y), 1 + t * t),
         ("wrong-derivative", "the gradient with g p, without 1 - p / S",
          S * y, tanh_slope),
+        ("wrong-derivative", "the gradient with g (1 - p / S), without p",
+         1 - y, tanh_slope),
+        ("wrong-derivative", "the gradient with t for 1 - t^2", S * y * (1 - y), t),
         ("v-forgotten", "the gradient without the factor v",
          S * y * (1 - y), tanh_slope / v),
     ]  # fmt: skip
@@ -370,6 +388,7 @@ def at_the_centre(my, rng):
 HINTS = {
     "last-key": ["The sigmoid is between 0 and 1. Which number is its multiple?"],
     "no-sigmoid": ["A tanh is between -1 and 1. Where may the centre be?"],
+    "wrong-factor": ["a = align times the Gaussian contains each of the two once."],
     "v-forgotten": ["z = v . tanh(W q): what is dz / d tanh?"],
     "no-tanh": [
         "p = S sigmoid(v . tanh(W q)) has two functions, one inside the other.",

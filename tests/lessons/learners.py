@@ -98,7 +98,8 @@ WRONG = [
     ("E.7", "total = e.sum(-1, keepdims=True)",
      "total = e.sum(0, keepdims=True)",
      "wrong-axis", "sums to 1 over axis 0, expected over axis 2"),
-    ("E.7", "e = np.exp(s - top)  # 0 where masked\n    total = e.sum(-1, keepdims=True)",
+    ("E.7",
+     "e = np.exp(s - top)  # 0 where masked\n    total = e.sum(-1, keepdims=True)",
      "e = np.exp(s - s.max())\n"
      "    total = np.maximum(e.sum(-1, keepdims=True), 1e-300)",
      "global-maximum", "of all rows"),
@@ -487,7 +488,7 @@ WRONG = [
      "not-each-entry", "softmax, backward 0"),
     ("E.5", '"pick", "softmax", "standardise"}', '"pick", "softmax"}',
      "missed", "but more are"),
-    ("E.6", "dm = da_n * r", "dm = da_n * (1 - r)", "unknown", "dm, in the result"),
+    ("E.6", "dm = da_n * r", "dm = da_n * (1 - r)", "wrong-factor", "1 - r for r"),
     ("E.13", "dq[i] = S @ g[i]",
      "dq[i] = sum(np.outer(k[j], v[j]) for j in range(i, len(q))) @ g[i]",
      "wrong-direction", "j >= i"),
@@ -550,8 +551,8 @@ WRONG = [
      "        return np.repeat(cos, 2, -1) * g\n"
      "        dx = np.empty_like(g)  # the",
      "cos-alone", "without the other entry"),
-    ("E.12", "        k = 0\n", FLOOR.replace("_log", "int(np.floor(np.round(K * np.log(n / e) "
-     "/ np.log(max_distance / e), 12)))"), "rounding", "found     3"),
+    ("E.12", "        k = 0\n", FLOOR.replace("_log", "int(np.floor(np.round("
+     "K * np.log(n / e) / np.log(max_distance / e), 12)))"), "rounding", "found     3"),
     ("E.12", "        k = 0\n", FLOOR.replace("_log", "int(K * np.log(n / e) "
      "/ np.log(max_distance / e) * (1 + 1e-15))"), "rounding", "logarithm"),
     ("E.12", "        k = 0\n", FLOOR.replace("_log", "int(K * np.log2(n / e) "
