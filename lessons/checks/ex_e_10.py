@@ -321,7 +321,7 @@ def independent(my, rng):
         others = np.abs(found[[0, 2]]).max()
         my.holds(
             others == 0,
-            "heads-mixed",
+            "heads-coupled",
             f"expected {name} = 0 for the heads 0 and 2, as g is 0 there",
             f"found up to {others:.3g}",
         )
@@ -379,6 +379,7 @@ HINTS = {
         "Head 0 has the first E entries of every row. Does yours?",
         "reshape(H, n, E) gives head 0 the first rows, not the first columns.",
     ],
+    "heads-coupled": ["Each head has gradients of its own. Which sum runs over all?"],
     "interleaved": ["Head h has the entries h E, …, h E + E - 1, side by side."],
     "join": ["join is the inverse of split: one after the other changes nothing."],
     "no-centre": ["If one score of a row rises, the other weights of the row fall."],

@@ -92,6 +92,7 @@ COUNTS = [  # wrong ways to count the buckets between e and n
     ("rounded", "buckets from round(…) in place of floor(…)", rounded(round)),
     ("rounded-up", "buckets from ceil(…) in place of floor(…)", rounded(math.ceil)),
     ("n-plus-one", "buckets from ln((n + 1) / e)", rounded(math.floor, 1)),
+    ("n-minus-one", "buckets from ln((n - 1) / e)", rounded(math.floor, -1)),
     ("strict", "buckets with > for >=: n at a boundary is below it", below),
     ("all-buckets",
      "buckets from nb ln(n / e) / ln(max_distance / e), with nb for K",
@@ -160,7 +161,7 @@ def mistakes(distances, both=True, num=32, far=128, counts=()):
     text = "buckets with e = nb // 4"
     found.append(("quarter", text, lambda: table_of(distances, *how, exactly, 4)))
     for text, *fixed in (("num_buckets=32", 32, far), ("max_distance=128", num, 128)):
-        is_evidence = distances.size > 9 and (num != 16 or fixed[0] == num)
+        is_evidence = distances.size > 20 and (num != 16 or fixed[0] == num)
         if fixed != [num, far] and is_evidence:
             make = functools.partial(table_of, distances, both, *fixed)
             found.append(("fixed-size", f"buckets with {text}, whatever it is", make))
@@ -219,7 +220,7 @@ def near_a_boundary(distances, both, num, far):
     e = nb // 2
     n = np.maximum(np.abs(distances) if both else -distances, e)
     quotient = (nb - e) * np.log(n / e) / np.log(far / e)
-    return np.abs(quotient - np.round(quotient)) < 1e-5
+    return (np.abs(quotient - np.round(quotient)) < 1e-5) & (quotient > 0.5)
 
 
 def compare(my, distances, both=True, num=32, far=128, want=None, counts=()):
@@ -378,6 +379,7 @@ HINTS = {
     "one-less": ["A direction has nb buckets, from 0 to nb - 1."],
     "rounded": ["floor, round and ceil differ. Which of them is in the formula?"],
     "rounded-up": ["floor, round and ceil differ. Which of them is in the formula?"],
+    "n-minus-one": ["Is n itself the distance, or n - 1?"],
     "n-plus-one": ["Is n itself the distance, or n + 1?"],
     "K-is-e": ["K = nb - e: how many buckets are left if nb is odd?"],
     "all-buckets": ["K buckets have logarithmic lengths, not all nb."],

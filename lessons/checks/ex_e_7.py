@@ -36,9 +36,11 @@ def mistakes(x, mask):
     """Return wrong weights: (tag, what, array)."""
     everywhere = np.ones_like(mask)
     full, other = by_loop(x, everywhere)[0], by_loop(x, ~mask)[0]
-    times = by_loop(x * mask, everywhere)[0]
+    times, shown = by_loop(x * mask, everywhere)[0], np.where(mask, x, 0.0)
     return [
         ("mask-times-scores", "the softmax of x * mask over all keys", times),
+        ("no-exponential", "x, not exp(x), divided by its sum over the allowed keys",
+         shown / shown.sum(-1, keepdims=True)),
         ("complement", "the softmax over the keys that are not allowed", other),
         ("mask-leak", "the softmax over all keys, allowed or not", full),
         (
@@ -46,7 +48,7 @@ def mistakes(x, mask):
             "the softmax over all keys, set to 0 where masked",
             np.where(mask, full, 0.0),
         ),
-    ]
+    ]  # fmt: skip
 
 
 @shape("weights like the scores, one lse for each row")
@@ -72,6 +74,7 @@ def one_and_three(my, rng):
         ("masked-zero", "the log of a sum with masked scores of 0", math.log(10)),
         ("maximum-alone", "the largest allowed score", math.log(6)),
         ("mean", "the log of a mean over the allowed keys", math.log(4)),
+        ("mean", "the log of a mean over all keys", math.log(2)),
         ("log-base", "ln 6 + log2(4/3)", math.log(6) + math.log2(4 / 3)),
         ("log-base", "ln 6 + log10(4/3)", math.log(6) + math.log10(4 / 3)),
         ("maximum-sign", "ln(4/3) - ln 6: the maximum is subtracted", math.log(8 / 36)),
