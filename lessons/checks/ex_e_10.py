@@ -274,7 +274,7 @@ def compare_all(my, arguments, heads, g):
     ):
         tag = "weight-turned" if "^T" in what else "exchanged"
         tag = "weight-skipped" if "without" in what else tag
-        tag = "sign" if what.startswith("-") else tag
+        tag = "minus" if what.startswith("-") else tag
         gradient = with_heads(slice(None), f)
         wrong[NAMES[k]].append((tag, f"the gradient with {what}", gradient))
     inputs = "g^T X, with the input X for the output O of the heads"
@@ -350,6 +350,7 @@ HINTS = {
     "weight-turned": [
         "Q = X W_q^T. Write dX with indices: over which index of W_q is the sum?",
     ],
+    "minus": ["Y has two uses: what happens to the gradients of two uses?"],
     "scores-for-p": ["o = p v: which factor has v?"],
     "weight-skipped": ["Q = X W_q^T: what is dQ/dX?"],
     "no-W_o": ["Z = O W_o^T: what is dZ/dO?"],

@@ -131,7 +131,7 @@ def for_each(my, rng):
         y, backward = op(*inputs)
         my.shape(y, (5, 7), "ne")
         shapes = {name: x.shape for name, x in zip(NAMES, inputs)}
-        shape_all(my, backward(rng.normal(size=y.shape)), shapes, AXES)
+        shape_all(my, backward(rng.normal(size=np.shape(y))), shapes, AXES)
 
 
 @numbers("q = k = v = 1 at three positions: sums that count")
@@ -209,7 +209,7 @@ def gradients_of_scan(my, rng):
     my.gradients(my.scan, inputs, variants=of_scan(*inputs))
     for inputs in (inputs, draw(rng, 5, 5, 5)):  # also with equal sizes
         y, backward = my.scan(*inputs)
-        g = rng.normal(size=y.shape)
+        g = rng.normal(size=np.shape(y))
         right = gradients_by_pairs(*inputs, g)
         for name, found, want in zip(NAMES, backward(g), right):
             has_all_digits(my, found, want, name)
@@ -222,7 +222,7 @@ def gradients_of_average(my, rng):
     for q, k, v in (inputs, draw(rng, 5, 5, 5)):  # also with equal sizes
         q = 10 * q  # c is far above an epsilon of 1e-12
         o, backward = my.linear_attention(q, k, v)
-        g = rng.normal(size=o.shape)
+        g = rng.normal(size=np.shape(o))
         y, c = by_pairs(q, k, v)
         both = np.concatenate([g / c, -(g * y).sum(1, keepdims=True) / c**2], 1)
         beside = np.concatenate([v, np.ones((len(v), 1))], 1)

@@ -337,7 +337,7 @@ def far_from_zero(my, rng):
         is_finite = all(np.isfinite(part).all() for part in found)
         text = f"expected finite gradients: exp(s - lse) is a weight for s = {far:g}"
         my.holds(is_finite, "overflow", text, "found NaN or infinity")
-        part = found[2][:, :-1]
+        part = np.asarray(found[2])[:, :-1]
         my.equal(part, at.sums(i, j)[2][j], "nE", rtol=1e-7, call="tile")
 
 

@@ -44,6 +44,7 @@ def draw(rng, L=3, S=7, Ev=5):
 
 
 def finite(my, found, what):
+    found = np.asarray(found)
     bad = found[~np.isfinite(found)]
     my.holds(
         not bad.size,
@@ -303,7 +304,7 @@ def large(my, rng):
     s[2, ::2] += 1e4
     compare(my, my.online_attention(s, V, 3), s, V)
     parts = (*whole(s[:, :4], V[:4]), *whole(s[:, 4:], V[4:]))
-    found = my.merge(*parts)
+    found = [np.asarray(x) for x in several(my, my.merge(*parts), ("o", "lse"))]
     with np.errstate(all="ignore"):
         e1, e2 = np.exp(parts[1])[:, None], np.exp(parts[3])[:, None]
         each = (e1 * parts[0] + e2 * parts[2]) / (e1 + e2)

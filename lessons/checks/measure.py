@@ -132,12 +132,13 @@ def has_all_digits(my, found, want, name):
 def line_with_epsilon(text):
     """Return the first line that adds a small number which is no step, or None.
 
-    A step of differences is subtracted or divided by as well.
+    The step of a difference quotient stands elsewhere as well, where it is no summand.
     """
     for number, line in enumerate(text.splitlines(), 1):
-        added = re.search(r"\+ *(\d*\.?\d*e-\d+)", line)
-        if added and not re.search(rf"[-/(] *\(?\d*\.?\d*e-{added[1][-1]}", text):
-            return f"line {number}:  {line.strip()}"
+        if added := re.search(r"\+ *(\d\S*?e-\d+)", line):
+            again = re.findall(rf"(\+ *)?{re.escape(added[1])}\b", text)
+            if all(again):
+                return f"line {number}:  {line.strip()}"
 
 
 def no_epsilon(my, added, divisor, call):

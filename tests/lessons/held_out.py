@@ -109,7 +109,7 @@ HELD_OUT = [
     ("E.12", "np.arange(S) - np.arange(L)[:, None]",
      "np.arange(L)[:, None] - np.arange(S)", {"sign", "query-minus-key", "flipped"}),
     ("E.13", "        y[i] = q[i] @ S\n", "        y[i] = q[i] @ S / (i + 1)\n",
-     {"divided-by-place"}),
+     {"divided-by-place", "mean"}),
     ("E.13", "dc = -(g * o).sum(1, keepdims=True) / c",
      "dc = (g * o).sum(1, keepdims=True) / c", {"denominator-sign"}),
     ("E.14", "return scale * (ds @ k), scale * (ds.T @ q), p.T @ g",
