@@ -96,6 +96,10 @@ def mistakes(x, positions, base=10000.0):
                     "base^-(2 (m + 1) / E)",
                     by_loop(*at, exponent=lambda m, E: 2 * (m + 1) / E),
                 ),
+                (
+                    "base^-(m / (E/2 - 1)), from 1 to 1 / base",
+                    by_loop(*at, exponent=lambda m, E: m / max(E / 2 - 1, 1)),
+                ),
                 ("base^-m", by_loop(*at, exponent=lambda m, E: m)),
                 ("base^-(4m / E)", by_loop(*at, exponent=lambda m, E: 4 * m / E)),
                 ("1 for every pair", by_loop(*at, exponent=lambda m, E: 0)),
@@ -204,9 +208,10 @@ def distance_alone(my, rng):
     for i in range(5):
         for j in range(7):
             want[i, j] = q @ by_loop(k[None], [j - i])[0]
-    one, other, apart = np.empty((3, 5, 7))
+    one, other, apart, added = np.empty((4, 5, 7))
     for i, j in np.ndindex(5, 7):
         apart[i, j] = q @ by_loop(k[None], [-i - j])[0]
+        added[i, j] = q @ by_loop(k[None], [i + j])[0]
     for i in range(5):
         one[i] = by_loop(q[None], [i])[0] @ k
     for j in range(7):
@@ -215,7 +220,10 @@ def distance_alone(my, rng):
         ("unturned", "q . k without any rotation", plain),
         ("unturned", "the products with k not rotated", one),
         ("unturned", "the products with q not rotated", other),
-        ("direction", "scores of i + j: q and k rotated in opposite directions", apart),
+        *(
+            ("direction", "scores of i + j: q and k rotated in opposite directions", s)
+            for s in (apart, added)
+        ),
     ]
     my.equal(found, want, "LS", wrong)
     for L, S in ((5, 7), (5, 5)):

@@ -82,7 +82,21 @@ def below(n, e, K, far):
     return max(0, k - at_boundary)
 
 
+def with_powers(of_e, of_far):
+    """Return a function that compares n^K with other powers of e and max_distance."""
+
+    def count(n, e, K, far):
+        k = 0
+        while k < K - 1 and n**K >= e ** (K - k + of_e) * far ** (k + of_far):
+            k += 1
+        return k
+
+    return count
+
+
 COUNTS = [  # wrong ways to count the buckets between e and n
+    ("powers", "buckets from n^K >= e^(K - k - 1) max_distance^k", with_powers(-1, 0)),
+    ("powers", "buckets from n^K >= e^(K - k) max_distance^(k + 1)", with_powers(0, 1)),
     ("off-by-one", "buckets that are one too high from the distance e on, but the last",
      lambda n, e, K, far: exactly(n, e, K, far) + 1),
     ("no-e", "buckets from K ln(n) / ln(max_distance / e), without e",
@@ -377,6 +391,7 @@ HINTS = {
         "At a boundary n^K = e^(K - k) max_distance^k: does n belong to bucket k?",
     ],
     "wrong-base": ["base is nb for a later key, 0 for others, and part of both cases."],
+    "powers": ["The exponents of e and of max_distance sum to K."],
     "one-less": ["A direction has nb buckets, from 0 to nb - 1."],
     "rounded": ["floor, round and ceil differ. Which of them is in the formula?"],
     "rounded-up": ["floor, round and ceil differ. Which of them is in the formula?"],

@@ -170,6 +170,9 @@ def against_pairs(my, rng):
     wrong.append(("exchanged", text, by_pairs(q, q, inputs[2])[0]))
     text = "the mean over the keys so far, not the sum"
     wrong.append(("mean", text, y / np.arange(1, 6)[:, None]))
+    e = np.tril(np.exp(q @ k.T))
+    text = "averages with the weights of a softmax"
+    wrong.append(("exponentials", text, e @ inputs[2] / e.sum(1, keepdims=True)))
     my.equal(my.scan(*inputs)[0], y, ("n", "Ev"), wrong)
     square = draw(rng, 5, 5, 5)
     my.equal(my.scan(*square)[0], by_pairs(*square)[0], ("n", "Ev"))

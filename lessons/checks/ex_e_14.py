@@ -122,6 +122,7 @@ def wrong_tiles(problem, i, j):
         ),
         ("one-factor", "with ds = p (g . v) - D", at.p, at.p * at.dp - D),
         ("p-for-ds", "with p in place of ds", at.p, at.p),
+        ("one-factor", "with ds = p (g . v - p D)", at.p, at.p * (at.dp - at.p * D)),
         ("k-for-v", "with ds = p (g . k - D)", at.p, at.p * (at.g @ at.k.T - D)),
         ("plus", "with ds = p (g . v + D)", at.p, at.p * (at.dp + D)),
         ("softmax-skipped", "with ds = g . v - D, without p", at.p, at.dp - D),
@@ -172,6 +173,13 @@ def wrong_wholes(problem, block):
     for text, D in (("g . g", at.g), ("o . o", at.o)):
         ds = at.p * (at.dp - (D * D).sum(1, keepdims=True))
         yield "not-o", f"the sum with {text} for D", at.sums(ds=ds)
+    first = np.arange(n) % block
+    p = np.where(at.seen, np.exp(at.s - at.lse[first, None]), 0.0)
+    for text, parts in (
+        ("lse", at.sums(p=p, ds=p * (at.dp - at.D[:, None]))),
+        ("D", at.sums(ds=at.p * (at.dp - at.D[first, None]))),
+    ):
+        yield "rows-not-cut", f"the sum with {text} of the first block for all", parts
     if not at.causal:
         i, j = np.arange(n)[:, None], np.arange(m)
         for text, seen in (
@@ -400,6 +408,7 @@ def memory(my, rng):
 HINTS = {
     "max-for-lse": ["Only s - lse gives weights whose row sums to 1."],
     "v-for-k": ["s_ij = scale q_i . k_j: what is ds_ij / dq_i?"],
+    "rows-not-cut": ["A block of queries has its own rows of lse and of D."],
     "p-for-ds": ["dq and dk go through the scores: which gradient do those have?"],
     "causal-always": ["causal is an argument, and False by default."],
     "k-for-v": ["o_i = sum_j p_ij v_j: what is do_i / dp_ij?"],

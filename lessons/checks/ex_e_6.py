@@ -165,16 +165,17 @@ def chain(arguments, g, last=False, one=False, twice=False, cut=None, forwards=F
         _, dx, back, da, db = one_step(xs[t], states[t], weights, dh)
         through = db @ weights[1]
         through_b = db @ weights[0]
-        parts.append((dx, da, db, xs[t], states[t], states[t + 1], h0, through_b))
+        ends = states[t], states[t + 1]
+        parts.append((dx, da, db, xs[t], *ends, h0, through_b, xs[t - 1]))
         paths = {"all": 0 * back, "direct": through, "weights": back - through}
         paths["da"] = back - through + da @ weights[1]
         dh = paths.get(cut, back) + twice * dh
     return dh if cut != "all" else back, parts if forwards else parts[::-1]
 
 
-def gathered(dh, parts, of=slice(None), state=4, inputs=0):
+def gathered(dh, parts, of=slice(None), state=4, inputs=0, x=3):
     """Return the six gradients; those of the weights are sums over the steps ``of``."""
-    dW_ih = sum(part[1].T @ part[3] for part in parts[of])
+    dW_ih = sum(part[1].T @ part[x] for part in parts[of])
     dW_hh = sum(part[2].T @ part[state] for part in parts[of])
     db_ih, db_hh = (sum(part[k].sum(0) for part in parts[of]) for k in (1, 2))
     dxs = np.array([part[inputs] for part in parts])
@@ -207,6 +208,7 @@ MISTAKES = [
     ("last-step-alone", "the part of the last step", {}, {"of": slice(-1, None)}),
     ("state-after", "sums with the state after each step", {}, {"state": 5}),
     ("first-state-alone", "sums with h0 in every step", {}, {"state": 6}),
+    ("shifted", "sums with the input of the step before", {}, {"x": 8}),
     ("db-for-da", "gradients through (da_r, da_z, dm) @ W_ih", {}, {"inputs": 7}),
     ("one-output", "gradients with the g of the last state in every step",
      {"one": True}, {}),

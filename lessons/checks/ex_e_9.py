@@ -160,6 +160,9 @@ def against_loops(my, rng):
         )
     ]
     text = "the Gaussian alone, without align"
+    square = 1 - 2 * apart**2 / D**2
+    wrong.append(("no-exponential", "1 - (s - p)^2 / (2 sigma^2), times align",
+                  align * square))  # fmt: skip
     wrong.append(("bell-alone", text, weights(np.ones_like(align), position, p, D / 2)))
     wrong.append(("not-squared", "exp(-2 |s - p| / D)", align * np.exp(-2 * apart / D)))
     for text, how in (("rounded", np.round), ("rounded down", np.floor)):

@@ -27,8 +27,9 @@ def row_sums(g, o):
 def tile(q, k, v, g, lse, D, scale, seen):
     """Return what one block of queries and one block of keys add to the gradients.
 
-    q, g (m, E), lse, D (m,), k, v (n, E), seen (m, n) bool: the allowed pairs. The
-    score of a pair that is not allowed may be far above lse.
+    q, g (m, E), lse, D (m,), k, v (n, E), seen (m, n) bool: the allowed pairs. Scores
+    and lse may be of any size, and the score of a pair that is not allowed may be far
+    above lse.
     ->  dq (m, E), dk (n, E), dv (n, E)
     """
     # BEGIN SOLUTION
