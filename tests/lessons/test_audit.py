@@ -48,11 +48,12 @@ def test_a_hint_does_not_repeat_the_one_before(exercise):
     own = hints.own_hints(exercise)
     parts = stubs.signatures(exercise.source.read_text(encoding="utf-8"))
     for key in own.keys() - {""}:
-        later = [*own[""][:-1]]
-        later += [text for part in parts if key not in parts for text in own.get(part, [])]
+        later = own[""][:-1]
+        for part in parts if key not in parts else ():
+            later = [*later, *own.get(part, [])]
         for text, other in itertools.product(own[key], later):
-            words, others = (set(re.findall(r"\w{2,}", t.lower())) for t in (text, other))
-            assert len(words & others) < max(5, 0.8 * len(words)), (text, other)
+            words, again = (set(re.findall(r"\w{2,}", t.lower())) for t in (text, other))
+            assert len(words & again) < max(5, 0.8 * len(words)), (text, other)
 
 
 def test_the_table_in_the_readme_is_fresh():
