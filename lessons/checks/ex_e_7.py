@@ -294,7 +294,9 @@ def allowed_nan(my, rng):
             f"expected NaN in {name} of the allowed keys of {row}",
             f"found {np.round(of_allowed, 4)}",
         )
-        for what, each in (("weight", found), ("gradient", np.asarray(backward(g)))):
+        results = {"weight": lambda: found, "gradient": lambda: backward(g)}
+        for what, result in results.items():
+            each = np.asarray(result())
             text = f"expected the {what} 0 of the masked key of {row}"
             is_zero = each.ndim == 1 or not each[~mask].any()
             my.holds(is_zero, "nan-spreads", text, f"found {each[..., -1]}")
