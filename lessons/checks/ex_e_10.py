@@ -150,6 +150,14 @@ def compare_head(my, rng, q, k, v):
 
         return gradient
 
+    def with_dp_of(x, place):
+        def gradient(g):
+            dp = g @ x.swapaxes(1, 2)
+            ds = p * (dp - (p * dp).sum(-1, keepdims=True)) / 5**0.5
+            return ds.swapaxes(1, 2) @ q if place else ds @ k
+
+        return gradient
+
     def with_one_head(place):
         def gradient(g):
             dp = g @ v.swapaxes(1, 2)
@@ -164,6 +172,9 @@ def compare_head(my, rng, q, k, v):
     wrong = {"q": [], "k": [], "v": [("scores-for-p", text, lambda g: scores @ g)]}
     for place, known in enumerate(wrong.values()):
         known.append(with_one_head(place))
+        if place < 2:
+            text = "the gradient with dp = g k^T for g v^T"
+            known.append(("k-for-v", text, with_dp_of(k, place)))
         for number, (tag, text, _) in enumerate(of_g if place < 2 else ()):
             tag = {"softmax-nocentre": "no-centre"}.get(tag, tag)
             text = f"the gradient with ds = {text}, for g = dL/dp"
@@ -351,6 +362,7 @@ HINTS = {
         "Q = X W_q^T. Write dX with indices: over which index of W_q is the sum?",
     ],
     "minus": ["Y has two uses: what happens to the gradients of two uses?"],
+    "k-for-v": ["o = p v: what is the gradient of p?"],
     "scores-for-p": ["o = p v: which factor has v?"],
     "weight-skipped": ["Q = X W_q^T: what is dQ/dX?"],
     "no-W_o": ["Z = O W_o^T: what is dZ/dO?"],

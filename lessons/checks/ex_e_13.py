@@ -93,9 +93,9 @@ def of_average(q, k, v):
     y, c = by_pairs(q, k, v)
     beside = np.concatenate([v, np.ones((len(v), 1))], 1)
 
-    def make(place, dy, sign):
+    def make(place, dy, sign, o=y / c):
         def gradient(g):
-            dc = -sign * (g * y / c).sum(1, keepdims=True) / c
+            dc = -sign * (g * o).sum(1, keepdims=True) / c
             both = np.concatenate([dy(g), dc], 1)
             found = gradients_by_pairs(q, k, beside, both)[place]
             return found[:, :-1] if place == 2 else found
@@ -111,13 +111,15 @@ def of_average(q, k, v):
         ("denominator-squared", "the gradient with c for c^2", lambda g: g / c, c),
         ("mean", "the gradient with a mean over the values in that of c",
          lambda g: g / c, 1 / v.shape[1]),
+        ("no-average", "the gradient with -sum(g) / c^2 for that of c",
+         lambda g: g / c, 1, 1 / c),
         ("dy-undivided", "the gradient with g for g / c", lambda g: g, 1),
         ("dy-undivided", "the gradient with g c for g / c", lambda g: g * c, 1),
     ]  # fmt: skip
     return {
         name: [
-            (tag, what, make(place, dy, sign))
-            for tag, what, dy, sign in wrong
+            (tag, what, make(place, *how))
+            for tag, what, *how in wrong
             if place < 2 or tag == "dy-undivided"
         ]
         for place, name in enumerate("qkv")
@@ -302,6 +304,7 @@ def linear_work(my, rng):
 
 
 HINTS = {
+    "no-average": ["o = y / c: which of g, y and o are in the gradient of c?"],
     "exponentials": ["q and k are features already, and no scores."],
     "denominator-squared": ["d(y / c) / dc = -y / c^2 = -o / c."],
     "scan": ["What does S contain when query i is answered: is key i in it?"],

@@ -182,12 +182,17 @@ def wrong_wholes(problem, block):
         yield "rows-not-cut", f"the sum with {text} of the first block for all", parts
     if not at.causal:
         i, j = np.arange(n)[:, None], np.arange(m)
-        for text, seen in (
-            ("pairs", j <= i),
-            ("tiles", j // block * block < (i // block + 1) * block),
+        for tag, text, seen in (
+            ("causal-always", "pairs j <= i, where causal is False", j <= i),
+            (
+                "causal-always",
+                "tiles up to the diagonal, where causal is False",
+                j // block <= i // block,
+            ),
+            ("flipped", "tiles from the diagonal on", j // block >= i // block),
         ):
-            text = f"the sum over the {text} that causal allows, where it is False"
-            yield "causal-always", text, at.sums(p=at.p * seen, ds=at.ds * seen)
+            text = f"the sum over the {text}"
+            yield tag, text, at.sums(p=at.p * seen, ds=at.ds * seen)
     if at.causal:
         i, j = np.arange(n)[:, None], np.arange(m)
         inside = (j % block <= i % block) & (j // block <= i // block)

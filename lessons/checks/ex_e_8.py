@@ -166,7 +166,10 @@ def after(my, s, V):
                 np.log(shrunk) * old[k] + own * new[k],
             ),
         ]
-    keys = np.exp(old[0] - want[0]) * old[1] + len(V[4:])
+    shrunk_z = np.exp(old[0] - want[0]) * old[1]
+    known["z"].append(("maximum", "the old sum and the largest new exponential",
+                       shrunk_z + np.exp(new[0] - want[0])))  # fmt: skip
+    keys = shrunk_z + len(V[4:])
     known["m"].append(("minimum", "the smaller of m and the largest new score",
                        np.minimum(old[0], new[0])))  # fmt: skip
     known["z"].append(("no-weights", "the old sum and the number of keys", keys))
@@ -359,6 +362,7 @@ HINTS = {
     "scores-as-weights": ["Which numbers weight the values: s, or exp(s - m')?"],
     "overwrites": ["The keys of earlier blocks count as well."],
     "wrong-factor": ["o is a sum of values, divided by the sum of their weights."],
+    "maximum": ["z is a sum over all keys of the block."],
     "minimum": ["Which number keeps every exponent s - m at most 0?"],
     "larger-alone": ["Both sets have keys. Which share has each of them?"],
     "sum-of-maxima": ["The largest of two numbers is one of them, not their sum."],

@@ -160,6 +160,8 @@ def against_loops(my, rng):
         )
     ]
     text = "the Gaussian alone, without align"
+    added = align + weights(np.ones_like(align), position, p, D / 2)
+    wrong.append(("plus", "align + the Gaussian, not times", added))
     square = 1 - 2 * apart**2 / D**2
     wrong.append(("no-exponential", "1 - (s - p)^2 / (2 sigma^2), times align",
                   align * square))  # fmt: skip
@@ -391,6 +393,7 @@ def at_the_centre(my, rng):
 HINTS = {
     "last-key": ["The sigmoid is between 0 and 1. Which number is its multiple?"],
     "no-sigmoid": ["A tanh is between -1 and 1. Where may the centre be?"],
+    "plus": ["The Gaussian multiplies the weights of the window."],
     "wrong-factor": ["a = align times the Gaussian contains each of the two once."],
     "v-forgotten": ["z = v . tanh(W q): what is dz / d tanh?"],
     "no-tanh": [
