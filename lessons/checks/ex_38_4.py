@@ -98,7 +98,7 @@ def three_steps(my, rng):
         ("not-cleared", "steps whose gradients were not cleared", {"clear": False}),
         ("unclipped", "steps that were not clipped", {"clip": None}),
         ("clipped-apart", "steps that clip each parameter alone", {"apart": True}),
-        ("padding-loss", "steps down a loss that counts padding", {"ignore": None}),
+        ("padding-loss", "steps down a loss that counts padding", {"ignore": -1}),
         ("target-shown", "steps of a model that reads target_out", {"shift": False}),
         ("does-not-move", "a model that does not move", {"moves": 0}),
         ("no-lengths", "steps that read the padding of the source", {"padded": True}),
