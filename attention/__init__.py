@@ -10,8 +10,11 @@ variants/       windows, coverage, kernels, linear time, Longformer, decoder ste
 masks/          which key a query may attend to, as an algebra and in blocks
 positions/      how attention learns where a token stands
 kernels/        the hot loops, compiled by numba, each beside its NumPy twin
-seq2seq/        recurrent models with attention, their training, search and metrics
+seq2seq/        recurrent models with attention
 transformer/    Transformer blocks and models
+decoding/       greedy decoding, beam search, sampling
+training/       the training loop, which can be stopped and resumed
+metrics/        accuracy, BLEU, word alignment, patterns of weights
 marian/         published translation models, read and run
 tasks/          what the models learn: reversal, grammars, your own text
 costs/          what attention costs: formulas, counted, measured
@@ -25,7 +28,10 @@ first name is used, so that ``python -m attention --help`` does not wait for Num
 import importlib
 
 # public.py imports the others
-SUBPACKAGES = ("app", "costs", "marian", "seq2seq", "tasks", "transformer")
+SUBPACKAGES = (
+    "app", "costs", "decoding", "marian", "metrics", "seq2seq", "tasks",
+    "training", "transformer",
+)  # fmt: skip
 
 
 def __dir__():

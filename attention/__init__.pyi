@@ -3,12 +3,14 @@
 from . import (
     app as app,
     costs as costs,
+    decoding as decoding,
     exact as exact,
     inheritance as inheritance,
     kernels as kernels,
     layers as layers,
     marian as marian,
     masks as masks,
+    metrics as metrics,
     plotting as plotting,
     positions as positions,
     scores as scores,
@@ -16,6 +18,7 @@ from . import (
     softmax as softmax,
     tasks as tasks,
     template as template,
+    training as training,
     transformer as transformer,
     variants as variants,
 )

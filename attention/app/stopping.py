@@ -1,6 +1,6 @@
 """Stop signals: Ctrl-C, SIGTERM and the end of the terminal end a command.
 
-Training handles them itself (``seq2seq.training.stop_signals``): it ends between two
+Training handles them itself (``training.stop_signals``): it ends between two
 steps and saves its state. At every other moment there is nothing to save, and the
 handler ends the program at once. It raises no exception, because a library might catch
 it, or turn it into another one.

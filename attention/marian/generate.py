@@ -35,7 +35,7 @@ import numpy as np
 
 from minigrad.checks import number, one_of, whole
 
-from ..seq2seq.beam import largest_candidates
+from ..decoding.beam import largest_candidates
 
 
 @dataclass

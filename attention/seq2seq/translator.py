@@ -15,12 +15,12 @@ import numpy as np
 
 from minigrad import checkpoint
 
+from ..decoding.beam import beam_search
+from ..decoding.greedy import greedy
 from ..tasks.batch import pad
 from ..tasks.vocabulary import FIRST, Vocabulary
 from ..tasks.words import detokenize, tokenize
-from .beam import beam_search
 from .config import Seq2SeqConfig
-from .decoding import greedy
 from .model import Seq2Seq
 
 FORMAT = "translator"

@@ -10,11 +10,12 @@ import minigrad as mg
 from attention import kernels, marian
 from attention.app.experiments import scoring
 from attention.app.pretrained import EN_FR
-from attention.seq2seq import alignment_metrics, patterns, translator
-from attention.seq2seq.training import Run
+from attention.metrics import alignment, patterns
+from attention.seq2seq import translator
 from attention.tasks.batching import in_order
 from attention.tasks.grammar import by_length, generate, splits
 from attention.tasks.vocabulary import Vocabulary
+from attention.training import Run
 from attention.transformer.config import EncoderDecoderConfig
 from attention.transformer.encoder_decoder import EncoderDecoder
 from lessons.checks import pictures
@@ -111,7 +112,7 @@ def tier_a(my, n=200):
     rates = {
         "aer": [my.alignment_error_rate(my.links(w), p.alignment) for p, w in exact],
         "aer_diagonal": [
-            alignment_metrics.diagonal_baseline(*w.shape, p.alignment) for p, w in exact
+            alignment.diagonal_baseline(*w.shape, p.alignment) for p, w in exact
         ],
     }
     names = "diagonal", "reordering", "many-to-one"

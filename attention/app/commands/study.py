@@ -19,7 +19,7 @@ from dataclasses import asdict
 from minigrad import checkpoint
 
 from ... import kernels
-from ...seq2seq.training import stop_signals
+from ...training import stop_signals
 from .. import resuming, stopping
 from ..files import locked, new_folder, write_text
 from ..machine import SHORT_RUN, backend_for, versions

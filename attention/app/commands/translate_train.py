@@ -18,7 +18,7 @@ from dataclasses import asdict
 from minigrad import checkpoint
 
 from ...seq2seq import translator
-from ...seq2seq.training import stop_signals
+from ...training import stop_signals
 from .. import resuming, stopping
 from ..experiments import scoring
 from ..experiments import translation as experiment

@@ -18,7 +18,7 @@ from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 
 from ... import kernels
-from ...seq2seq.training import Run, stop_signals
+from ...training import Run, stop_signals
 from ..machine import keep_freed_memory, set_blas_threads
 from ..progress import Progress
 from ..resuming import how_to_continue

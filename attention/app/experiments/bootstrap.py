@@ -13,7 +13,7 @@ often each sentence was drawn, times the counts.
 
 import numpy as np
 
-from ...seq2seq.bleu import bleu_parts
+from ...metrics.bleu import bleu_parts
 
 N = 4  # the longest n-gram
 

@@ -19,8 +19,8 @@ import numpy as np
 import minigrad as mg
 from minigrad import optim
 
-from ...seq2seq.training import Run, fit
 from ...tasks.bindings import NOTHING, Bindings
+from ...training import Run, fit
 from ...transformer import DecoderOnly
 from ..configs import SCALED, ExtrapolationConfig
 from ..resuming import restore

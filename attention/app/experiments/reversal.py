@@ -15,11 +15,11 @@ import numpy as np
 import minigrad as mg
 from minigrad import optim
 
-from ...seq2seq.decoding import greedy
-from ...seq2seq.metrics import exact_match
+from ...decoding.greedy import greedy
+from ...metrics import exact_match
 from ...seq2seq.reverser import KINDS, Reverser  # noqa: F401  the lessons use KINDS
-from ...seq2seq.training import Run, fit
 from ...tasks.reversal import PAD, Batches, decode, encode, make_batch, random_batch
+from ...training import Run, fit
 from ..configs import ReversalConfig
 from ..resuming import restore
 

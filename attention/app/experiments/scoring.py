@@ -3,7 +3,7 @@
 BLEU and exact matches score the model's own translations. The alignment error rate
 scores the attention weights while the model reads the reference word by word, because
 the right alignment is known for the reference only; beside it stand the rates of two
-alignments that know nothing (``seq2seq/alignment_metrics.py``).
+alignments that know nothing (``metrics/alignment.py``).
 
 An answer to a question may be shorter than the four words that BLEU counts together.
 Answers are scored by the share of right characters instead; the end counts as one.
@@ -13,14 +13,14 @@ import numpy as np
 
 from minigrad import no_grad
 
-from ...seq2seq.bleu import corpus_bleu
-from ...seq2seq.metrics import (
+from ...metrics import (
     corpus_alignment_error_rate,
     diagonal_baseline,
     renormalized,
     token_accuracy,
     uniform_baseline,
 )
+from ...metrics.bleu import corpus_bleu
 from ...tasks.batch import EOS
 from ...tasks.batching import in_order
 from .translation import ids_of

@@ -16,13 +16,13 @@ import numpy as np
 import minigrad as mg
 from minigrad import optim
 
+from ...decoding.sampling import mixed_inputs
 from ...seq2seq.model import Seq2Seq
-from ...seq2seq.sampling import mixed_inputs
-from ...seq2seq.training import Run, Validation, fit
 from ...seq2seq.translator import Translator
 from ...tasks.batch import PAD
 from ...tasks.batching import Batches, in_order
 from ...tasks.vocabulary import UNK
+from ...training import Run, Validation, fit
 from ...variants.coverage import coverage_loss
 from ..configs import TranslationConfig
 from ..resuming import restore

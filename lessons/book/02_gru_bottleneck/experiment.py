@@ -17,8 +17,8 @@ import numpy as np
 import minigrad as mg
 from attention.seq2seq.config import Seq2SeqConfig
 from attention.seq2seq.model import Seq2Seq
-from attention.seq2seq.training import Run
 from attention.tasks.reversal import PAD, VOCABULARY, Batches, random_batch
+from attention.training import Run
 from lessons.classroom.records import write_record
 from minigrad import optim
 

@@ -30,9 +30,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 import numpy as np
 
 import minigrad as mg
+from attention.decoding.sampling import mixed_inputs
 from attention.seq2seq.config import Seq2SeqConfig
 from attention.seq2seq.model import Seq2Seq
-from attention.seq2seq.sampling import mixed_inputs
 from attention.tasks.batch import SOS
 from attention.tasks.reversal import decode, make_batch
 from lessons.classroom.records import how_made, record

@@ -19,7 +19,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 import numpy as np
 
 from attention.app.experiments import bootstrap, translation
-from attention.seq2seq.beam import beam_search
+from attention.decoding.beam import beam_search
 from attention.tasks.batch import EOS
 from attention.tasks.batching import Batches, in_order
 from lessons.classroom.records import write_record

@@ -29,8 +29,8 @@ import minigrad as mg
 from attention import additive, alignment_heatmap, attend, dot, gaussian, general
 from attention import scaled_dot as scaled
 from attention.costs import cost_of
-from attention.seq2seq.alignment_metrics import attention_entropy
-from attention.seq2seq.patterns import (
+from attention.metrics.alignment import attention_entropy
+from attention.metrics.patterns import (
     EXCESS,
     UNIFORM,
     self_attention_excess,
@@ -750,7 +750,7 @@ show(fig, "patterns", alt)
 # %% [markdown]
 # It finds all five names. (A diagonal matrix has an excess in blocks, too, but a
 # smaller one.) The rules stand in
-# [patterns.py](../../../attention/seq2seq/patterns.py). They are choices. A matrix for
+# [patterns.py](../../../attention/metrics/patterns.py). They are choices. A matrix for
 # which no rule holds is called "mixed", a sixth name, and real ones often are.
 #
 # > **The book says** (6.5.4) that four patterns are the most common, and that "early

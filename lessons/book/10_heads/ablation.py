@@ -18,7 +18,7 @@ import numpy as np
 
 import minigrad as mg
 from attention.exact.multihead import heads
-from attention.seq2seq.alignment_metrics import attention_entropy
+from attention.metrics.alignment import attention_entropy
 from attention.tasks.batch import EOS, PAD, SOS
 from attention.tasks.batching import pad
 from attention.tasks.grammar import generate

@@ -18,7 +18,7 @@ from importlib import import_module
 import numpy as np
 
 import minigrad as mg
-from attention.seq2seq.alignment_metrics import attention_entropy
+from attention.metrics.alignment import attention_entropy
 from attention.transformer import TransformerConfig
 from lessons.classroom.records import write_record
 

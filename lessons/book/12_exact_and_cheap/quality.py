@@ -19,7 +19,7 @@ import numpy as np
 import minigrad as mg
 from attention import MultiHeadAttention, linear_attention, masks
 from attention.exact.multihead import heads
-from attention.seq2seq.training import Run, fit
+from attention.training import Run, fit
 from attention.transformer import Block, TransformerConfig
 from attention.transformer.schemes import Scheme
 from lessons.classroom.records import write_record

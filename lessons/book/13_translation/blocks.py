@@ -18,11 +18,11 @@ import numpy as np
 
 import minigrad as mg
 from attention.app.experiments import bootstrap, compare, scoring, translation
-from attention.seq2seq.decoding import greedy
-from attention.seq2seq.training import Run, Validation, fit
+from attention.decoding.greedy import greedy
 from attention.tasks.batch import PAD
 from attention.tasks.batching import Batches, in_order
 from attention.tasks.vocabulary import FIRST
+from attention.training import Run, Validation, fit
 from attention.transformer import EncoderDecoder, EncoderDecoderConfig
 from lessons.classroom.records import write_record
 from minigrad import optim

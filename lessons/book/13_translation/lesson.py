@@ -33,19 +33,19 @@ import minigrad as mg
 from attention.app.experiments.scoring import reference_weights
 from attention.app.experiments.translation import ids_of
 from attention.app.pretrained import EN_FR
-from attention.seq2seq import alignment_metrics as metrics
-from attention.seq2seq.beam import beam_search, hypotheses
-from attention.seq2seq.bleu import bleu_parts
-from attention.seq2seq.patterns import alignment_pattern
-from attention.seq2seq.sampling import filtered_probabilities
+from attention.decoding.beam import beam_search, hypotheses
+from attention.decoding.sampling import filtered_probabilities
+from attention.metrics import alignment as metrics
+from attention.metrics.bleu import bleu_parts
+from attention.metrics.patterns import alignment_pattern
 from attention.seq2seq.translator import load
 from attention.tasks.batch import EOS
 from attention.tasks.batching import in_order
 from attention.tasks.grammar import splits
 from attention.tasks.vocabulary import UNK
+from lessons.classroom.records import how_made, record
 from lessons.pages import schematics
 from lessons.pages.figures import show
-from lessons.classroom.records import how_made, record
 from minigrad import safetensors
 
 drawing = import_module("lessons.book.13_translation.drawing")

@@ -15,12 +15,12 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 import numpy as np
 
 import minigrad as mg
-from attention.seq2seq.sampling import sample
-from attention.seq2seq.training import Run, fit
+from attention.decoding.sampling import sample
 from attention.tasks.batch import PAD, SOS
 from attention.tasks.batching import Batches
 from attention.tasks.grammar import generate
 from attention.tasks.vocabulary import FIRST, Vocabulary
+from attention.training import Run, fit
 from attention.transformer import DecoderOnly, TransformerConfig
 from lessons.classroom.records import write_record
 from minigrad import optim

@@ -8,7 +8,7 @@ import pytest
 
 from attention.app.experiments import bootstrap, compare, translation
 from attention.app.experiments.compare_figure import bleu_by_length
-from attention.seq2seq.bleu import corpus_bleu
+from attention.metrics.bleu import corpus_bleu
 
 from .app_cases import fits, joined, main, refused, runs_of, stopped_at
 

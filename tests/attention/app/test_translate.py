@@ -15,9 +15,9 @@ from attention import kernels
 from attention.app.commands import translate_train
 from attention.app.experiments import scoring, translation
 from attention.app.pretrained import EN_FR
+from attention.metrics.bleu import corpus_bleu
 from attention.plotting import heatmaps
 from attention.seq2seq import translator
-from attention.seq2seq.bleu import corpus_bleu
 from attention.tasks.grammar import MOST
 from attention.tasks.grammar.sentence_pairs import Pair
 

@@ -3,25 +3,25 @@
 import numpy as np
 import pytest
 
-from attention.seq2seq import patterns
-from attention.seq2seq.attention_gru import attention_gru
-from attention.seq2seq.beam import beam_search
-from attention.seq2seq.decoding import greedy
-from attention.seq2seq.metrics import (
+from attention.decoding.beam import beam_search
+from attention.decoding.greedy import greedy
+from attention.decoding.sampling import sample
+from attention.metrics import (
     alignment_error_rate,
     attention_entropy,
     corpus_alignment_error_rate,
     corpus_bleu,
     exact_match,
+    patterns,
     renormalized,
     sentence_bleu,
     token_accuracy,
 )
+from attention.seq2seq.attention_gru import attention_gru
 from attention.seq2seq.reverser import Reverser
-from attention.seq2seq.sampling import sample
 
 from ...messages import check_message
-from . import decoding_cases as tables
+from ..decoding import decoding_cases as tables
 from .seq2seq_cases import LENGTHS, SOURCE, TARGET, config, model
 
 CONFIGS = [

@@ -37,7 +37,7 @@ import numpy as np
 from minigrad.checks import number, plain, whole
 
 from ..tasks.batch import EOS, PAD
-from .decoding import Decoded, evaluation, first_step, log_probabilities
+from .greedy import Decoded, evaluation, first_step, log_probabilities
 
 LEAST = 1e-6  # the smallest total weight of a source token
 NAME = "beam_search"

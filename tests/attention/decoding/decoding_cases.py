@@ -5,11 +5,11 @@ import math
 
 import numpy as np
 
-from attention.seq2seq.beam import beam_search
+from attention.decoding.beam import beam_search
+from attention.decoding.greedy import greedy
+from attention.decoding.sampling import sample
 from attention.seq2seq.config import Seq2SeqConfig
-from attention.seq2seq.decoding import greedy
 from attention.seq2seq.model import Seq2Seq
-from attention.seq2seq.sampling import sample
 from attention.tasks.batch import EOS, PAD, SOS
 from attention.transformer.config import EncoderDecoderConfig
 from attention.transformer.encoder_decoder import EncoderDecoder

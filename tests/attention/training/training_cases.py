@@ -3,7 +3,7 @@
 import numpy as np
 
 from attention.app.experiments import translation
-from attention.seq2seq.training import Run
+from attention.training import Run
 from minigrad import nn, optim
 
 SMALL = dict(

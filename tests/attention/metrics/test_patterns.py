@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from attention.seq2seq.patterns import (
+from attention.metrics.patterns import (
     alignment_pattern,
     self_attention_excess,
     self_attention_pattern,

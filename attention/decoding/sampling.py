@@ -32,7 +32,7 @@ from minigrad.checks import generator, number, plain, probability, whole
 from minigrad.random import generator as own_generator
 
 from ..tasks.batch import PAD, SOS
-from .decoding import decode, evaluation
+from .greedy import decode, evaluation
 
 
 def sample(

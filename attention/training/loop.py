@@ -12,21 +12,16 @@ last checkpoint is good, even if the next step makes the parameters NaN.
 
 import contextlib
 import math
-import signal
-import threading
 import time
-import traceback
 
 import numpy as np
 
 from minigrad import optim
 
 from .. import kernels
-from .find_nan import find_nan
-
-
-class Diverged(FloatingPointError):
-    """The loss is NaN or infinite, or a layer rejected its input."""
+from .diverged import explained
+from .signals import stop_signals
+from .validation import validate
 
 
 class Run:
@@ -125,28 +120,6 @@ class Run:
         self.best, self.saved = state["best"], True
 
 
-class Validation:
-    """When to compute a validation loss, and when to stop early.
-
-    loss       a function without arguments that returns the loss, a number. The model
-               is in evaluation mode
-    every      the number of steps between two validations; the last step has one too
-    patience   stop after this number of validations without a new smallest loss; None:
-               never stop early
-    keep       a function that is called with the Run after each new smallest loss, or
-               None
-    """
-
-    def __init__(self, loss, every, patience=None, keep=None):
-        self.loss, self.every, self.patience, self.keep = loss, every, patience, keep
-
-    def is_exhausted(self, run):
-        if self.patience is None or run.best is None:
-            return False
-        since = [step for step, _ in run.validations if step > run.best["step"]]
-        return len(since) >= self.patience
-
-
 def fit(
     run, steps, loss_at, save=None, progress=None, save_seconds=5.0,
     *, validation=None, record=None, seed=None, prepare=None,
@@ -179,7 +152,7 @@ def fit(
 
     last_saved = time.monotonic()
     closing = contextlib.closing(progress) if progress else contextlib.nullcontext()
-    # no warnings: ``_explained`` reports NaN and infinity
+    # no warnings: ``explained`` reports NaN and infinity
     no_warnings = np.errstate(over="ignore", invalid="ignore")
     # Unless the user chose NumPy or numba, a loop may change from NumPy to its compiled
     # version during a run. To choose the present one by name prevents this, so that a
@@ -187,12 +160,12 @@ def fit(
     one_backend = kernels.backend(kernels.backend())
     with one_backend, stop_signals() as stop, closing, no_warnings:
         if prepare is not None and not finished():
-            with _explained(run, prepare, seed):
+            with explained(run, prepare, seed):
                 prepare()
         while not finished():
             start = time.perf_counter()
             # the lambda is called only after a NaN, to find its layer
-            with _explained(run, lambda: loss_at(run.steps), seed):
+            with explained(run, lambda: loss_at(run.steps), seed):
                 value = run.backward(loss_at(run.steps))
             run.seconds += (time.perf_counter() - start) / run.at_once
             due = time.monotonic() - last_saved > save_seconds
@@ -208,89 +181,5 @@ def fit(
             if progress is not None:
                 progress.update(run.steps, value)
             if validation is not None:
-                _validate(run, validation, run.steps >= steps, record, seed)
+                validate(run, validation, run.steps >= steps, record, seed)
     return finished()
-
-
-@contextlib.contextmanager
-def stop_signals():
-    """Yield a list that becomes non-empty when Ctrl-C or a termination signal arrives.
-
-    A second Ctrl-C ends the program as usual. A call inside the block of another call
-    yields the same list. So a signal that arrives before the training begins, inside
-    the outer block, stops the training.
-    """
-    arrived = []
-    if threading.current_thread() is not threading.main_thread():
-        yield arrived  # signals reach the main thread only
-        return
-    outer = getattr(signal.getsignal(signal.SIGINT), "arrived", None)
-    if outer is not None:
-        yield outer
-        return
-
-    def note(number, frame):
-        if arrived:
-            raise KeyboardInterrupt
-        arrived.append(number)
-
-    note.arrived = arrived
-    before = {s: signal.signal(s, note) for s in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield arrived
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, signal.SIG_DFL if handler is None else handler)
-
-
-def _validate(run, validation, last, record, seed):
-    if run.steps % validation.every and not last:
-        return
-    run.model.eval()
-    with _explained(run, validation.loss, seed, "validation loss"):
-        value = validation.loss()
-        if not math.isfinite(value):
-            raise FloatingPointError(f"The validation loss became {value}.")
-    run.model.train()
-    if run.record_validation(value) and validation.keep is not None:
-        validation.keep(run)
-    record({"step": run.steps, "validation": value})
-
-
-@contextlib.contextmanager
-def _explained(run, compute, seed, what="loss or its gradient"):
-    """Turn a numerical error into ``Diverged``, with its step, batch and layer."""
-    try:
-        yield
-    except FloatingPointError:
-        try:
-            place = find_nan(run.model, compute)
-        except (ArithmeticError, ValueError) as problem:  # a layer raised it
-            place = _origin(run.model, problem)
-        raise _diverged(run, f"{what} is NaN or infinite", place, seed) from None
-    except (ArithmeticError, ValueError) as problem:
-        if isinstance(problem, ValueError) and run.steps == 0:
-            raise  # at the first step, an argument is wrong
-        place = _origin(run.model, problem)
-        raise _diverged(run, f"{what} cannot be computed", place, seed) from problem
-
-
-def _diverged(run, what, place, seed):
-    run.optimizer.zero_grad()
-    batch = f", batch {run.steps} of seed {seed}" if seed is not None else ""
-    checkpoint = "There is no checkpoint yet"
-    if run.saved:
-        checkpoint = "The last checkpoint was saved before and is good"
-    return Diverged(
-        f"The {what} at step {run.steps}{batch}: {place} {checkpoint}; a smaller "
-        "learning rate usually helps."
-    )
-
-
-def _origin(model, problem):
-    """Return the message of an exception, with the innermost layer that raised it."""
-    names, layer = {id(module): name for name, module in model.named_modules()}, ""
-    for frame, _ in traceback.walk_tb(problem.__traceback__):
-        layer = names.get(id(frame.f_locals.get("self")), layer)
-    message = str(problem).rstrip(".") or type(problem).__name__
-    return f"in layer {layer}, {message}." if layer else f"{message}."

@@ -1,28 +1,6 @@
-"""The accuracy of tokens and of sentences. Other metrics can be imported from here.
-
-``bleu.py`` compares texts; ``alignment_metrics.py`` and ``patterns.py`` examine
-attention weights.
-"""
+"""The accuracy of tokens and of sentences."""
 
 import numpy as np
-
-from .alignment_metrics import (
-    alignment_error_rate,
-    attention_entropy,
-    corpus_alignment_error_rate,
-    diagonal_baseline,
-    renormalized,
-    uniform_baseline,
-)
-from .bleu import Bleu, bleu_parts, corpus_bleu, sentence_bleu
-from .patterns import alignment_pattern, self_attention_pattern
-
-__all__ = [
-    "Bleu", "alignment_error_rate", "alignment_pattern", "attention_entropy",
-    "bleu_parts", "corpus_alignment_error_rate", "corpus_bleu", "diagonal_baseline",
-    "exact_match", "renormalized", "self_attention_pattern", "sentence_bleu",
-    "token_accuracy", "uniform_baseline",
-]  # fmt: skip
 
 
 def token_accuracy(decoded, target, ignore=0):

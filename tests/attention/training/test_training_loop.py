@@ -5,7 +5,7 @@ import signal
 import numpy as np
 
 import minigrad as mg
-from attention.seq2seq.training import Validation, fit
+from attention.training import Validation, fit
 
 from .training_cases import line
 

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from attention.seq2seq.config import Seq2SeqConfig
-from attention.seq2seq.decoding import greedy
-from attention.seq2seq.model import Seq2Seq
-from attention.seq2seq.sampling import (
+from attention.decoding.greedy import greedy
+from attention.decoding.sampling import (
     draw,
     filtered_probabilities,
     mixed_inputs,
     sample,
 )
+from attention.seq2seq.config import Seq2SeqConfig
+from attention.seq2seq.model import Seq2Seq
 from attention.tasks.batch import PAD, SOS
 from attention.tasks.batching import in_order
 

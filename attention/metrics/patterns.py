@@ -32,7 +32,7 @@ import numpy as np
 
 from minigrad.checks import plain
 
-from .alignment_metrics import attention_entropy, validated_weights
+from .alignment import attention_entropy, validated_weights
 
 UNIFORM = 0.9  # of the largest entropy
 REPEATED = 1 / 3  # of the targets

@@ -9,9 +9,9 @@ import pytest
 import minigrad as mg
 from attention.app.experiments import translation
 from attention.app.metrics_file import MetricsFile
-from attention.seq2seq.training import fit
 from attention.tasks.batch import EOS, PAD, Batch
 from attention.tasks.batching import in_order
+from attention.training import fit
 
 from .training_cases import DATA, config
 

@@ -3,7 +3,7 @@
 ``tests/golden/bleu.json`` holds texts and the scores that sacrebleu computed of them,
 with its version. To record it again, where sacrebleu is installed:
 
-    python -c "from tests.attention.seq2seq.test_metrics_bleu import record; record()"
+    python -c "from tests.attention.metrics.test_metrics_bleu import record; record()"
 """
 
 import itertools
@@ -15,7 +15,7 @@ import random
 import numpy as np
 import pytest
 
-from attention.seq2seq.metrics import bleu_parts, corpus_bleu
+from attention.metrics import bleu_parts, corpus_bleu
 
 GOLDEN = pathlib.Path(__file__).parents[2] / "golden" / "bleu.json"
 
@@ -153,7 +153,7 @@ def record():
         }  # fmt: skip
     whole = {
         "made by": f"sacrebleu {sacrebleu.__version__}, tokenize='none', corpus_score",
-        "with": "record() in tests/attention/seq2seq/test_metrics_bleu.py",
+        "with": "record() in tests/attention/metrics/test_metrics_bleu.py",
         "calls": "smoothing, max_order, effective_order of the scores, in order",
         "arguments": golden_calls(),
         "cases": "CASES",

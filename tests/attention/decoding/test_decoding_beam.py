@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from attention.seq2seq.beam import LEAST, beam_search, hypotheses, largest_candidates
-from attention.seq2seq.decoding import greedy
+from attention.decoding.beam import LEAST, beam_search, hypotheses, largest_candidates
+from attention.decoding.greedy import greedy
 from attention.tasks.batch import EOS, SOS
 
 from .decoding_cases import (

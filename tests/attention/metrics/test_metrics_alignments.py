@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from attention.seq2seq.alignment_metrics import diagonal_links, links
-from attention.seq2seq.metrics import (
+from attention.metrics import (
     alignment_error_rate,
     attention_entropy,
     corpus_alignment_error_rate,
@@ -18,6 +17,7 @@ from attention.seq2seq.metrics import (
     token_accuracy,
     uniform_baseline,
 )
+from attention.metrics.alignment import diagonal_links, links
 
 
 def test_accuracy_and_exact_match():
