@@ -6,6 +6,6 @@ import sys
 if __name__ == "__main__":
     if not __package__:  # run as a folder: the packages are beside it
         sys.path[0] = str(pathlib.Path(__file__).resolve().parent.parent)
-    from lessons.classroom.cli import main
+    from lessons.cli import main
 
     sys.exit(main())

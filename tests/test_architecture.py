@@ -107,6 +107,32 @@ def test_a_module_imports_only_what_its_floor_allows():
             assert allowed, f"{path} imports pytest, which `pip install .` leaves out"
 
 
+def test_the_course_has_three_floors():
+    """The command line, the pages, the classroom: an import goes down."""
+    floors = {"lessons.classroom": 0, "lessons.pages": 1, "lessons.cli": 2}
+
+    def floor(name):
+        return next((n for p, n in floors.items() if f"{name}.".startswith(f"{p}.")), 0)
+
+    for name in MODULES:
+        if name.startswith(tuple(floors)):
+            up = [t for t, _ in imports(name) if floor(t) > floor(name)]
+            assert not up, f"{name} imports {up}"
+
+
+def test_an_import_is_an_import_and_no_string():
+    """But for lessons' folders, whose names are no names of Python, and late names."""
+    found = {
+        name
+        for name in MODULES
+        if "import_module(" in MODULES[name].read_text(encoding="utf-8")
+        and not name.startswith("lessons.book.")
+    }
+    late = {"attention", "attention.__main__", "minigrad"}  # of names that are looked up
+    by_number = {"lessons.classroom.checking.harness", "lessons.pages.cells"}
+    assert found - by_number == late
+
+
 def test_no_import_circle():
     arrows = {
         name: {target for target, _ in imports(name) if target in MODULES} - {name}

@@ -6,8 +6,8 @@ import pathlib
 import re
 
 from lessons import NotWritten
-from lessons.classroom import harness
 from lessons.classroom.catalogue import find
+from lessons.classroom.checking import harness
 from lessons.classroom.steps import CheckFailed, run_steps
 
 

@@ -10,7 +10,8 @@ import os
 import pytest
 
 from lessons import NotWritten
-from lessons.classroom import catalogue, harness, steps
+from lessons.classroom import catalogue, steps
+from lessons.classroom.checking import harness
 from lessons.classroom.steps import CheckFailed
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.checks.results import several
 from lessons.checks.words import self_assessed
-from lessons.classroom.harness import array_of_rows
+from lessons.classroom.checking.harness import array_of_rows
 from lessons.classroom.steps import edges, laws, shape, values
 from lessons.classroom.theory import check_chain, equal, links_that_run, rationals
 

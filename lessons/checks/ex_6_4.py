@@ -10,7 +10,7 @@ from lessons.checks.counting import equal_counts, miscounts
 from lessons.checks.measure import peak_numbers, python_steps
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.checks.words import self_assessed
-from lessons.classroom.runner import UNKNOWN
+from lessons.classroom.checking.runner import UNKNOWN
 from lessons.classroom.steps import edges, laws, numbers, shape, values
 
 UNITS = {"KiB": 2**10, "kB": 10**3, "MiB": 2**20, "MB": 10**6, "GB": 10**9}

@@ -10,7 +10,7 @@ from lessons.checks.before import answers_pass
 from lessons.checks.measure import has_all_digits
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.checks.results import result
-from lessons.classroom.hypotheses import wrong_softmax_gradients
+from lessons.classroom.checking.hypotheses import wrong_softmax_gradients
 from lessons.classroom.steps import (
     edges,
     gradients,

@@ -6,7 +6,7 @@ import minigrad as mg
 from lessons.checks.attending import wrong_scales
 from lessons.checks.measure import has_all_digits
 from lessons.checks.own_work import own_work  # noqa: F401
-from lessons.classroom import hypotheses
+from lessons.classroom.checking import hypotheses
 from lessons.classroom.steps import edges, gradients, laws, numbers, shape, values
 
 H, L, S, E = 2, 5, 7, 3

@@ -4,7 +4,7 @@ import numpy as np
 
 from lessons.checks.measure import has_all_digits, peak_numbers
 from lessons.checks.own_work import own_work  # noqa: F401
-from lessons.classroom import hypotheses
+from lessons.classroom.checking import hypotheses
 from lessons.classroom.steps import edges, gradients, numbers, shape
 
 

@@ -12,8 +12,8 @@ import tracemalloc
 
 import numpy as np
 
-from lessons.classroom import hypotheses
-from lessons.classroom.runner import UNKNOWN
+from lessons.classroom.checking import hypotheses
+from lessons.classroom.checking.runner import UNKNOWN
 from lessons.classroom.steps import CheckFailed
 
 COARSE = 1e-5  # a larger error is no rounding, and has another cause

@@ -12,7 +12,6 @@ the names of local variables.
 import ast
 import dis
 import hashlib
-import importlib
 import importlib.metadata
 import inspect
 import json
@@ -26,7 +25,7 @@ import time
 
 from lessons import NotWritten
 
-from . import copies, runner, stubs
+from . import copies, stubs
 from .catalogue import (
     LESSONS,
     ROOT,
@@ -36,6 +35,7 @@ from .catalogue import (
     lesson_folders,
     work_folder,
 )
+from .checking import runner
 from .terminal import clock, display_path, say, without_breaks
 
 RECORDS = LESSONS / "records"
@@ -109,8 +109,11 @@ def which_script(made, root=ROOT):
     return "the script as it is now" if same else "an earlier version of the script"
 
 
-def experiment(args):
-    """Run the experiment of an exercise or of a lesson: the verb ``experiment``."""
+def experiment(args, svg_of):
+    """Run the experiment of an exercise or of a lesson: the verb ``experiment``.
+
+    svg_of   a function that draws the result of an exercise (pages/figures.py)
+    """
     try:
         exercise = find(args.id)
     except UsageError as error:
@@ -131,7 +134,8 @@ def experiment(args):
         )
     # threads and backend of a check, set before NumPy is imported
     os.environ.update(runner.environment(exercise))
-    harness = importlib.import_module(f"{__package__}.harness")
+    from .checking import harness
+
     checks, seed = harness.load_checks(exercise), abs(args.seed)
     if not hasattr(checks, "experiment"):
         raise UsageError(f"{exercise.id} has no experiment.")
@@ -165,9 +169,8 @@ def experiment(args):
     target = _write(_folder(args.impl) / f"{exercise.stem}.json", kept)
     say(f"recorded in {without_breaks(display_path(target))}, {kept['seconds']} s")
     if args.impl == "work" and hasattr(checks, "picture"):
-        figures = importlib.import_module("lessons.pages.figures")
         target = target.with_suffix(".svg")
-        copies.write(target, figures.svg_of(checks.picture, result))
+        copies.write(target, svg_of(checks.picture, result))
         say(f"drawn in {without_breaks(display_path(target))}")
     return 0
 

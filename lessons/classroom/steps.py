@@ -9,7 +9,7 @@ The steps run in the order of ``STEPS``. All functions of a step run; if one fai
 later step runs, because what follows from a wrong shape says nothing new; only the
 random numbers of "values" and "gradients" may still name a wrong fixed example. One
 that needs a part which is not written yet is skipped. ``my`` holds the learner's
-functions (``lessons.classroom.harness``), ``rng`` draws from the check's seed.
+functions (``lessons.classroom.checking.harness``), ``rng`` draws from the check's seed.
 """
 
 import inspect
@@ -58,7 +58,7 @@ shape, numbers, values, laws, gradients, edges = map(_step, STEPS[1:])
 class CheckFailed(AssertionError):
     """A check failed; its text is what the learner reads.
 
-    tag    the name of the mistake (see ``lessons.classroom.diagnose``)
+    tag    the name of the mistake (see ``lessons.classroom.checking.diagnose``)
     lines  the report, folded
     """
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from lessons import NotWritten
 
-from .calls import parameters
+from .checking.calls import parameters
 from .steps import CheckFailed
 
 

@@ -10,7 +10,8 @@ import shutil
 import sys
 import textwrap
 
-from ..classroom import journal, progress
+from ..classroom import journal
+from ..classroom.learner import progress
 from ..classroom.catalogue import (
     UsageError,
     find,

@@ -17,7 +17,7 @@ import webbrowser
 
 from minigrad.draw.colours import GREY
 
-from ..classroom import hints
+from ..classroom.learner import hints
 from ..classroom.catalogue import (
     LESSONS,
     ROOT,

@@ -2,16 +2,17 @@
 
 import json
 import os
-import subprocess
 import re
 import signal
+import subprocess
 import sys
 
 import numpy as np
 import pytest
 
-from lessons.classroom import catalogue, records, runner, stubs
+from lessons.classroom import catalogue, records, stubs
 from lessons.classroom.catalogue import ROOT
+from lessons.classroom.checking import runner
 
 from .classroom_cases import TANH, answer, spoilt
 
@@ -278,15 +279,16 @@ def test_the_folder_runs_as_a_program_on_any_terminal(work):
 
 
 def test_the_command_line_imports_the_standard_library_only():
-    verbs = "lessons.classroom.cli, lessons.pages.reading"
+    verbs = "lessons.cli, lessons.pages.reading"
     done = python("-c", f"import sys, {verbs}; print(*sys.modules)")
     loaded = set(done.stdout.split())
-    assert "lessons.classroom.runner" in loaded
+    assert "lessons.classroom.checking.runner" in loaded
     assert not loaded & {"numpy", "minigrad", "attention", "pytest", "matplotlib"}
 
 
 def test_a_check_that_draws_loads_matplotlib_before_its_clock_starts():
-    names = "from lessons.classroom import catalogue, harness"
+    names = "from lessons.classroom import catalogue; "
+    names += "from lessons.classroom.checking import harness"
     load = "harness.load_checks(catalogue.find('6.7'))"
     done = python("-c", f"import sys; {names}; {load}; print(*sys.modules)")
     assert "matplotlib.figure" in done.stdout.split(), done.stderr

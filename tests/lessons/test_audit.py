@@ -6,8 +6,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from lessons.classroom import authors, catalogue, hints, stubs
-from lessons.classroom.authors import Audit, audit_exercise, run, table
+from lessons.classroom import catalogue, stubs
+from lessons.classroom.authors import audit
+from lessons.classroom.authors.audit import Audit, audit_exercise, run, table
+from lessons.classroom.learner import hints
 
 from .classroom_cases import answer
 
@@ -57,8 +59,8 @@ def test_a_hint_does_not_repeat_the_one_before(exercise):
 
 
 def test_the_table_in_the_readme_is_fresh():
-    text = authors.README.read_text(encoding="utf-8")
-    assert authors.exercise_table() in text, "python -m lessons dev sync"
+    text = audit.README.read_text(encoding="utf-8")
+    assert audit.exercise_table() in text, "python -m lessons dev sync"
 
 
 def test_the_exercises_need_each_other_without_a_cycle():
@@ -171,13 +173,13 @@ def test_the_audit_finds_no_fault_where_there_is_none(spoil):
 
 
 def test_dev_audit_reports_a_slow_check(monkeypatch, capsys):
-    monkeypatch.setattr(authors, "BUDGET", 1e-9)
-    assert authors.audit(SimpleNamespace(id=["38.5"])) == 1
+    monkeypatch.setattr(audit, "BUDGET", 1e-9)
+    assert audit.audit(SimpleNamespace(id=["38.5"])) == 1
     assert "a check of the solution takes" in capsys.readouterr().out
 
 
 def test_the_audit_finds_a_check_that_checks_nothing(spoil, monkeypatch):
-    monkeypatch.setattr(authors, "load_checks", lambda exercise: type(stubs)("empty"))
+    monkeypatch.setattr(audit, "load_checks", lambda exercise: type(stubs)("empty"))
     faults = spoil()
     assert "the stub ends with 0" in faults and "planted, not noticed" in faults
 
@@ -197,7 +199,7 @@ def test_automatic_mistakes_are_in_the_regions_only():
         "    if a.sum(-1) <= 3:\n        return m + c / np.sqrt(2)\n"
         "    # END SOLUTION\n"
     )
-    assert {what for what, _ in authors.automatic_mutants(text)} == {
+    assert {what for what, _ in audit.automatic_mutants(text)} == {
         "c += a.T -> c = a.T",
         "a.T -> a",
         "-c.max(axis=-1, keepdims=True) -> c.max(axis=-1, keepdims=True)",

@@ -11,18 +11,11 @@ import sys
 import numpy as np
 import pytest
 
-from lessons.classroom import (
-    catalogue,
-    check,
-    cli,
-    harness,
-    hints,
-    journal,
-    records,
-    runner,
-    terminal,
-)
-from lessons.classroom.runner import Report
+from lessons import cli
+from lessons.classroom import catalogue, journal, records, terminal
+from lessons.classroom.checking import harness, runner
+from lessons.classroom.checking.runner import Report
+from lessons.classroom.learner import hints, report
 from lessons.pages import figures
 
 from .classroom_cases import answer
@@ -232,7 +225,7 @@ def test_hints_for_an_unknown_mistake_are_those_of_the_function(lessons, runs):
 def test_a_failure_that_may_follow_from_another_says_so(capsys):
     known = outcome("scale:2", "first", ["f(1)", "yours is twice  [scale:2]"])
     other = outcome("unknown", "second", ["f(4)", UNKNOWN])
-    check.print_report(E2, Report(outcomes=[other, known]))
+    report.print_report(E2, Report(outcomes=[other, known]))
     text = capsys.readouterr().out
     assert "second  (may follow from the failure above)" in text and "f(4)" not in text
     assert "first\n" in text
@@ -245,14 +238,14 @@ def test_a_failure_never_follows_from_one_of_its_callers(capsys):
     outer = outcome("scale:2", "outer", ["pull(4)", "twice  [scale:2]"]) | part
     part = {"part": "centre", "uses": []}
     other = outcome("unknown", "other", ["centre(3)", UNKNOWN]) | part
-    check.print_report(E2, Report(outcomes=[outer, inner, other]))
+    report.print_report(E2, Report(outcomes=[outer, inner, other]))
     text = capsys.readouterr().out
     assert "outer  (may follow from the failure above)" in text
     assert "pull(4)" not in text
     assert "inner\n" in text and "gaussian(1)" in text  # before its caller
     assert "other\n" in text and "centre(3)" in text  # follows from neither
-    report = Report(outcomes=[outer, inner])
-    assert report.tag == "unknown"  # not the name of what may follow
+    found = Report(outcomes=[outer, inner])
+    assert found.tag == "unknown"  # not the name of what may follow
 
 
 def test_the_solution_asks_first(lessons, runs):
@@ -444,7 +437,7 @@ def test_the_course_works_without_solutions(withheld):
     ],
 )
 def test_every_ending_has_a_next_command(capsys, found, tag, last):
-    check.print_report(E2, found)
+    report.print_report(E2, found)
     assert found.tag == tag
     assert capsys.readouterr().out.rstrip().endswith(f"python -m lessons {last}")
 
@@ -487,22 +480,22 @@ def test_each_sentence_is_printed_once_and_known_mistakes_first(capsys):
         outcome("unknown", "chain", ["f(5)", UNKNOWN, "d_e is the first"]),
     ]
     found = Report(outcomes=outcomes)
-    check.print_report(E2, found)
+    report.print_report(E2, found)
     text = capsys.readouterr().out
     assert [f"f({k})" in text for k in (1, 2, 4, 5)] == [True, False, False, True]
     assert text.count("FAIL") == 4 and found.tag == "scale:2"
     assert text.index("first") < text.index("chain") < text.index("nothing")
-    check.print_report(E2, found, verbose=True)
+    report.print_report(E2, found, verbose=True)
     assert "f(2)" in capsys.readouterr().out
 
 
 def test_no_known_pattern_never_stands_beside_a_name(capsys):
     chain = outcome("unknown", "chain", ["f(5)", UNKNOWN, "d_e is the first"])
     named = outcome("scale:2", "first", ["f(1)", "yours is twice  [scale:2]"])
-    check.print_report(E2, Report(outcomes=[chain, named]), verbose=True)
+    report.print_report(E2, Report(outcomes=[chain, named]), verbose=True)
     text = capsys.readouterr().out
     assert "d_e is the first" in text and "no known pattern" not in text
-    check.print_report(E2, Report(outcomes=[chain]))
+    report.print_report(E2, Report(outcomes=[chain]))
     assert "no known pattern" in capsys.readouterr().out
 
 
@@ -522,7 +515,7 @@ def test_a_case_is_saved(lessons, runs):
 def test_watch_checks_after_every_change(lessons, runs, monkeypatch):
     lessons("start", "E.2")
     checks, looks = [], []
-    monkeypatch.setattr(check, "_check", lambda *args: checks.append(len(looks)))
+    monkeypatch.setattr(report, "_check", lambda *args: checks.append(len(looks)))
 
     def look(seconds):
         looks.append(seconds)
@@ -533,7 +526,7 @@ def test_watch_checks_after_every_change(lessons, runs, monkeypatch):
         if len(looks) == 9:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(check.time, "sleep", look)
+    monkeypatch.setattr(report.time, "sleep", look)
     assert lessons("watch")[0] == 0
     assert checks == [0, 3, 7]
 

@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from lessons.classroom import authors, catalogue, diagnose, harness, hypotheses
+from lessons.classroom import catalogue
+from lessons.classroom.authors import audit
 from lessons.classroom.catalogue import LESSONS
-from lessons.classroom.diagnose import of_masks, of_values, of_variants
-from lessons.classroom.hints import FOR_KNOWN_MISTAKES
+from lessons.classroom.checking import diagnose, harness, hypotheses
+from lessons.classroom.checking.diagnose import of_masks, of_values, of_variants
+from lessons.classroom.learner.hints import FOR_KNOWN_MISTAKES
 from minigrad.checking.diagnosis import Case
 from minigrad.checking.diagnosis import diagnose as of_case
 from minigrad.checking.hypotheses import same
@@ -110,7 +112,7 @@ def test_a_constant_mask_has_no_complement():
     ],
 )  # fmt: skip
 def test_a_report_says_which_output_and_which_call(id, old, new, said):
-    failed = authors.run(catalogue.find(id), answer(id, old, new))[1]
+    failed = audit.run(catalogue.find(id), answer(id, old, new))[1]
     assert said in " ".join(failed.lines)
     assert " ".join(failed.lines).count(f"[{failed.tag}]") <= 1
 

@@ -16,7 +16,7 @@ import matplotlib.style
 import numpy as np
 import pytest
 
-from lessons.classroom import cli
+from lessons import cli
 from lessons.classroom.catalogue import LESSONS, ROOT, exercises, lesson_folders
 from lessons.pages import cells, figures, notebooks, raster
 

@@ -8,7 +8,8 @@ import re
 
 import pytest
 
-from lessons.classroom import catalogue, cli
+from lessons import cli
+from lessons.classroom import catalogue
 
 from .classroom_cases import answer, spoilt
 

@@ -7,9 +7,10 @@ import pytest
 
 from lessons import NotWritten
 from lessons.checks.measure import has_all_digits
-from lessons.classroom import calls, diagnose, steps
-from lessons.classroom.calls import is_changed, readonly
-from lessons.classroom.harness import Harness
+from lessons.classroom import steps
+from lessons.classroom.checking import calls, diagnose
+from lessons.classroom.checking.calls import is_changed, readonly
+from lessons.classroom.checking.harness import Harness
 from lessons.classroom.steps import CheckFailed, edges, shape, values
 from lessons.classroom.theory import (
     Chain,

@@ -5,7 +5,7 @@ import functools
 import pytest
 
 from lessons.classroom import catalogue
-from lessons.classroom.authors import run
+from lessons.classroom.authors.audit import run
 
 from .classroom_cases import answer, sampled
 from .held_out import HELD_OUT

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lessons.classroom.harness import Harness
+from lessons.classroom.checking.harness import Harness
 from lessons.classroom.steps import CheckFailed, numbers, run_steps, values
 
 from .classroom_cases import checks_of

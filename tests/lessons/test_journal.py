@@ -7,7 +7,7 @@ import pytest
 from lessons.classroom import catalogue, copies, journal
 from lessons.classroom.catalogue import work_folder
 from lessons.classroom.copies import hash_of
-from lessons.classroom.progress import exercise_state
+from lessons.classroom.learner.progress import exercise_state
 
 
 @pytest.fixture

@@ -10,7 +10,8 @@ from lessons.checks.before import answers_pass
 from lessons.checks.ex_38_4 import is_prediction
 from lessons.checks.long_runs import each_of, examine, own_record
 from lessons.checks.predictions import _plain, locked
-from lessons.classroom import catalogue, harness, journal, records
+from lessons.classroom import catalogue, journal, records
+from lessons.classroom.checking import harness
 from lessons.classroom.steps import CheckFailed
 
 from .classroom_cases import TANH, answer

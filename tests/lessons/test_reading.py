@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from lessons.classroom import cli
+from lessons import cli
 from lessons.classroom.catalogue import LESSONS, lesson_folders
 from lessons.pages import blocks, formulas, reading
 

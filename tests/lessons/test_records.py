@@ -10,8 +10,10 @@ import matplotlib
 import numpy as np
 import pytest
 
-from lessons.classroom import catalogue, cli, harness, records, terminal
+from lessons import cli
+from lessons.classroom import catalogue, records, terminal
 from lessons.classroom.catalogue import LESSONS, ROOT
+from lessons.classroom.checking import harness
 from lessons.classroom.records import fingerprint
 from lessons.pages import figures
 

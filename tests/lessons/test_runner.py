@@ -7,7 +7,7 @@ import types
 
 import pytest
 
-from lessons.classroom import runner
+from lessons.classroom.checking import runner
 
 PARENT = """
 import subprocess, sys

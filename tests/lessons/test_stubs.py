@@ -3,7 +3,7 @@
 import pytest
 
 from lessons.classroom import stubs
-from lessons.classroom.harness import Harness
+from lessons.classroom.checking.harness import Harness
 from lessons.classroom.stubs import StubError, strip
 
 WHOLE = '''"""9.9  A title  ●○○○  5 min"""

@@ -6,8 +6,9 @@ report contains the words that follow.
 
 import pytest
 
-from lessons.classroom import catalogue, harness, runner, steps
-from lessons.classroom.authors import run
+from lessons.classroom import catalogue, steps
+from lessons.classroom.authors.audit import run
+from lessons.classroom.checking import harness, runner
 
 from . import learners, learners_of_chapters
 from .classroom_cases import answer, sampled

@@ -15,12 +15,13 @@ import signal
 import time
 from dataclasses import dataclass, field
 
-from . import copies, hints, stubs
-from .catalogue import LESSONS, UsageError, exercises, find, lessons_of, number
-from .harness import cannot_load, load, load_checks
-from .runner import SECONDS, environment, time_limit
-from .steps import Outcome, exit_code, run_steps
-from .terminal import display_path, say
+from .. import copies, stubs
+from ..catalogue import LESSONS, UsageError, exercises, find, lessons_of, number
+from ..checking.harness import cannot_load, load, load_checks
+from ..checking.runner import SECONDS, environment, time_limit
+from ..learner import hints
+from ..steps import Outcome, exit_code, run_steps
+from ..terminal import display_path, say
 
 README = LESSONS / "README.md"
 TABLE = re.compile("<!-- exercises -->\n.*?<!-- /exercises -->\n", re.DOTALL)

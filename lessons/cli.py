@@ -5,17 +5,17 @@ A verb that needs NumPy or the engine is imported when it runs, because that is 
 """
 
 import argparse
-import importlib
 import os
 import pathlib
 import sys
 import time
 
-from . import check, copies, hints, journal, progress
-from .catalogue import UsageError, find, work_folder
-from .copies import hash_of
-from .runner import FAILED, USAGE
-from .terminal import display_path, fit, prepared, say, width, without_breaks
+from .classroom import copies, journal
+from .classroom.catalogue import UsageError, find, work_folder
+from .classroom.checking.runner import FAILED, USAGE
+from .classroom.copies import hash_of
+from .classroom.learner import hints, progress, report
+from .classroom.terminal import display_path, fit, prepared, say, width, without_breaks
 
 
 def main(argv=None):
@@ -110,14 +110,14 @@ def _parser():
     text = "your progress and the next step"
     verb("status", text, lambda args: progress.status(), aliases=["next"])
     verb("list", "all lessons and exercises", lambda args: progress.list_all())
-    lessons(verb("read", "show the page of a lesson", _late("pages.reading", "read")))
-    lessons(verb("run", "run the script of a lesson", _late("pages.weave", "run")))
+    lessons(verb("read", "show the page of a lesson", _read))
+    lessons(verb("run", "run the script of a lesson", _run_lesson))
     text = "write the book as HTML pages, to read in a browser"
-    sub = verb("site", text, _late("pages.site", "site"))
+    sub = verb("site", text, _site)
     folder(sub, "site")
     sub.add_argument("--open", action="store_true", help="show it in the browser")
     text = "write the lessons as Jupyter notebooks"
-    folder(verb("notebooks", text, _late("pages.notebooks", "notebooks")), "notebooks")
+    folder(verb("notebooks", text, _notebooks), "notebooks")
     verb("start", "copy a stub to your folder", _start, "required")
     sub = verb("check", "check your answer", _check, "optional")
     sub.add_argument("--all", action="store_true", help="check all started answers")
@@ -133,7 +133,7 @@ def _parser():
     sub = verb(
         "solution",
         "compare with the reference",
-        _late("classroom.compare", "solution"),
+        _solution,
         "required",
     )
     sub.add_argument("--peek", action="store_true", help="even before you have passed")
@@ -142,14 +142,14 @@ def _parser():
     sub.add_argument("--to", metavar="HASH", help="a text of the history")
     verb("history", "what you did so far", _history, "optional")
     text = "run the long part of an exercise or lesson and record it"
-    sub = verb("experiment", text, _late("classroom.records", "experiment"), "required")
+    sub = verb("experiment", text, _experiment, "required")
     sub.add_argument("--impl", choices=("work", "solution"), default="work")
     sub.add_argument(
         "--weights", metavar="DIR", help="files of a Marian model, for 6.7"
     )
     seed(sub)
     text = "check the answers of a class: a folder for each student"
-    sub = verb("grade", text, _late("classroom.grading", "grade"))
+    sub = verb("grade", text, _grade)
     sub.add_argument("folder", metavar="FOLDER", nargs="+", help="of students")
     sub.add_argument("--only", metavar="IDS", help="the exercises, such as E.1,E.2,6.5")
     form = sub.add_mutually_exclusive_group()
@@ -158,25 +158,77 @@ def _parser():
     seed(sub)
     verb("doctor", "what this machine has", lambda args: progress.doctor())
     dev = verb("dev", "for authors", None).add_subparsers(metavar="VERB", required=True)
-    for name, text in (("sync", "write the stubs"), ("audit", "test the checks")):
-        sub = verb(name, text, _late("classroom.authors", name), to=dev)
+    for name, text, run in (
+        ("sync", "write the stubs", _sync),
+        ("audit", "test the checks", _audit),
+    ):
+        sub = verb(name, text, run, to=dev)
         sub.add_argument("id", nargs="*", metavar="ID", help="without it, all")
-    sub = verb(
-        "weave", "write the pages of lessons", _late("pages.weave", "weave"), to=dev
-    )
+    sub = verb("weave", "write the pages of lessons", _weave, to=dev)
     lessons(sub)
     sub.add_argument("--check", action="store_true", help="compare, write nothing")
     return parser
 
 
-def _late(module, function):
-    """Return a verb whose module, ``lessons.`` and this name, is imported when it runs."""
+def _read(args):
+    from .pages.reading import read
 
-    def run(args):
-        late = importlib.import_module(f"lessons.{module}")
-        return getattr(late, function)(args)
+    return read(args)
 
-    return run
+
+def _run_lesson(args):
+    from .pages.weave import run
+
+    return run(args)
+
+
+def _site(args):
+    from .pages.site import site
+
+    return site(args)
+
+
+def _notebooks(args):
+    from .pages.notebooks import notebooks
+
+    return notebooks(args)
+
+
+def _solution(args):
+    from .classroom.learner.solution import solution
+
+    return solution(args)
+
+
+def _grade(args):
+    from .classroom.authors.grading import grade
+
+    return grade(args)
+
+
+def _sync(args):
+    from .classroom.authors.audit import sync
+
+    return sync(args)
+
+
+def _audit(args):
+    from .classroom.authors.audit import audit
+
+    return audit(args)
+
+
+def _weave(args):
+    from .pages.weave import weave
+
+    return weave(args)
+
+
+def _experiment(args):
+    from .classroom.records import experiment
+    from .pages.figures import svg_of
+
+    return experiment(args, svg_of)
 
 
 def _exercise(args):
@@ -188,14 +240,14 @@ def _check(args):
     options = {"seed": abs(args.seed), "verbose": args.verbose, "as_json": args.json}
     if not args.all:
         pdb, save = args.pdb, args.save
-        return check.check(_exercise(args), pdb=pdb, save=save, **options)
+        return report.check(_exercise(args), pdb=pdb, save=save, **options)
     if args.id or args.pdb or args.save:
         raise UsageError("check --all takes no ID, no --pdb and no --save.")
-    return check.check_all(**options)
+    return report.check_all(**options)
 
 
 def _watch(args):
-    return check.watch(_exercise(args), seed=abs(args.seed))
+    return report.watch(_exercise(args), seed=abs(args.seed))
 
 
 def _start(args):

@@ -2,7 +2,8 @@
 
 A thread looks at the answer twice before its time runs out. If the counted loops that
 it is in have moved on between the two, their rate says how long the call would take.
-Time is processor time; if an answer waits, it is the time that passes, see PATIENCE.
+Time is processor time; if an answer waits, it is the time that passes, divided by
+``patience``.
 """
 
 import ast
@@ -15,8 +16,6 @@ import threading
 import time
 
 import numpy as np
-
-from .runner import PATIENCE
 
 LOOKS = 0.4, 0.8  # of the time limit
 CALLS = {"range": range, "len": len, "min": min, "max": max}
@@ -41,9 +40,9 @@ class Watch:
     calls  the ``Calls`` of the answer, once it is loaded
     """
 
-    def __init__(self, path, limit, file):
+    def __init__(self, path, limit, file, patience):
         self.path, self.limit, self.file, self.calls = str(path), limit, file, None
-        self._main = threading.get_ident()
+        self._main, self._patience = threading.get_ident(), patience
         self._start = time.monotonic(), time.process_time()
         self._tree, self._before = None, None
         threading.Thread(target=self._look, daemon=True).start()
@@ -59,7 +58,7 @@ class Watch:
     def _spent(self):
         """Return the seconds of the limit that are spent, also by waiting."""
         passed, computed = time.monotonic(), time.process_time()
-        return max((passed - self._start[0]) / PATIENCE, computed - self._start[1])
+        return max((passed - self._start[0]) / self._patience, computed - self._start[1])
 
     def _facts(self, now):
         """Return {"where", "line", "call", "expected"}; the last two may be None."""

@@ -4,14 +4,13 @@ Whether an exercise has passed is not stored but derived from the journal: the l
 check of the present text, by the present check, passed.
 """
 
-import importlib
 import os
 import platform
 import sys
 import tempfile
 
-from . import copies, journal
-from .catalogue import (
+from .. import copies, journal
+from ..catalogue import (
     UsageError,
     exercises,
     exercises_of,
@@ -22,8 +21,8 @@ from .catalogue import (
     number,
     work_folder,
 )
-from .copies import hash_of
-from .terminal import display_path, fit, paint, say, width, without_breaks
+from ..copies import hash_of
+from ..terminal import display_path, fit, paint, say, width, without_breaks
 
 MARKS = {
     "new": ("", "dim"),
@@ -225,7 +224,8 @@ def _next_lesson(lessons, begun):
 
 def doctor():
     """Print what there is; return 0, or 1 if a necessary part is missing."""
-    metadata = importlib.import_module("importlib.metadata")  # late: it is slow
+    from importlib import metadata  # late: it is slow
+
     python = platform.python_version()
     good = _line("python", python, sys.version_info >= (3, 11), "3.11 is necessary")
     for name in ("numpy", "matplotlib", "numba"):
@@ -238,7 +238,9 @@ def doctor():
     good &= _folder("your folder", work_folder())
     _folder("second copy", copies.mirror_folder())
     if good:
-        cache = importlib.import_module("attention.kernels.cache").cache_directory()
+        from attention.kernels.cache import cache_directory
+
+        cache = cache_directory()
         _line("kernel cache", str(cache), cache is not None, "each run compiles anew")
     terminal = f"{width()} columns" if sys.stdout.isatty() else "none: plain text"
     _line("terminal", f"{terminal}, {sys.stdout.encoding}")

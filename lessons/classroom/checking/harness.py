@@ -10,10 +10,10 @@ import types
 
 import numpy as np
 
-from . import diagnose, hypotheses, stubs
+from .. import stubs
+from ..steps import CheckFailed, Outcome
+from . import diagnose, hypotheses
 from .calls import Call, Calls, brief, call_text, own_line, parameters, readonly
-from .steps import CheckFailed, Outcome
-
 
 SUMS = (
     "sum-over-everything",

@@ -10,12 +10,22 @@
 import json
 import time
 
-from . import hints, journal, runner
-from .catalogue import exercises
-from .copies import hash_of
+from .. import journal
+from ..catalogue import exercises
+from ..checking import runner
+from ..checking.runner import (
+    FAILED,
+    PASSED,
+    TIMEOUT,
+    UNKNOWN,
+    UNWRITTEN,
+    informative,
+    may_follow,
+)
+from ..copies import hash_of
+from ..terminal import display_path, fit, paint, plain, say, width, without_breaks
+from . import hints
 from .progress import latest, next_steps
-from .runner import FAILED, PASSED, TIMEOUT, UNKNOWN, UNWRITTEN, informative, may_follow
-from .terminal import display_path, fit, paint, plain, say, width, without_breaks
 
 INTERVAL = 0.5  # seconds between two readings of the file
 WORST_FIRST = (TIMEOUT, FAILED, UNWRITTEN, PASSED)

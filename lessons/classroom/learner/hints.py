@@ -8,7 +8,7 @@ again.
 
 import re
 
-from . import journal, stubs
+from .. import journal, stubs
 
 FOR_KNOWN_MISTAKES = {
     "none": "Does every path through the function return a value?",

@@ -18,10 +18,10 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 
-from . import runner
-from .catalogue import UsageError, exercises, find, in_book_order
-from .copies import hash_of
-from .terminal import fit, paint, plain, say, width, without_breaks
+from ..catalogue import UsageError, exercises, find, in_book_order
+from ..checking import runner
+from ..copies import hash_of
+from ..terminal import fit, paint, plain, say, width, without_breaks
 
 FORBIDDEN = "imports-answer", "patches"  # the tags of answers that are not one's own
 SIGNS = {

@@ -11,10 +11,11 @@ unbroadcast
 import ast
 import textwrap
 
-from . import journal, progress, stubs
-from .catalogue import UsageError, find
-from .runner import UNWRITTEN
-from .terminal import display_path, paint, say, without_breaks
+from .. import journal, stubs
+from ..catalogue import UsageError, find
+from ..checking.runner import UNWRITTEN
+from ..terminal import display_path, paint, say, without_breaks
+from . import progress
 
 MARKS = stubs.BEGIN, stubs.END
 

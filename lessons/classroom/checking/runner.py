@@ -10,7 +10,6 @@ Only the child imports NumPy and the engine.
 
 import contextlib
 import faulthandler
-import importlib
 import json
 import math
 import os
@@ -25,9 +24,9 @@ import time
 import zipfile
 from dataclasses import dataclass, field
 
-from . import stubs
-from .catalogue import ROOT, UsageError, find
-from .terminal import plain
+from .. import stubs
+from ..catalogue import ROOT, UsageError, find
+from ..terminal import plain
 
 SECONDS = 10  # of processor time for a check, unless it states TIME_LIMIT = …
 # an answer that waits, or a busy machine, may take so many times the limit; where no
@@ -41,7 +40,10 @@ FILE = 2**27  # bytes that it may print, or write to one file
 PRINTED = 2000  # bytes of an answer's prints that are kept
 PASSED, FAILED, USAGE, UNWRITTEN, TIMEOUT = range(5)
 UNKNOWN = "no known pattern  [unknown]"
-PROGRAM = "import sys; from lessons.classroom import runner; sys.exit(runner.child())"
+PROGRAM = (
+    "import sys; from lessons.classroom.checking import runner; "
+    "sys.exit(runner.child())"
+)
 
 
 @dataclass
@@ -339,16 +341,20 @@ def check(exercise, path, order, write):
         write(outcome=part | {"tag": "empty", "lines": lines})
         return FAILED
     try:
-        harness = importlib.import_module(f"{__package__}.harness")
-        steps = importlib.import_module(f"{__package__}.steps")
+        from .. import steps
+        from . import harness
+
         checks = harness.load_checks(exercise)
     except Exception as error:
         write(broken=f"the check cannot be loaded: {type(error).__name__}: {error}")
         return FAILED
     watch = None
     if order.get("place"):
-        slow = importlib.import_module(f"{__package__}.slow")
-        watch = slow.Watch(path, order["limit"], pathlib.Path(order["place"]))
+        from . import slow
+
+        watch = slow.Watch(
+            path, order["limit"], pathlib.Path(order["place"]), PATIENCE
+        )
     write(ready=True)
     if order.get("stack"):  # save the stack when the time runs out, or shortly before
         stack = open(order["stack"], "w", encoding="utf-8")
@@ -394,7 +400,8 @@ def check(exercise, path, order, write):
 def _limit_memory_and_files():
     """Let more raise MemoryError or OSError, where the system can limit it."""
     with contextlib.suppress(ImportError):
-        resource = importlib.import_module("resource")
+        import resource
+
         limits = ((resource.RLIMIT_DATA, MEMORY), (resource.RLIMIT_FSIZE, FILE))
         for what, size in limits:
             with contextlib.suppress(ValueError, OSError):  # there is a lower limit

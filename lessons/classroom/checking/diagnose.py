@@ -13,7 +13,7 @@ import re
 import numpy as np
 
 import minigrad as mg
-from lessons.classroom import hypotheses
+from lessons.classroom.checking import hypotheses
 from minigrad.checking.diagnosis import Case
 from minigrad.checking.hypotheses import (
     BANK,

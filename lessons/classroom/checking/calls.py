@@ -19,7 +19,7 @@ import numpy as np
 from lessons import NotWritten
 from minigrad import Tensor
 
-from .steps import CheckFailed
+from ..steps import CheckFailed
 
 CONTAINERS = list, dict, tuple
 PLAIN = str, int, float, complex, np.generic  # compared by value, not by identity

@@ -1,0 +1,1 @@
+"""What authors and teachers use: stubs, the audit of the checks, grades of a class."""

@@ -1,0 +1,1 @@
+"""Run an answer with limits, compare its results, and name its mistakes."""

@@ -1,0 +1,1 @@
+"""What a learner uses: the report of a check, progress, hints, the reference answer."""
