@@ -8,7 +8,8 @@ import re
 from lessons import NotWritten
 from lessons.classroom.catalogue import find
 from lessons.classroom.checking import harness
-from lessons.classroom.steps import CheckFailed, run_steps
+from lessons.classroom.checking.sequence import run_steps
+from lessons.classroom.steps import CheckFailed
 
 
 def answers_pass(my, *ids):

@@ -10,8 +10,8 @@ import os
 import pytest
 
 from lessons import NotWritten
-from lessons.classroom import catalogue, steps
-from lessons.classroom.checking import harness
+from lessons.classroom import catalogue
+from lessons.classroom.checking import harness, sequence
 from lessons.classroom.steps import CheckFailed
 
 
@@ -46,7 +46,7 @@ class CheckFile(pytest.File):
         my = harness.load(exercise, path, seed=abs(self.config.getoption("--seed")))
         shared = {"my": my, "source": linecache.cache[str(path)]}
         yield CheckItem.from_parent(self, name="written", function=None, **shared)
-        for function in steps.check_functions(harness.load_checks(exercise)):
+        for function in sequence.check_functions(harness.load_checks(exercise)):
             name = f"{function.step}: {function.title}"
             yield CheckItem.from_parent(self, name=name, function=function, **shared)
 
@@ -64,7 +64,7 @@ class CheckItem(pytest.Item):
         if self.function is None:
             outcome = self.my.written()
         else:
-            outcome = steps.run_function(self.function, self.my, seed)
+            outcome = sequence.run_function(self.function, self.my, seed)
         if outcome.result == "unwritten":
             raise NotWritten(outcome.lines[0])
         if outcome.result == "failed":

@@ -4,12 +4,67 @@ import math
 
 import numpy as np
 
-from lessons.checks.measure import has_all_digits
+from lessons.checks.measure import exact_gradients, has_all_digits
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.checks.results import shape_all
 from lessons.classroom.steps import edges, gradients, numbers, shape, values
 
 T, W, S, D = 3, 5, 17, 3
+
+# THE EXERCISE IN LOOPS
+
+
+def gaussian(align, position, p, D):
+    """a_ts = align_ts exp(-(s - p_t)^2 / (2 sigma^2)), sigma = D / 2"""
+    sigma, bell = D / 2, np.zeros(align.shape)
+    for t, n in np.ndindex(*align.shape):
+        s, centre = position[t, n], p[t]
+        bell[t, n] = math.exp(-((s - centre) ** 2) / (2 * sigma**2))
+    a = align * bell
+
+    def backward(g):
+        d_align, d_p = np.zeros(align.shape), np.zeros(len(p))
+        for t, n in np.ndindex(*align.shape):
+            distance = position[t, n] - p[t]
+            d_align[t, n] = g[t, n] * bell[t, n]
+            d_p[t] += g[t, n] * a[t, n] * distance / (D / 2) ** 2
+        return d_align, d_p
+
+    return a, backward
+
+
+def centre(q, W, v, S):
+    """p_t = S sigmoid(z_t), z_t = v . tanh(W q_t)"""
+    t, p = np.zeros((len(q), len(v))), np.zeros(len(q))
+    for n, row in enumerate(q):
+        for i, line in enumerate(W):
+            t[n, i] = math.tanh(sum(w * x for w, x in zip(line, row)))
+        z = sum(a * b for a, b in zip(t[n], v))
+        p[n] = S / (1 + math.exp(-z))
+
+    def backward(g):
+        dq, dW, dv = np.zeros(q.shape), np.zeros(W.shape), np.zeros(len(v))
+        for n, i in np.ndindex(*t.shape):
+            dz = g[n] * p[n] * (1 - p[n] / S)
+            inside = dz * v[i] * (1 - t[n, i] ** 2)
+            dq[n] += inside * W[i]
+            dW[i] += inside * q[n]
+            dv[i] += dz * t[n, i]
+        return dq, dW, dv
+
+    return p, backward
+
+
+def pull(g, align, H, position, p, D):
+    """dL/da_ts = g_t . h_s, and from there dL/dp_t"""
+    d_a = np.zeros(align.shape)
+    for t, n in np.ndindex(*align.shape):
+        s = position[t, n]
+        d_a[t, n] = sum(x * y for x, y in zip(g[t], H[s]))
+    return gaussian(align, position, p, D)[1](d_a)[1]
+
+
+# THE CHECK
 
 
 def draw(rng, T=T):
@@ -19,86 +74,8 @@ def draw(rng, T=T):
     return rng.random((T, W)), first[:, None] + np.arange(W), p
 
 
-def bell(s, p, sigma):
-    return math.exp(-((s - p) ** 2) / (2 * sigma**2))
-
-
-def weights(align, position, p, sigma):
-    rows = zip(align, position, p)
-    return np.array(
-        [[a * bell(s, c, sigma) for a, s in zip(row, keys)] for row, keys, c in rows]
-    )
-
-
-def d_centre(g, align, position, p, D=D):
-    """Return dL/dp by differences from five points, with an error of 1e-11."""
-
-    def loss(p):
-        return (g * weights(align, position, p, D / 2)).sum(1)
-
-    h = 1e-3
-    return (8 * (loss(p + h) - loss(p - h)) - (loss(p + 2 * h) - loss(p - 2 * h))) / (
-        12 * h
-    )
-
-
-def of_p(align, position, p, D):
-    """Return wrong gradients for p: (tag, what, function of g)."""
-    distance = position - p[:, None]
-    ones = np.ones_like(align)
-
-    def alone(g):
-        only = np.zeros_like(g)
-        only[:, 0] = g[:, 0]
-        return d_centre(only, align, position, p, D)
-
-    def sums(of):
-        return lambda g: of(g).sum(1)
-
-    a = weights(align, position, p, D / 2)
-    return [
-        (
-            "no-variance",
-            "sum g a (s - p), without 1 / sigma^2",
-            lambda g: d_centre(g, align, position, p, D) * D**2 / 4,
-        ),
-        (
-            "sigma",
-            "sum g a (s - p) / sigma",
-            lambda g: d_centre(g, align, position, p, D) * D / 2,
-        ),
-        (
-            "sigma",
-            "sum g a (s - p) / D^2",
-            lambda g: d_centre(g, align, position, p, D) / 4,
-        ),
-        (
-            "bell-alone",
-            "the gradient of the Gaussian alone, without align",
-            lambda g: d_centre(g, ones, position, p, D),
-        ),
-        ("no-distance", "sum g a", sums(lambda g: g * a)),
-        ("no-distance", "sum g a / sigma^2", sums(lambda g: g * a * 4 / D**2)),
-        (
-            "no-distance",
-            "sum g a |s - p| / sigma^2",
-            sums(lambda g: g * a * np.abs(distance) * 4 / D**2),
-        ),
-        ("unbroadcast", "the term of the first key of each window", alone),
-        (
-            "wrong-derivative",
-            "sum g a (s - p)^2 / sigma^2",
-            sums(lambda g: g * a * distance**2 * 4 / D**2),
-        ),
-        *(
-            (
-                "wrong-factor",
-                f"sum g a (s - p) / sigma^2 with {name} a second time in each term",
-                sums(lambda g, x=x: g * a * x * distance * 4 / D**2),
-            )
-            for name, x in (("align", align), ("the Gaussian", a / align), ("a", a))
-        ),
-    ]
+def parts(rng, d=7, k=11, T=T):
+    return rng.normal(size=(T, d)), rng.normal(size=(k, d)) / 3, rng.normal(size=k)
 
 
 @shape("weights for each window, a centre for each query")
@@ -111,253 +88,59 @@ def for_each(my, rng):
     my.shape(my.centre(*parts(rng), S)[0], (T,), "T")
 
 
-def parts(rng, d=7, k=11, T=T):
-    return rng.normal(size=(T, d)), rng.normal(size=(k, d)) / 3, rng.normal(size=k)
-
-
 @numbers("a window of 1, 2, 3 around 2, with D = 2")
 def around_two(my, rng):
     """With sigma = 1 the Gaussian is e^-1/2, 1, e^-1/2."""
     align, position = np.ones((1, 3)), np.array([[1, 2, 3]])
-    p, side = np.array([2.0]), math.exp(-1 / 2)
-    a, backward = my.gaussian(align, position, p, 2)
-    wrong = [
-        (
-            "sigma",
-            "the Gaussian with sigma = D",
-            [[math.exp(-1 / 8), 1, math.exp(-1 / 8)]],
-        ),
-        ("sigma", "exp(-(s - p)^2 / D^2)", [[math.exp(-1 / 4), 1, math.exp(-1 / 4)]]),
-        ("sign", "exp(+(s - p)^2 / (2 sigma^2))", [[1 / side, 1.0, 1 / side]]),
-        (
-            "renormalised",
-            "the Gaussian, divided by its sum",
-            np.array([[side, 1.0, side]]) / (1 + 2 * side),
-        ),
-        (
-            "keys-by-place",
-            "the Gaussian of the places 0, 1, 2 in the window",
-            weights(align, np.array([[0, 1, 2]]), p, 1.0),
-        ),
-    ]
-    my.equal(a, [[side, 1.0, side]], "Tn", wrong)
+    a, backward = my.gaussian(align, position, np.array([2.0]), 2)
+    side = math.exp(-1 / 2)
+    my.equal(a, [[side, 1.0, side]], "Tn")
 
 
 @values("weights and centres, against loops")
 def against_loops(my, rng):
-    align, position, p = draw(rng)
-    apart = np.abs(position - p[:, None])
-    wrong = [
-        ("sigma", text, align * np.exp(-c * apart**2))
-        for text, c in (
-            ("the Gaussian with sigma = D", 1 / (2 * D**2)),
-            ("the Gaussian with sigma = D / 4", 8 / D**2),
-            ("the Gaussian with sigma = D // 2", 1 / (2 * (D // 2) ** 2)),
-            ("the Gaussian with sigma = sqrt(D)", 1 / (2 * D)),
-            ("exp(-2 (s - p)^2 / D)", 2 / D),
-            ("exp(-(s - p)^2 / (2 sigma))", 1 / D),
-            ("exp(-(s - p)^2 / sigma^2)", 4 / D**2),
-        )
-    ]
-    text = "the Gaussian alone, without align"
-    added = align + weights(np.ones_like(align), position, p, D / 2)
-    wrong.append(("plus", "align + the Gaussian, not times", added))
-    square = 1 - 2 * apart**2 / D**2
-    wrong.append(("no-exponential", "1 - (s - p)^2 / (2 sigma^2), times align",
-                  align * square))  # fmt: skip
-    wrong.append(("bell-alone", text, weights(np.ones_like(align), position, p, D / 2)))
-    wrong.append(("not-squared", "exp(-2 |s - p| / D)", align * np.exp(-2 * apart / D)))
-    for text, how in (("rounded", np.round), ("rounded down", np.floor)):
-        bell = weights(align, position, how(p), D / 2)
-        wrong.append(("rounded", f"the Gaussian with the centre {text}", bell))
-    a = my.gaussian(align, position, p, D)[0]
-    my.equal(a, weights(align, position, p, D / 2), "Tn", wrong)
-    q, matrix, v = parts(rng)
-    want = []
-    for row in q:
-        inside = [math.tanh(sum(w * x for w, x in zip(line, row))) for line in matrix]
-        z = sum(a * b for a, b in zip(inside, v))
-        want.append(S / (1 + math.exp(-z)))
-    want = np.array(want)
-    straight = S / (1 + np.exp(-(q @ matrix.T @ v)))
-    share = [
-        ("no-length", "the sigmoid itself, between 0 and 1", want / S),
-        ("last-key", "(S - 1) sigmoid(…), with S - 1 for S", want * (S - 1) / S),
-        ("no-tanh", "S sigmoid(v . W q), without tanh", straight),
-        ("sign", "S sigmoid(-v . tanh(W q))", S - want),
-        ("v-forgotten", "S sigmoid(sum tanh(W q)), without v",
-         S / (1 + np.exp(-np.tanh(q @ matrix.T).sum(1)))),
-        ("no-length", "sigmoid(S v . tanh(W q)), with S inside",
-         1 / (1 + (S / want - 1) ** S)),
-        ("no-sigmoid", "S tanh(v . tanh(W q))", S * np.tanh(np.log(want / (S - want)))),
-    ]  # fmt: skip
-    my.equal(my.centre(q, matrix, v, S)[0], want, "T", share)
+    arrays = draw(rng)
+    my.equal(my.gaussian(*arrays, D)[0], gaussian(*arrays, D)[0], "Tn")
+    arrays = parts(rng)
+    my.equal(my.centre(*arrays, S)[0], centre(*arrays, S)[0], "T")
 
 
 @gradients("of the Gaussian, with D = 3 and D = 5")
 def of_the_bell(my, rng):
     for D, rows in ((3, T), (5, T), (4, W)):  # the last with square arrays
-        compare_bell(my, *draw(rng, rows), D, rng.normal(size=(rows, W)))
+        align, position, p = draw(rng, rows)
 
+        def mine(align, p):
+            return my.gaussian(align, position, p, D)
 
-def compare_bell(my, align, position, p, D, g):
-    """Fail unless both gradients are right, with the digits of a formula."""
+        def right(align, p):
+            return gaussian(align, position, p, D)
 
-    def gaussian(align, p):
-        a, backward = my.gaussian(align, position, p, D)
-        return a, backward
-
-    a = weights(align, position, p, D / 2)
-    own = [
-        ("own-weight", "g a, the weight instead of the Gaussian", lambda g: g * a),
-        ("own-weight", "g align, with align instead of it", lambda g: g * align),
-    ]
-
-    def fixed(g):
-        return d_centre(g, align, position, p, D) * D**2 / 9
-
-    wrong = [("sigma", "the gradient with sigma = 1.5, whatever D is", fixed)]
-    known = {"align": own, "p": of_p(align, position, p, D) + wrong * (D != 3)}
-    my.gradients(gaussian, [align, p], variants=known)
-    bell = np.exp(-2 * (position - p[:, None] - 1e-30j) ** 2 / D**2)  # complex step
-    d_align, d_p = gaussian(align, p)[1](g)
-    has_all_digits(my, d_align, g * bell.real, "d_align")
-    has_all_digits(my, d_p, (g * align * bell.imag).sum(1) / 1e-30, "d_p")
+        exact_gradients(my, mine, right, [align, p], rng)
 
 
 @gradients("of the centre, among 17 keys and among 29")
 def of_the_centre(my, rng):
-    for S in (17, 29):
-        compare_centre(my, rng, *parts(rng), S)
-    compare_centre(my, rng, *parts(rng, 3, 3), 3)
+    for S, *sizes in ((17,), (29,), (3, 3, 3)):
 
+        def mine(q, W, v):
+            return my.centre(q, W, v, S)
 
-def compare_centre(my, rng, q, matrix, v, S):
-    """Fail unless the three gradients of the centre are right."""
+        def right(q, W, v):
+            return centre(q, W, v, S)
 
-    def centre(q, W, v):
-        return my.centre(q, W, v, S)
-
-    t = np.tanh(q @ matrix.T)
-    y = 1 / (1 + np.exp(-(t @ v)))
-
-    def from_slopes(outer, inner):
-        """Return a function of g: the three gradients for these derivatives."""
-
-        def all_three(g):
-            dz = [x * s for x, s in zip(g, outer)]
-            dt = np.array(
-                [[d * b * s for b, s in zip(v, row)] for d, row in zip(dz, inner)]
-            )
-            dq = sum(dt[:, [i]] * matrix[i] for i in range(len(v)))
-            dW = sum(np.outer(dt[n], q[n]) for n in range(len(q)))
-            return dq, dW, sum(d * row for d, row in zip(dz, t))
-
-        return all_three
-
-    tanh_slope = 1 - t * t
-    known = [
-        ("no-length", "the gradient without the factor S", y * (1 - y), tanh_slope),
-        (
-            "no-slope",
-            "the gradient without the derivative of the sigmoid",
-            S + 0 * y,
-            tanh_slope,
-        ),
-        (
-            "no-slope",
-            "the gradient without that derivative and without S",
-            1 + 0 * y,
-            tanh_slope,
-        ),
-        (
-            "no-slope",
-            "the gradient without the derivative of tanh",
-            S * y * (1 - y),
-            1 + 0 * t,
-        ),
-        ("no-slope", "the gradient without both derivatives", S + 0 * y, 1 + 0 * t),
-        (
-            "wrong-derivative",
-            "the gradient with g p (1 - p), where p is not between 0 and 1",
-            S * y * (1 - S * y),
-            tanh_slope,
-        ),
-        (
-            "wrong-derivative",
-            "the gradient with 1 - t, where tanh has the derivative 1 - t^2",
-            S * y * (1 - y),
-            1 - t,
-        ),
-        ("wrong-derivative", "the gradient with 1 + t^2 for 1 - t^2",
-         S * y * (1 - y), 1 + t * t),
-        ("wrong-derivative", "the gradient with g p, without 1 - p / S",
-         S * y, tanh_slope),
-        ("wrong-derivative", "the gradient with g (1 - p / S), without p",
-         1 - y, tanh_slope),
-        ("wrong-derivative", "the gradient with t for 1 - t^2", S * y * (1 - y), t),
-        ("v-forgotten", "the gradient without the factor v",
-         S * y * (1 - y), tanh_slope / v),
-    ]  # fmt: skip
-    wrong = {"q": [], "W": [], "v": []}
-    for tag, what, outer, inner in known:
-        for place, name in enumerate(wrong):
-            if name == "v" and inner is not tanh_slope:
-                continue  # the gradient of v does not contain that derivative
-            make = from_slopes(outer, inner)
-            wrong[name].append((tag, what, _one(make, place)))
-    for tag, text, factor in (
-        ("no-tanh", "the gradient with W q for tanh(W q)", q @ matrix.T),
-        ("wrong-derivative", "the gradient with 1 - tanh^2 for tanh", tanh_slope),
-    ):
-        known = (tag, text, lambda g, f=factor: (g * S * y * (1 - y)) @ f)
-        wrong["v"].append(known)
-    my.gradients(centre, [q, matrix, v], variants=wrong)
-    g = rng.normal(size=len(q))
-    right = from_slopes(S * y * (1 - y), tanh_slope)(g)
-    for name, found, want in zip(("dq", "dW", "dv"), centre(q, matrix, v)[1](g), right):
-        has_all_digits(my, found, want, name)
-
-
-def _one(make, place):
-    return lambda g: make(g)[place]
+        exact_gradients(my, mine, right, parts(rng, *sizes), rng)
 
 
 @gradients("of a context, for the centre")
 def the_pull(my, rng):
-    align, position, p = draw(rng)
-    H, g = rng.normal(size=(S, 7)), rng.normal(size=(T, 7))
-
-    def by_key(keys):
-        return np.array([[sum(g[t] * H[s]) for s in row] for t, row in enumerate(keys)])
-
-    want = d_centre(by_key(position), align, position, p)
-    places = np.tile(np.arange(W), (T, 1))
-    first = d_centre(by_key(places), align, position, p)
-    d_a = np.array([[g[t] @ H[s] for s in row] for t, row in enumerate(position)])
-    bell = weights(np.ones_like(align), position, p, D / 2)
-    wrong = [
-        ("keys-by-place", "the gradient for the keys 0, 1, … of H", first),
-        ("ignores-upstream", "the gradient with the sum of h_s for g . h_s",
-         d_centre(H[position].sum(-1), align, position, p)),
-        ("align-twice", "the gradient with align in dL/da as well",
-         d_centre(by_key(position) * align, align, position, p)),
-        *(
-            ("no-slope", f"sum_s (g . h_s) {text}, without the Gaussian's derivative",
-             (d_a * factor).sum(1))
-            for text, factor in (
-                ("align", align), ("bell", bell), ("a", align * bell), ("1", 1.0)
-            )
-        ),
-    ]  # fmt: skip
-    my.equal(my.pull(g, align, H, position, p, D), want, "T", wrong, rtol=1e-7)
     for rows, d in ((T, 7), (W, W)):  # also with square arrays
         align, position, p = draw(rng, rows)
         H, g = rng.normal(size=(S, d)), rng.normal(size=(rows, d))
-        d_a = np.array([[g[t] @ H[s] for s in row] for t, row in enumerate(position)])
-        bell = np.exp(-2 * (position - p[:, None] - 1e-30j) ** 2 / D**2)
-        want = (d_a * align * bell.imag).sum(1) / 1e-30  # complex step
-        has_all_digits(my, my.pull(g, align, H, position, p, D), want, "dL/dp")
+        arguments = g, align, H, position, p, D
+        found, want = my.pull(*arguments), pull(*arguments)
+        my.equal(found, want, "T", rtol=1e-7)
+        has_all_digits(my, found, want, "dL/dp")
     align, position, p = draw(rng)
     # with g = -1 for one key, more weight on it lowers L, so p moves there
     for place, side in ((0, "left"), (W - 1, "right")):
@@ -390,16 +173,176 @@ def at_the_centre(my, rng):
     my.equal(p, [S / 2], "T")
 
 
+BELL = "bell[t, n] = math.exp(-((s - centre) ** 2) / (2 * sigma**2))"
+D_P = "d_p[t] += g[t, n] * a[t, n] * distance / (D / 2) ** 2"
+D_ALIGN = "d_align[t, n] = g[t, n] * bell[t, n]"
+CENTRE = "p[n] = S / (1 + math.exp(-z))"
+D_Z = "dz = g[n] * p[n] * (1 - p[n] / S)"
+INSIDE = "inside = dz * v[i] * (1 - t[n, i] ** 2)"
+D_V = "dv[i] += dz * t[n, i]"
+D_A = "d_a[t, n] = sum(x * y for x, y in zip(g[t], H[s]))"
+SIGMA = "sigma is half of D. How often is it squared and doubled?"
+SLOPE = "sigmoid and tanh each have a derivative, which is a factor of the gradient."
+BY_PLACE = "Column 0 of a window is the key position[t, 0], not the key 0."
+DISTANCE = "How does the Gaussian change with p at the key s = p, and far from it?"
+LENGTH = "Is p a place among the keys, or a number between 0 and 1?"
+FACTOR = "a = align times the Gaussian contains each of the two once."
+FORGOTTEN = "z = v . tanh(W q): what is dz / d tanh?"
+DERIVATIVE = "Write the derivative of each function beside it, with its own letter."
+
+SPOILED = [  # (name, sentence, hint, line, spoiled line)
+    ("sigma", "the Gaussian with sigma = D", SIGMA, "sigma, bell = D / 2,",
+     "sigma, bell = D,"),
+    ("sigma", "the Gaussian with sigma = D / 4", SIGMA, "sigma, bell = D / 2,",
+     "sigma, bell = D / 4,"),
+    ("sigma", "the Gaussian with sigma = D // 2", SIGMA, "sigma, bell = D / 2,",
+     "sigma, bell = D // 2,"),
+    ("sigma", "the Gaussian with sigma = sqrt(D)", SIGMA, "sigma, bell = D / 2,",
+     "sigma, bell = D**0.5,"),
+    ("sigma", "exp(-2 (s - p)^2 / D)", SIGMA, BELL,
+     BELL.replace("(2 * sigma**2)", "D * 2")),
+    ("sigma", "exp(-(s - p)^2 / (2 sigma))", SIGMA, BELL, BELL.replace("**2))", "))")),
+    ("sigma", "exp(-(s - p)^2 / sigma^2)", SIGMA, BELL, BELL.replace("2 * ", "")),
+    ("sign", "exp(+(s - p)^2 / (2 sigma^2))", "Where is a Gaussian largest?", BELL,
+     BELL.replace("exp(-", "exp(")),
+    ("not-squared", "exp(-2 |s - p| / D)", "Which power of s - p is in a Gaussian?",
+     BELL, "bell[t, n] = math.exp(-2 * abs(s - centre) / D)"),
+    ("no-exponential", "1 - (s - p)^2 / (2 sigma^2), times align",
+     "A Gaussian is an exponential.", BELL,
+     "bell[t, n] = 1 - (s - centre) ** 2 / (2 * sigma**2)"),
+    ("rounded", "the Gaussian with the centre rounded",
+     "The centre lies between two keys in general.", "p[t]\n        bell",
+     "round(p[t])\n        bell"),
+    ("rounded", "the Gaussian with the centre rounded down",
+     "The centre lies between two keys in general.", "p[t]\n        bell",
+     "math.floor(p[t])\n        bell"),
+    ("keys-by-place", "the Gaussian of the places 0, 1, 2 in the window", BY_PLACE,
+     "s, centre = position[t, n],", "s, centre = n,"),
+    ("plus", "align + the Gaussian, not times",
+     "The Gaussian multiplies the weights of the window.", "a = align * bell",
+     "a = align + bell"),
+    ("bell-alone", "the Gaussian alone, without align",
+     "The Gaussian multiplies the weights of the window.", "a = align * bell",
+     "a = bell"),
+    ("renormalised", "the weights, divided by their sum",
+     "The weights of local-p sum to less than 1.", "a = align * bell",
+     "a = align * bell / (align * bell).sum(1, keepdims=True)"),
+    ("own-weight", "g a, the weight instead of the Gaussian",
+     "a = align times the Gaussian: what is da / d align?", D_ALIGN,
+     "d_align[t, n] = g[t, n] * a[t, n]"),
+    ("own-weight", "g align, with align instead of the Gaussian",
+     "a = align times the Gaussian: what is da / d align?", D_ALIGN,
+     "d_align[t, n] = g[t, n] * align[t, n]"),
+    ("ignores-upstream", "the gradient without g", "", D_ALIGN,
+     "d_align[t, n] = bell[t, n]"),
+    ("passes-through", "g itself", "a = align times the Gaussian.", D_ALIGN,
+     "d_align[t, n] = g[t, n]"),
+    ("no-variance", "sum g a (s - p), without 1 / sigma^2",
+     "The derivative of -(s - p)^2 / (2 sigma^2) in p is not s - p itself.", D_P,
+     "d_p[t] += g[t, n] * a[t, n] * distance"),
+    ("sigma", "sum g a (s - p) / sigma", SIGMA, D_P, D_P.replace(" ** 2", "")),
+    ("sigma", "sum g a (s - p) / D^2", SIGMA, D_P, D_P.replace("(D / 2)", "D")),
+    ("sigma", "sum g a (s - p) / (2 sigma^2)", SIGMA, D_P, D_P + " / 2"),
+    ("sigma", "the gradient with sigma = 1.5, whatever D is", SIGMA, D_P,
+     D_P.replace("(D / 2)", "1.5")),
+    ("scale:-1", "the gradient with p - s for s - p",
+     "To which side does more weight on a key pull the centre?", D_P, "-".join(
+         ["d_p[t] ", D_P.partition("+")[2]])),
+    ("bell-alone", "the gradient of the Gaussian alone, without align",
+     "a is align times the Gaussian. Which factor multiplies the derivative of the "
+     "Gaussian?", D_P, D_P.replace("a[t, n]", "bell[t, n]")),
+    ("no-distance", "sum g a", DISTANCE, D_P, "d_p[t] += g[t, n] * a[t, n]"),
+    ("no-distance", "sum g a / sigma^2", DISTANCE, D_P, D_P.replace(" * distance", "")),
+    ("no-distance", "sum g a |s - p| / sigma^2", DISTANCE, D_P,
+     D_P.replace("distance", "abs(distance)")),
+    ("unbroadcast", "the term of the first key of each window",
+     "All keys of a window use one p_t.", D_P, D_P + " * (n == 0)"),
+    ("mean", "the mean over the window, not the sum",
+     "How many keys pull at one centre? Is that a sum or a mean?", D_P, D_P + " / align.shape[1]"),
+    ("ignores-upstream", "the gradient without g", "", D_P,
+     D_P.replace("g[t, n] * ", "")),
+    ("wrong-derivative", "sum g a (s - p)^2 / sigma^2", DERIVATIVE, D_P,
+     D_P.replace("distance", "distance**2")),
+    ("wrong-factor", "the gradient with align a second time in each term", FACTOR, D_P,
+     D_P + " * align[t, n]"),
+    ("wrong-factor", "the gradient with the Gaussian a second time in each term",
+     FACTOR, D_P, D_P + " * bell[t, n]"),
+    ("wrong-factor", "the gradient with a a second time in each term", FACTOR, D_P,
+     D_P + " * a[t, n]"),
+    ("no-length", "the sigmoid itself, between 0 and 1", LENGTH, CENTRE,
+     "p[n] = 1 / (1 + math.exp(-z))"),
+    ("no-length", "sigmoid(S v . tanh(W q)), with S inside", LENGTH, CENTRE,
+     "p[n] = 1 / (1 + math.exp(-S * z))"),
+    ("last-key", "(S - 1) sigmoid(…), with S - 1 for S",
+     "The sigmoid is between 0 and 1. Which number is its multiple?", CENTRE,
+     "p[n] = (S - 1) / (1 + math.exp(-z))"),
+    ("sign", "S sigmoid(-v . tanh(W q))", "Where is a sigmoid near 1?", CENTRE,
+     "p[n] = S / (1 + math.exp(z))"),
+    ("no-sigmoid", "S tanh(v . tanh(W q))",
+     "A tanh is between -1 and 1. Where may the centre be?", CENTRE,
+     "p[n] = S * math.tanh(z)"),
+    ("no-tanh", "S sigmoid(v . W q), without tanh",
+     "p = S sigmoid(v . tanh(W q)) has two functions, one inside the other.",
+     "t[n, i] = math.tanh(", "t[n, i] = float("),
+    ("v-forgotten", "S sigmoid(sum tanh(W q)), without v",
+     FORGOTTEN, "sum(a * b for a, b in zip(t[n], v))",
+     "sum(a for a, b in zip(t[n], v))"),
+    ("no-length", "the gradient without the factor S", LENGTH, D_Z,
+     "dz = g[n] * p[n] / S * (1 - p[n] / S)"),
+    ("no-slope", "the gradient without the derivative of the sigmoid", SLOPE, D_Z,
+     "dz = g[n] * S"),
+    ("no-slope", "the gradient without that derivative and without S", SLOPE, D_Z,
+     "dz = g[n]"),
+    ("wrong-derivative", "the gradient with g p (1 - p), where p is not between 0 and 1",
+     DERIVATIVE, D_Z, "dz = g[n] * p[n] * (1 - p[n])"),
+    ("wrong-derivative", "the gradient with g p (S - p)", DERIVATIVE, D_Z,
+     "dz = g[n] * p[n] * (S - p[n])"),
+    ("wrong-derivative", "the gradient with g p, without 1 - p / S", DERIVATIVE, D_Z,
+     "dz = g[n] * p[n]"),
+    ("wrong-derivative", "the gradient with g (1 - p / S), without p", DERIVATIVE, D_Z,
+     "dz = g[n] * (1 - p[n] / S)"),
+    ("ignores-upstream", "the gradient without g", "", D_Z,
+     "dz = p[n] * (1 - p[n] / S)"),
+    ("no-slope", "the gradient without the derivative of tanh", SLOPE, INSIDE,
+     "inside = dz * v[i]"),
+    ("wrong-derivative", "the gradient with 1 - t, where tanh has the derivative 1 - t^2",
+     DERIVATIVE, INSIDE, "inside = dz * v[i] * (1 - t[n, i])"),
+    ("wrong-derivative", "the gradient with 1 + t^2 for 1 - t^2", DERIVATIVE, INSIDE,
+     "inside = dz * v[i] * (1 + t[n, i] ** 2)"),
+    ("wrong-derivative", "the gradient with t for 1 - t^2", DERIVATIVE, INSIDE,
+     "inside = dz * v[i] * t[n, i]"),
+    ("v-forgotten", "the gradient without the factor v",
+     FORGOTTEN, INSIDE,
+     "inside = dz * (1 - t[n, i] ** 2)"),
+    ("no-tanh", "the gradient with W q for tanh(W q)",
+     "p = S sigmoid(v . tanh(W q)) has two functions, one inside the other.", D_V,
+     "dv[i] += dz * math.atanh(t[n, i])"),
+    ("wrong-derivative", "the gradient with 1 - tanh^2 for tanh", DERIVATIVE, D_V,
+     "dv[i] += dz * (1 - t[n, i] ** 2)"),
+    ("keys-by-place", "the gradient for the keys 0, 1, … of H", BY_PLACE,
+     "s = position[t, n]\n        d_a", "s = n\n        d_a"),
+    ("ignores-upstream", "the gradient with the sum of h_s for g . h_s",
+     "", D_A, "d_a[t, n] = sum(y for x, y in zip(g[t], H[s]))"),
+    ("mean", "the gradient with a mean for g . h_s", "A dot product is a sum.", D_A,
+     D_A + " / len(g[t])"),
+    ("align-twice", "the gradient with align in dL/da as well",
+     "c = sum a h: dL/da = g . h contains neither align nor a.", D_A,
+     D_A + " * align[t, n]"),
+    *(
+        ("no-slope", f"sum_s (g . h_s) {text}, without the Gaussian's derivative", SLOPE,
+         "return gaussian(align, position, p, D)[1](d_a)[1]", f"return ({line}).sum(1)")
+        for text, line in (
+            ("align", "d_a * align"), ("a", "d_a * gaussian(align, position, p, D)[0]"),
+            ("bell", "d_a * gaussian(align, position, p, D)[0] / align"), ("1", "d_a"),
+        )
+    ),
+    ("wrong-result", "d_align, the other result of the backward",
+     "Which of the two gradients is dL/dp?",
+     "return gaussian(align, position, p, D)[1](d_a)[1]",
+     "return gaussian(align, position, p, D)[1](d_a)[0]"),
+]  # fmt: skip
+
 HINTS = {
-    "last-key": ["The sigmoid is between 0 and 1. Which number is its multiple?"],
-    "no-sigmoid": ["A tanh is between -1 and 1. Where may the centre be?"],
-    "plus": ["The Gaussian multiplies the weights of the window."],
-    "wrong-factor": ["a = align times the Gaussian contains each of the two once."],
-    "v-forgotten": ["z = v . tanh(W q): what is dz / d tanh?"],
-    "no-tanh": [
-        "p = S sigmoid(v . tanh(W q)) has two functions, one inside the other.",
-    ],
-    "not-squared": ["Which power of s - p is in a Gaussian?"],
     "gaussian": [
         "Which weights change if one centre moves a little, and how does each change?",
     ],
@@ -421,30 +364,7 @@ HINTS = {
         "q for dW; dv is the sum of dz times tanh. In pull, the gradient of a_ts is "
         "g_t . h_s.",
     ],
-    "sigma": ["sigma is half of D. How often is it squared and doubled?"],
     "differences": [
         "A difference quotient loses digits. The derivative of a Gaussian does not.",
-    ],
-    "rounded": ["The centre lies between two keys in general."],
-    "align-twice": ["c = sum a h: dL/da = g . h contains neither align nor a."],
-    "bell-alone": [
-        "a is align times the Gaussian. Which factor multiplies the derivative of "
-        "the Gaussian?",
-    ],
-    "own-weight": ["a = align times the Gaussian: what is da / d align?"],
-    "no-variance": [
-        "The derivative of -(s - p)^2 / (2 sigma^2) in p is not s - p itself.",
-    ],
-    "no-distance": [
-        "How does the Gaussian change with p at the key s = p, and far from it?",
-    ],
-    "no-length": ["Is p a place among the keys, or a number between 0 and 1?"],
-    "no-slope": [
-        "sigmoid and tanh each have a derivative, which is a factor of the gradient.",
-    ],
-    "keys-by-place": ["Column 0 of a window is the key position[t, 0], not the key 0."],
-    "unbroadcast": [
-        "All keys of a window use one p_t.",
-        "Its gradient is a sum over that window.",
     ],
 }

@@ -8,8 +8,9 @@ from lessons import NotWritten
 from lessons.classroom import copies
 from lessons.classroom.catalogue import find, work_folder
 from lessons.classroom.checking.harness import load_checks
+from lessons.classroom.checking.sequence import check_functions, run_function
 from lessons.classroom.records import RECORDS, code_hash, read_record
-from lessons.classroom.steps import CheckFailed, check_functions, run_function
+from lessons.classroom.steps import CheckFailed
 
 
 def examine(my, seed, but):

@@ -76,34 +76,3 @@ WHY = (
     "sides have opposite signs there, so their difference decides where the centre "
     "moves."
 )
-
-MUTANTS = [
-    ("np.exp(-2 * distance**2 / D**2)", "np.exp(-(distance**2) / D**2 / 2)", "sigma"),
-    ("np.exp(-2 * distance**2 / D**2)", "np.exp(-4 * distance**2 / D**2)", "sigma"),
-    (
-        "(g * a * distance).sum(1) * 4 / D**2",
-        "-(g * a * distance).sum(1) * 4 / D**2",
-        "scale:-1",
-    ),
-    (
-        "(g * a * distance).sum(1) * 4 / D**2",
-        "(g * a * distance).sum(1)",
-        "no-variance",
-    ),
-    (
-        "(g * a * distance).sum(1) * 4 / D**2",
-        "(g * bell * distance).sum(1) * 4 / D**2",
-        "bell-alone",
-    ),
-    ("(g * a * distance).sum(1) * 4 / D**2", "(g * a).sum(1)", "no-distance"),
-    (
-        "(g * a * distance).sum(1) * 4 / D**2",
-        "(g * a * distance)[:, 0] * 4 / D**2",
-        "unbroadcast",
-    ),
-    ("dz = g * p * (1 - p / S)", "dz = g * p / S * (1 - p / S)", "no-length"),
-    ("dz = g * p * (1 - p / S)", "dz = g * S", "no-slope"),
-    ("dz[:, None] * v * (1 - t * t)", "dz[:, None] * v", "no-slope"),
-    ("inside.T @ q", "q.T @ inside", "transpose"),
-    ("H[position]", "H[None, : position.shape[1]]", "keys-by-place"),
-]

@@ -7,8 +7,7 @@ import pytest
 
 from lessons import NotWritten
 from lessons.checks.measure import has_all_digits
-from lessons.classroom import steps
-from lessons.classroom.checking import calls, diagnose
+from lessons.classroom.checking import calls, diagnose, sequence
 from lessons.classroom.checking.calls import is_changed, readonly
 from lessons.classroom.checking.harness import Harness
 from lessons.classroom.steps import CheckFailed, edges, shape, values
@@ -427,7 +426,7 @@ def todo():
 def test_a_failed_step_is_finished_and_is_the_last():
     checks = module(edges_a=fine, values_a=wrong, values_b=fine, shape_a=fine)
     checks.Optimizer = type("Fake", (), {"step": fine})  # has a step, is no function
-    assert [(o.title, o.result) for o in steps.run_steps(checks, harness())] == [
+    assert [(o.title, o.result) for o in sequence.run_steps(checks, harness())] == [
         ("functions", "ok"),
         ("shape_a", "ok"),
         ("values_a", "failed"),
@@ -444,7 +443,7 @@ def test_a_failed_step_is_finished_and_is_the_last():
     ],
 )
 def test_the_exit_code(actions, code):
-    assert steps.exit_code(list(steps.run_steps(module(**actions), harness()))) == code
+    assert sequence.exit_code(list(sequence.run_steps(module(**actions), harness()))) == code
 
 
 def test_a_result_that_the_check_cannot_use_has_a_report():
@@ -455,7 +454,7 @@ def test_a_result_that_the_check_cannot_use_has_a_report():
         return 1 + my.f(X)
 
     def run(check, f):
-        outcome = steps.run_function(values("t")(check), harness(f=f))
+        outcome = sequence.run_function(values("t")(check), harness(f=f))
         return outcome.tag, outcome.lines
 
     call = "f(x=float64 (3, 5))"
@@ -472,12 +471,12 @@ def test_a_result_that_the_check_cannot_use_has_a_report():
 def test_an_exception_of_the_machinery_is_a_fault_of_the_check(monkeypatch):
     monkeypatch.setattr(diagnose, "differences", None)
     compared = values("t")(lambda my, rng: my.equal(my.f(X), 2 * X))
-    outcome = steps.run_function(compared, harness(f=lambda x: x))
+    outcome = sequence.run_function(compared, harness(f=lambda x: x))
     assert (outcome.result, outcome.tag) == ("failed", "check-fault")
     assert outcome.lines[0] == "the check itself failed; your answer may be right"
     assert "not callable" in outcome.lines[1] and "harness.py" in outcome.lines[2]
     absent = values("t")(lambda my, rng: my.g(X))
-    outcome = steps.run_function(absent, harness(f=lambda x: x))
+    outcome = sequence.run_function(absent, harness(f=lambda x: x))
     assert outcome.tag == "raises" and "9.9 has no g" in outcome.lines[0]
 
 
@@ -485,9 +484,9 @@ def test_every_function_of_a_check_draws_its_own_numbers():
     seen = []
     function = values("t")(lambda my, rng: seen.append(rng.normal()))
     for seed in (0, 0, 1):
-        steps.run_function(function, harness(), seed)
+        sequence.run_function(function, harness(), seed)
     function.__name__ = "another"
-    steps.run_function(function, harness(), 0)
+    sequence.run_function(function, harness(), 0)
     assert seen[0] == seen[1] != seen[2] and seen[3] != seen[0]
 
 

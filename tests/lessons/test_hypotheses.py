@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from lessons.classroom.checking.harness import Harness
-from lessons.classroom.steps import CheckFailed, numbers, run_steps, values
+from lessons.classroom.checking.sequence import run_steps
+from lessons.classroom.steps import CheckFailed, numbers, values
 
 from .classroom_cases import checks_of
 

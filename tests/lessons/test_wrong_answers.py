@@ -6,9 +6,9 @@ report contains the words that follow.
 
 import pytest
 
-from lessons.classroom import catalogue, steps
+from lessons.classroom import catalogue
 from lessons.classroom.authors.audit import run
-from lessons.classroom.checking import harness, runner
+from lessons.classroom.checking import harness, runner, sequence
 
 from . import learners, learners_of_chapters
 from .classroom_cases import answer, sampled
@@ -155,8 +155,6 @@ GRADIENTS = [
      '"a number moves out")\n        ', "", "two-steps", "one law"),
 ]  # fmt: skip
 SIZES = [
-    ("E.9", "(g * a * distance).sum(1) * 4 / D**2", "(g * a * distance).sum(1) * 4 / 9",
-     "sigma", "D"),
     ("E.9", "dz = g * p * (1 - p / S)", "dz = g * p * (1 - p / 17)",
      "unknown", "d_q wrong"),
     ("E.10", "(join(d) for d in of_attention(split(g @ W_o, H)))",
@@ -455,7 +453,7 @@ def test_what_follows_from_a_mistake_has_its_name_as_well():
     exercise, old = catalogue.find("6.10"), "z = np.exp((e - e.max(-1, keepdims=True))"
     text = answer("6.10", old, old.replace("-1", "0")).replace("z.sum(-1", "z.sum(0")
     my = harness.load(exercise, exercise.solution, text)
-    outcomes = list(steps.run_steps(harness.load_checks(exercise), my))
+    outcomes = list(sequence.run_steps(harness.load_checks(exercise), my))
     assert [o.tag for o in outcomes if o.result == "failed"] == ["wrong-axis"] * 2
 
 

@@ -17,10 +17,12 @@ from dataclasses import dataclass, field
 
 from .. import copies, stubs
 from ..catalogue import LESSONS, UsageError, exercises, find, lessons_of, number
+from ..checking import twins
 from ..checking.harness import cannot_load, load, load_checks
 from ..checking.runner import SECONDS, environment, time_limit
+from ..checking.sequence import exit_code, run_steps
 from ..learner import hints
-from ..steps import Outcome, exit_code, run_steps
+from ..steps import Outcome
 from ..terminal import display_path, say
 
 README = LESSONS / "README.md"
@@ -119,7 +121,8 @@ def audit_exercise(exercise, automatic=True, every=1):
     text = exercise.solution.read_text(encoding="utf-8")
     try:
         stub, author = stubs.strip(text, exercise.id), stubs.author_part(text)
-        wrong, own = planted_mutants(text), hints.own_hints(exercise)
+        wrong = [*planted_mutants(text), *spoiled_twins(exercise)]
+        own = hints.own_hints(exercise)
     except (stubs.StubError, SyntaxError, ValueError) as error:
         fault(str(error))
         return found
@@ -138,6 +141,9 @@ def audit_exercise(exercise, automatic=True, every=1):
     if code != 0:
         fault(f"the solution ends with {code}: {_first_line(failed)}")
         return found
+    twin = twins.text_of(vars(load_checks(exercise)))
+    if twin and (failed := run(exercise, twin)[1]):
+        fault(f"the exercise in loops fails: {_first_line(failed)}")
     for what, mutant, tag in wrong[::every]:
         _audit_planted(found, exercise, what, mutant, tag)
     if automatic:
@@ -263,6 +269,16 @@ def planted_mutants(text):
             )
         found.append((f"{old} -> {new}", answer.replace(old, new), tag))
     return found
+
+
+def spoiled_twins(exercise):
+    """Return [(what, text, tag)] from SPOILED of a check with the exercise in loops."""
+    checks = load_checks(exercise)
+    text = twins.text_of(vars(checks))
+    return [
+        (sentence, twins.spoiled(text, old, new), name)
+        for name, sentence, _, old, new in getattr(checks, "SPOILED", ())
+    ]
 
 
 def automatic_mutants(text):

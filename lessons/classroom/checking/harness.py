@@ -1,5 +1,6 @@
 """``my`` in a check: the functions of an answer, and comparisons with what is right."""
 
+import contextlib
 import difflib
 import functools
 import importlib
@@ -116,6 +117,7 @@ class Harness:
     def __init__(self, id, namespace, signatures, path, seed=0):
         self._id, self._namespace, self._path = id, namespace, str(path)
         self._signatures, self._seed, self._calls = signatures, seed, Calls(path)
+        self._comparisons = 0  # how many were made
         self._after_pass = []  # lines to print when the whole check has passed
 
     def __getattr__(self, name):
@@ -156,25 +158,26 @@ class Harness:
         self._calls.failed, call = made, call or made.text
         array = self._array(got, call, want.dtype)
         made.compared = {"found": array, "expected": want}
-        if array.shape != want.shape:
-            tag, sentence = self._diagnose(got, array, want, variants, None, made)
-            known = "unbroadcast", "transpose", *SUMS, *(v[0] for v in variants)
-            if tag not in known:
-                tag, sentence = "shape", ""
-            lines = diagnose.shapes(array, want.shape, axes)
-            raise CheckFailed(tag, call, *lines, *filter(None, [sentence]))
-        self._check_dtype(array, want.dtype, call, made)
-        if want.dtype.kind == "f":
-            size = np.abs(want[np.isfinite(want)]).max(initial=size)
-            right = np.isclose(array, want, rtol, atol * size, equal_nan=True)
-        else:
-            right = array == want
-        if right.all():
-            self._calls.failed, made.compared = None, {}
-            return
-        tag, sentence = self._diagnose(got, array, want, variants, mask, made)
-        lines = diagnose.differences(array, want, right, axes)
-        raise CheckFailed(tag, call, *lines, f"{sentence}  [{tag}]")
+        with self._comparing(array):
+            if array.shape != want.shape:
+                tag, sentence = self._diagnose(got, array, want, variants, None, made)
+                known = "unbroadcast", "transpose", *SUMS, *(v[0] for v in variants)
+                if tag not in known:
+                    tag, sentence = "shape", ""
+                lines = diagnose.shapes(array, want.shape, axes)
+                raise CheckFailed(tag, call, *lines, *filter(None, [sentence]))
+            self._check_dtype(array, want.dtype, call, made)
+            if want.dtype.kind == "f":
+                size = np.abs(want[np.isfinite(want)]).max(initial=size)
+                right = np.isclose(array, want, rtol, atol * size, equal_nan=True)
+            else:
+                right = array == want
+            if right.all():
+                self._calls.failed, made.compared = None, {}
+                return
+            tag, sentence = self._diagnose(got, array, want, variants, mask, made)
+            lines = diagnose.differences(array, want, right, axes)
+            raise CheckFailed(tag, call, *lines, f"{sentence}  [{tag}]")
 
     def shape(self, got, shape, axes=None, dtype=np.float64):
         """Fail unless ``got`` is an array of this shape and dtype."""
@@ -182,11 +185,12 @@ class Harness:
         made = self._calls.failed = self._calls.of(got) or self._last
         call = made.text
         array = self._array(got, call, np.dtype(dtype))
-        if array.shape != tuple(shape):
-            backwards = array.ndim > 1 and array.shape == tuple(shape)[::-1]
-            tag = "transpose" if backwards else "shape"
-            raise CheckFailed(tag, call, *diagnose.shapes(array, shape, axes))
-        self._check_dtype(array, np.dtype(dtype), call, made)
+        with self._comparing(array):
+            if array.shape != tuple(shape):
+                backwards = array.ndim > 1 and array.shape == tuple(shape)[::-1]
+                tag = "transpose" if backwards else "shape"
+                raise CheckFailed(tag, call, *diagnose.shapes(array, shape, axes))
+            self._check_dtype(array, np.dtype(dtype), call, made)
         self._calls.failed = None
 
     def holds(self, truth, tag, *sentences, call=None):
@@ -200,8 +204,9 @@ class Harness:
             # the learner returned it, in the place of one truth
             text = "expected one True or False", f"found {brief(truth)}"
             raise CheckFailed("type", *self.last_call(call), *text)
-        if not truth:
-            raise CheckFailed(tag, *self.last_call(call), *sentences)
+        with self._comparing(*sentences):
+            if not truth:
+                raise CheckFailed(tag, *self.last_call(call), *sentences)
 
     def last_call(self, of=None):
         """Return [the last call as text], of one function or of all; [] if none.
@@ -229,13 +234,31 @@ class Harness:
         call = Call(text, dict(zip(names, inputs)))
         self._calls.log.append(call)
         op = _with_arrays(op)
-        self._try_backward(op, inputs, text)
+        with self._comparing(*self._try_backward(op, inputs, text)):
+            self._check_gradients(op, inputs, names, no_gradient, call, known)
+
+    def _check_gradients(self, op, inputs, names, no_gradient, call, known):
         found = diagnose.of_gradients(
             op, inputs, names, self._seed, no_gradient, case=call.compared, **known
         )
         self._calls.failed = call if found else None
         if found:
-            raise CheckFailed(found[0], text, found[1])
+            raise CheckFailed(found[0], call.text, found[1])
+
+    @contextlib.contextmanager
+    def _comparing(self, *results):
+        """Count a comparison; a failure in the block notes its place and results."""
+        __tracebackhide__ = True
+        self._comparisons += 1
+        self._arrive(results)
+        try:
+            yield
+        except CheckFailed as failure:
+            failure.place = self._comparisons, results
+            raise
+
+    def _arrive(self, results):
+        """Do nothing; a replay ends here (twins.py)."""
 
     def first_wrong(self, yours, right, axes=None, variants=None):
         """Fail unless a chain of gradients is right: {name: array}, from the loss back.
@@ -328,7 +351,10 @@ class Harness:
         return [name for name, f in names if callable(f) and not name.startswith("_")]
 
     def _try_backward(self, op, inputs, call):
-        """Run ``op`` once, so that an exception shows before the gradients do."""
+        """Run ``op`` once, so that an exception shows before the gradients do.
+
+        Return its gradients for a fixed g, () if it has several outputs.
+        """
         returned = op(*map(readonly, inputs))
         pair = isinstance(returned, tuple) and len(returned) == 2
         if not pair or not callable(returned[1]):
@@ -351,6 +377,8 @@ class Harness:
                 names = list(inspect.signature(op).parameters)
                 if exchanged := diagnose.exchanged(op, inputs, names, g, found):
                     raise CheckFailed("swapped", f"backward of {call}", exchanged)
+            return found if isinstance(found, tuple) else (found,)
+        return ()
 
     def _array(self, got, call, expected=None):
         """Return ``got`` as an array: an array, a number, or a list of rows."""

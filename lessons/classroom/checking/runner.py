@@ -341,8 +341,7 @@ def check(exercise, path, order, write):
         write(outcome=part | {"tag": "empty", "lines": lines})
         return FAILED
     try:
-        from .. import steps
-        from . import harness
+        from . import harness, sequence
 
         checks = harness.load_checks(exercise)
     except Exception as error:
@@ -380,7 +379,7 @@ def check(exercise, path, order, write):
     names = stubs.unwritten_functions(stubs.text_of(path))
     waiting = [todo | {"lines": [f"{exercise.id} {name}"]} for name in names]
     outcomes, written = [], 0
-    for outcome in steps.run_steps(checks, my, order["seed"], order.get("pdb", False)):
+    for outcome in sequence.run_steps(checks, my, order["seed"], order.get("pdb", False)):
         while waiting and outcome.result == "unwritten":
             write(outcome=waiting.pop(0))
             written += 1
@@ -389,7 +388,7 @@ def check(exercise, path, order, write):
         write(outcome=outcome.as_dict())
         written += 1
         outcomes.append(outcome)
-    code = steps.exit_code(outcomes)
+    code = sequence.exit_code(outcomes)
     for line in my._after_pass if code == PASSED else ():
         print(line)
     for part in waiting if code else ():  # a right answer needs no more parts

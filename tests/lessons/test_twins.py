@@ -1,0 +1,100 @@
+"""A mistake is named by the edit of the exercise in loops that makes the same mistake."""
+
+import types
+
+import numpy as np
+import pytest
+
+from lessons.classroom.checking import twins
+from lessons.classroom.checking.harness import Harness
+from lessons.classroom.checking.sequence import run_steps
+from lessons.classroom.stubs import StubError
+
+CHECK = '''
+import math
+
+import numpy as np
+
+from lessons.classroom.steps import edges, values
+
+# THE EXERCISE IN LOOPS
+
+
+def f(x):
+    """y_i = 3 x_i^2 + 1"""
+    return np.array([3 * v**2 + 1 for v in x])
+
+
+def h(x):
+    """z_i = f(x)_i - x_i"""
+    return np.array([y - v for y, v in zip(f(x), x)])
+
+
+# THE CHECK
+
+
+@values("f, of drawn numbers")
+def drawn(my, rng):
+    x = rng.normal(size=5)
+    my.equal(my.f(x), f(x), "i")
+
+
+@values("h, of drawn numbers")
+def of_h(my, rng):
+    x = rng.normal(size=5)
+    my.equal(my.h(x), h(x), "i")
+
+
+SPOILED = [
+    ("no-square", "3 x + 1", "", "v**2", "v"),
+    ("no-one", "3 x^2", "", "3 * v**2 + 1", "3 * v**2"),
+    ("minus-one", "3 x^2 - x, without 1", "", "y - v for", "y - v - 1 for"),
+    ("plus", "f(x) + x", "", "y - v for", "y + v for"),
+    ("other-name", "f(x) + x, again", "", "[y - v for y, v", "[v + y for y, v"),
+]
+'''
+
+
+def f(x):
+    return 3 * x**2 + 1
+
+
+def h(x):
+    return f(x) - x
+
+
+@pytest.fixture
+def outcome(tmp_path):
+    """(functions of an answer) -> the failed outcomes of the check above."""
+    path = tmp_path / "check.py"
+    path.write_text(CHECK)
+    checks = types.ModuleType("check")
+    checks.__file__ = str(path)
+    exec(compile(CHECK, str(path), "exec"), vars(checks))
+
+    def failures(**functions):
+        given = {"f": f, "h": h} | functions
+        my = Harness("X.1", given, {"f": ["x"], "h": ["x"]}, tmp_path / "a.py")
+        return [(o.tag, o.lines[-1]) for o in run_steps(checks, my) if o.result != "ok"]
+
+    return failures
+
+
+def test_a_right_answer_passes_and_a_mistake_has_the_name_of_its_edit(outcome):
+    assert outcome() == []
+    [(tag, line)] = outcome(f=lambda x: x * 3 + np.ones(5), h=h)
+    assert tag == "no-square" and line == "yours equals 3 x + 1  [no-square]"
+
+
+def test_an_edit_that_another_function_of_the_check_would_notice_is_no_name(outcome):
+    """h without 1 equals the edit "no-one" of f, but f is right."""
+    assert [tag for tag, _ in outcome(h=lambda x: 3 * x**2 - x)] == ["minus-one"]
+
+
+def test_edits_that_agree_under_different_names_are_no_name(outcome):
+    assert [tag for tag, _ in outcome(h=lambda x: f(x) + x)] == ["unknown"]
+
+
+def test_an_edit_stands_in_the_loops_once():
+    with pytest.raises(StubError, match="occurs 2 times"):
+        twins.spoiled("a + a", "a", "b")
