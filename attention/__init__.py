@@ -1,9 +1,11 @@
 """attention: every attention variant as one template with a choice of score and mask.
 
-Read these four first; they are the whole of classical attention:
+Read these first:
 
+definitions.py          every variant in NumPy, for one head of one example
 scores.py, softmax.py   how well a key suits a query; scores into weights
 template.py, layers.py  the template that joins them; the same with learned scores
+                        (these four are the whole of classical attention)
 
 exact/          scaled dot-product attention, whole and in tiles; many heads; a cache
 variants/       windows, coverage, kernels, linear time, Longformer, decoder steps
@@ -29,8 +31,8 @@ import importlib
 
 # public.py imports the others
 SUBPACKAGES = (
-    "app", "costs", "decoding", "marian", "metrics", "seq2seq", "tasks",
-    "training", "transformer",
+    "app", "costs", "decoding", "definitions", "marian", "metrics", "seq2seq",
+    "tasks", "training", "transformer",
 )  # fmt: skip
 
 

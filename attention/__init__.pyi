@@ -4,6 +4,7 @@ from . import (
     app as app,
     costs as costs,
     decoding as decoding,
+    definitions as definitions,
     exact as exact,
     inheritance as inheritance,
     kernels as kernels,

@@ -1,47 +1,63 @@
-"""Every variant of attention once, as a textbook writes it: one head, one example, NumPy.
+"""Every variant of attention once, as a textbook writes it, in NumPy.
 
     s_ij = score(q_i, k_j)                      a number for each query and key
     p_ij = exp(s_ij) / sum_n exp(s_in)          the weights of query i; they sum to 1
     c_i  = sum_j p_ij v_j                       its context, an average of the values
 
-    q (L, D) queries, k (S, D) keys, v (S, Ev) values  ->  c (L, Ev)
+    q (L, D) queries, k (S, D) keys, v (S, Ev) values  ->  s, p (L, S), c (L, Ev)
 
-A variant changes the score, the pairs that are allowed, the positions that a score
-knows, or the source of the queries. The functions stand in the order of the course.
-Parameters have the names and shapes of the layers: W_q (A, D), w_v (A,). ``allowed``
-(L, S) is True where query i may attend to key j.
+These are the arrays of one head and one example. A variant changes the score, the pairs
+that are allowed, the way from scores to weights, or the source of queries and keys. The
+functions stand in the order of the course. Parameters have the names and shapes of the
+layers, such as W_q (A, D) and w_v (A,). ``allowed`` (L, S) is True where query i may
+attend to key j. With the values np.eye(S), the contexts are the weights.
 
 The rest of the package computes the same for batches and heads, with gradients, and
-faster. The tests compare it with these functions, and ``costs`` counts their operations.
+faster. The tests compare it with these functions; ``costs`` counts their operations.
 """
 
 import math
 
 import numpy as np
 
-# -- the template ----------------------------------------------------------------------
+# -- Weights and contexts: lessons 03 and 06 -------------------------------------------
 
 
-def attend(s, v, allowed=True):
-    """c_i = sum_j p_ij v_j over the allowed keys.    Bahdanau et al. 2015, section 3.1"""
-    return softmax(s + np.where(allowed, 0, -np.inf)) @ v
-
-
-def softmax(s):
-    """p_ij = exp(s_ij - m_i) / sum_n exp(s_in - m_i), m_i = max_j s_ij; 0 without keys"""
-    m = s.max(-1, keepdims=True, initial=-np.inf)
-    e = np.exp(s - np.where(m == -np.inf, 0, m))
+def divide_by_sum(e):
+    """p_ij = e_ij / sum_n e_in, and 0 in a row of zeros"""
     total = e.sum(-1, keepdims=True)
     return e / np.where(total == 0, 1, total)
 
 
-# -- scores: lessons 03 to 05 ----------------------------------------------------------
+def softmax(s, allowed=True):
+    """p_ij = exp(s_ij - m_i) / sum_n exp(s_in - m_i) over the allowed keys, otherwise 0
+
+    Every m_i gives the same weights; with m_i = max_n s_in, exp cannot overflow. The
+    weights of s / T have the temperature T.    Bahdanau et al. 2015, equation 6
+    """
+    s = np.where(allowed, s, -np.inf)
+    m = s.max(-1, keepdims=True, initial=np.finfo(s.dtype).min)  # finite without keys
+    return divide_by_sum(np.exp(s - m))
+
+
+def attend(s, v, allowed=True, normalize=softmax):
+    """c_i = sum_j p_ij v_j with p = normalize(s, allowed)
+
+    Bahdanau et al. 2015, equation 5
+    """
+    return normalize(s, allowed) @ v
+
+
+# -- Scores: lessons 03 to 05 ----------------------------------------------------------
 
 
 def additive(q, k, W_q, W_k, w_v, b=0):
-    """s_ij = w_v . tanh(W_q q_i + W_k k_j + b)    Bahdanau et al. 2015, appendix A.1.2"""
-    hidden = (q @ W_q.T)[:, None] + (k @ W_k.T + b)  # (L, 1, A) + (S, A)
-    return np.tanh(hidden) @ w_v
+    """s_ij = w_v . tanh(W_q q_i + W_k k_j + b)
+
+    Bahdanau et al. 2015, appendix A.1.2
+    """
+    queries, keys = q @ W_q.T, k @ W_k.T + b  # (L, A), (S, A)
+    return np.tanh(queries[:, None] + keys) @ w_v
 
 
 def dot(q, k):
@@ -62,212 +78,380 @@ def concat(q, k, W_a, v_a):
 
 def scaled_dot(q, k):
     """s_ij = q_i . k_j / sqrt(D)    Vaswani et al. 2017, equation 1"""
-    return dot(q * q.shape[-1] ** -0.5, k)
+    return dot(q * q.shape[1] ** -0.5, k)
 
 
 def gaussian(q, k, h=1.0):
     """s_ij = -|q_i - k_j|^2 / (2 h^2)    Nadaraya 1964; Watson 1964"""
-    distance = q[:, None] - k  # (L, S, D)
-    return (distance * distance).sum(-1) / (-2 * h * h)
+    return squared_distance(q, k) / (-2 * h * h)
 
 
-# -- windows, coverage, decoder steps: lessons 07 and 08 -------------------------------
+KERNELS = {
+    "gaussian": lambda u: np.exp(-u * u / 2),
+    "boxcar": lambda u: np.where(u <= 1, 1.0, 0.0),
+    "triangular": lambda u: np.maximum(0, 1 - u),
+    "epanechnikov": lambda u: 3 / 4 * np.maximum(0, 1 - u * u),
+}
 
 
-def local_m(q, k, v, D, start=0):
-    """Attend to the keys |s - p_t| <= D, p_t = t.    Luong et al. 2015, section 3.2"""
-    c = []
-    for t, q_t in enumerate(q, start):
-        window = slice(max(t - D, 0), max(t + D + 1, 0))
-        c.append(softmax(k[window] @ q_t) @ v[window])
-    return np.stack(c)
+def nadaraya_watson(q, k, v, kernel, h=1.0, allowed=True):
+    """c_i = sum_j K(u_ij) v_j / sum_j K(u_ij), u_ij = |q_i - k_j| / h
 
-
-def local_p(q, k, v, W_p, v_p, D):
-    """p_t = S sigmoid(v_p . tanh(W_p q_t)), a_t(s) = align_t(s) exp(-(s - p_t)^2 / 2 sigma^2)
-
-    align_t is the softmax over the keys |s - p_t| <= D, and sigma = D / 2. The weights
-    a_t sum to less than 1.    Luong et al. 2015, equations 9 and 10
+    The weights of the Gaussian kernel are softmax(gaussian(q, k, h)). The others may
+    have no key in their reach; then c_i = 0.    Nadaraya 1964; Watson 1964
     """
-    c = []
-    for q_t in q:
-        p_t = len(k) / (1 + np.exp(-(np.tanh(W_p @ q_t) @ v_p)))
-        window = slice(max(math.ceil(p_t - D), 0), math.floor(p_t + D) + 1)
-        distance = np.arange(len(k))[window] - p_t
-        bell = np.exp(distance * distance * (-2 / D**2))
-        c.append((softmax(k[window] @ q_t) * bell) @ v[window])
-    return np.stack(c)
+    K = KERNELS[kernel](np.sqrt(squared_distance(q, k)) / h)
+    return divide_by_sum(np.where(allowed, K, 0)) @ v
 
 
-def coverage(q, k, v, W_q, W_k, w_v, w_c, b=0):
-    """s_tj = w_v . tanh(W_q q_t + W_k k_j + w_c n_j + b), n_j = the earlier weights' sum
+def squared_distance(q, k):
+    """|q_i - k_j|^2 for each pair: (L, S)"""
+    difference = q[:, None] - k  # (L, S, D)
+    return (difference * difference).sum(-1)
 
-    See et al. 2017, equations 10 and 11.
+
+# -- Which pairs are allowed: lessons 06, 08 and 12 ------------------------------------
+# i (L, 1) and j (S,) are the positions of queries and keys. A source of n tokens with
+# padding needs no mask here: its keys and values are k[:n] and v[:n].
+
+
+def positions(L, S):
+    """Return i and j of all pairs of L queries and S keys."""
+    return np.arange(L)[:, None], np.arange(S)
+
+
+def causal(i, j):
+    """No later keys    Vaswani et al. 2017, section 3.2.3"""
+    return j <= i
+
+
+def window(i, j, left, right):
+    """The keys i - left to i + right    Beltagy et al. 2020, section 3.1"""
+    return (i - left <= j) & (j <= i + right)
+
+
+def dilated(i, j, reach, dilation):
+    """Every dilation-th key, up to a distance    Beltagy et al. 2020, section 3.1"""
+    return (abs(i - j) <= reach) & ((i - j) % dilation == 0)
+
+
+def global_tokens(i, j, tokens):
+    """They attend to all, and all attend to them; with ``window``: Longformer's mask"""
+    return np.isin(i, tokens) | np.isin(j, tokens)
+
+
+def bigbird(i, j, block, reach, global_blocks, random_blocks):
+    """Near blocks of tokens, global blocks, and a table of random blocks: bool [a, b]
+
+    Zaheer et al. 2020, section 2
     """
-    keys, n, c = k @ W_k.T + b, None, []
-    for q_t in q:
-        covered = keys if n is None else keys + n[:, None] * w_c  # (S, A)
-        p = softmax(np.tanh(W_q @ q_t + covered) @ w_v)
-        n = p if n is None else n + p
-        c.append(p @ v)
-    return np.stack(c)
+    a, b = i // block, j // block
+    near = window(a, b, reach, reach)
+    return near | global_tokens(a, b, global_blocks) | random_blocks[a, b]
 
 
-def bahdanau_step(x_t, s, attend_to, cell):
-    """c_t = attend(s_(t-1)), s_t = cell([x_t; c_t], s_(t-1))    Bahdanau et al. 2015"""
-    c = attend_to(s[None])[0]
+# -- One step of a decoder: lesson 07 --------------------------------------------------
+# attention(q) returns the context of a query, with the keys and values of a source, and
+# cell(x, h) is a recurrent cell.
+
+
+def bahdanau_step(x_t, s, attention, cell):
+    """c_t = attention(s_(t-1)), s_t = cell([x_t; c_t], s_(t-1))
+
+    The output is [s_t; c_t].    Bahdanau et al. 2015, section 3.1
+    """
+    c = attention(s[None])[0]
     s = cell(np.concatenate([x_t, c]), s)
     return s, np.concatenate([s, c])
 
 
-def luong_step(x_t, state, attend_to, cell, W_c, b_c=0):
-    """h_t = cell([x_t; h~_(t-1)], h_(t-1)), h~_t = tanh(W_c [attend(h_t); h_t] + b_c)
+def luong_step(x_t, h, h_tilde, attention, cell, W_c, b_c=0):
+    """h_t = cell([x_t; h~_(t-1)], h_(t-1)), h~_t = tanh(W_c [c_t; h_t] + b_c)
 
-    Luong et al. 2015, equations 5 and 6; the cell reads h~ ("input feeding").
+    c_t = attention(h_t). The output h~ is an input of the next step ("input feeding").
+    Luong et al. 2015, equation 5 and section 3.3
     """
-    h, fed = state
-    h = cell(np.concatenate([x_t, fed]), h)
-    fed = np.tanh(W_c @ np.concatenate([attend_to(h[None])[0], h]) + b_c)
-    return (h, fed), fed
+    h = cell(np.concatenate([x_t, h_tilde]), h)
+    c = attention(h[None])[0]
+    return h, np.tanh(W_c @ np.concatenate([c, h]) + b_c)
 
 
-# -- heads: lesson 10 ------------------------------------------------------------------
+# -- Windows and coverage: lesson 08 ---------------------------------------------------
 
 
-def multi_head(q, k, v, W_q, W_k, W_v, W_o, heads, allowed=True):
-    """Head h: c_h = attend(W_q^h q, W_k^h k, W_v^h v); output W_o [c_1; ...; c_H]
+def local_m(q, k, v, D, score=dot, centre=lambda t: t):
+    """Attend to the keys s with |s - p_t| <= D, around p_t = t.
 
-    W_q (H E, D). With fewer rows of W_k and W_v, groups of heads share their keys.
+    Luong et al. 2015, section 3.2
+    """
+    c = []
+    for t in range(len(q)):
+        near = abs(np.arange(len(k)) - centre(t)) <= D
+        c.append(attend(score(q[t : t + 1], k[near]), v[near])[0])
+    return np.stack(c)
+
+
+def local_p(q, k, v, W_p, v_p, D, score=dot):
+    """a_t(s) = align_t(s) exp(-(s - p_t)^2 / (2 sigma^2)), sigma = D / 2
+
+    p_t = S sigmoid(v_p . tanh(W_p q_t)), and align_t is the softmax over the keys
+    |s - p_t| <= D. The a_t sum to less than 1.    Luong et al. 2015, equations 9 and 10
+    """
+    s, sigma, c = np.arange(len(k)), D / 2, []
+    for t in range(len(q)):
+        p_t = len(k) * sigmoid(v_p @ np.tanh(W_p @ q[t]))
+        near = abs(s - p_t) <= D
+        bell = np.exp(-0.5 * ((s[near] - p_t) / sigma) ** 2)
+        c.append(attend(score(q[t : t + 1], k[near]), bell[:, None] * v[near])[0])
+    return np.stack(c)
+
+
+def sigmoid(x):
+    """1 / (1 + exp(-x)), from 0 to 1"""
+    return 1 / (1 + np.exp(-x))
+
+
+def coverage(q, k, v, W_q, W_k, w_v, w_c, b=0):
+    """s_tj = w_v . tanh(W_q q_t + W_k k_j + w_c n_tj + b)
+
+    n_tj is the coverage, the sum of the weights p_uj of key j in the steps u < t.
+    See, Liu and Manning 2017, equations 10 to 13
+    """
+    keys, p, c = k @ W_k.T + b, [], []
+    for q_t in q:
+        hidden = W_q @ q_t + keys  # (S, A)
+        if p:
+            hidden = hidden + sum(p)[:, None] * w_c
+        p.append(softmax(np.tanh(hidden) @ w_v))
+        c.append(p[-1] @ v)
+    return np.stack(c)
+
+
+def coverage_loss(p):
+    """The mean over t of sum_j min(p_tj, n_tj), a measure of repetition: from 0 to 1
+
+    See, Liu and Manning 2017, equations 10 to 13
+    """
+    n = [p[:t].sum(0) for t in range(len(p))]
+    return np.minimum(p, n).sum() / len(p)
+
+
+# -- Self-attention and heads: lessons 09 and 10 ---------------------------------------
+
+
+def scaled_dot_attention(q, k, v, allowed=True):
+    """softmax(Q K^T / sqrt(D)) V    Vaswani et al. 2017, equation 1"""
+    return attend(scaled_dot(q, k), v, allowed)
+
+
+def multi_head(q, k, v, W_q, W_k, W_v, W_o, heads):
+    """c_h = heads[h](W_q^h q, W_k^h k, W_v^h v); the output is W_o [c_1; ...; c_H]
+
+    heads   a list of H functions, such as ``scaled_dot_attention``
+
+    W_q (H E, D) has the rows of one head after the other. If W_k and W_v have fewer
+    rows, groups of heads share keys and values; one key head for all is "multi-query".
     Vaswani et al. 2017, section 3.2.2; Shazeer 2019; Ainslie et al. 2023
     """
-    key_heads = heads * len(W_k) // len(W_q)
-    Q = np.split(q @ W_q.T, heads, 1)
-    K, V = np.split(k @ W_k.T, key_heads, 1), np.split(v @ W_v.T, key_heads, 1)
+    H, E = len(heads), len(W_q) // len(heads)
+    key_heads = len(W_k) // E
+    Q = np.split(q @ W_q.T, H, axis=1)
+    K = np.split(k @ W_k.T, key_heads, axis=1)
+    V = np.split(v @ W_v.T, key_heads, axis=1)
     c = []
-    for h, q_h in enumerate(Q):
-        g = h * key_heads // heads  # the key head of this group
-        c.append(attend(scaled_dot(q_h, K[g]), V[g], allowed))
-    return np.concatenate(c, 1) @ W_o.T
+    for h in range(H):
+        group = h * key_heads // H
+        c.append(heads[h](Q[h], K[group], V[group]))
+    return np.concatenate(c, axis=1) @ W_o.T
 
 
-# -- positions: lesson 11 --------------------------------------------------------------
+# -- Positions: lesson 11 --------------------------------------------------------------
+
+
+def frequencies(d, base=10000.0):
+    """w_m = base^(-2m / d) for m = 0, 1, ..., the angle of pair m for one position"""
+    return base ** (-np.arange(0, d, 2) / d)
+
+
+def sinusoidal(p, d, base=10000.0):
+    """PE[p, 2m] = sin(p w_m), PE[p, 2m + 1] = cos(p w_m), added to the embeddings
+
+    p (n,) are the positions of the tokens.    Vaswani et al. 2017, section 3.5
+    """
+    angle = p[:, None] * frequencies(d, base).repeat(2)[:d]  # a sine and a cosine each
+    return np.where(np.arange(d) % 2 == 0, np.sin(angle), np.cos(angle))
+
+
+def rope(x, p, w):
+    """Rotate the pair (x_m, x_(m + D/2)) of row i by the angle p_i w_m.
+
+    p (n,) are the positions of the rows of x (n, D), and w (D/2,) the ``frequencies``.
+    It is applied to queries and to keys.    Su et al. 2021, section 3.2.2
+    """
+    a, b = np.split(x, 2, axis=1)
+    cos, sin = np.cos(p[:, None] * w), np.sin(p[:, None] * w)
+    return np.concatenate([a * cos - b * sin, a * sin + b * cos], axis=1)
 
 
 def alibi(q, k, slope):
     """s_ij = q_i . k_j / sqrt(D) - slope |i - j|    Press et al. 2022, section 3"""
-    return scaled_dot(q, k) - slope * abs(offsets(q, k))
+    i, j = positions(len(q), len(k))
+    return scaled_dot(q, k) - slope * abs(i - j)
 
 
-def offset_bias(q, k, b):
-    """s_ij = q_i . k_j / sqrt(D) + b_(j - i)    as T5 has, by buckets; Raffel et al. 2020"""
-    return scaled_dot(q, k) + b[offsets(q, k) + len(q) - 1]  # b (L + S - 1,)
+def alibi_slopes(H):
+    """m_h = 2^(-8h / H) for h = 1, ..., H, if H is a power of 2
 
-
-def rope(x, base=10000.0):
-    """Rotate the pair (x_m, x_(m + D/2)) of row p by p base^(-2m/D).    Su et al. 2021"""
-    n, D = x.shape
-    angle = np.arange(n)[:, None] * base ** (-np.arange(0, D, 2) / D)
-    a, b = x[:, : D // 2], x[:, D // 2 :]
-    cos, sin = np.cos(angle), np.sin(angle)
-    return np.concatenate([a * cos - b * sin, a * sin + b * cos], 1)
-
-
-def shaw(q, k, v, a_K, a_V):
-    """s_ij = q_i . (k_j + a_K[d]) / sqrt(D), c_i = sum_j p_ij (v_j + a_V[d])
-
-    d = clip(j - i, -c, c), the row of two tables of 2c + 1 rows. Shaw et al. 2018
+    Otherwise the slopes of the next smaller power c, then every second one of 2c heads.
+    Press et al. 2022, section 3
     """
+    c = 2 ** int(math.log2(H))
+    if c == H:
+        return [2 ** (-8 * h / H) for h in range(1, H + 1)]
+    return alibi_slopes(c) + alibi_slopes(2 * c)[::2][: H - c]
+
+
+def t5_bucket(offset, bidirectional=True, buckets=32, longest=128):
+    """n < e has bucket n, and n >= e bucket e + floor(K log(n / e) / log(longest / e))
+
+    n is the distance |offset|; with one direction, it is 0 for later keys. Of the e + K
+    buckets of a direction, the last one has no end.    Raffel et al. 2020, section 2.1
+    """
+    n, first = max(-offset, 0), 0
+    if bidirectional:
+        buckets = buckets // 2
+        n, first = abs(offset), buckets if offset > 0 else 0
+    e = buckets // 2
+    K, m = buckets - e, 0
+    while m + 1 < K and n**K >= e ** (K - m - 1) * longest ** (m + 1):
+        m += 1  # now n >= e (longest / e)^(m / K), without the rounding of a logarithm
+    return first + (n if n < e else e + m)
+
+
+def t5(q, k, b, *sizes):
+    """s_ij = q_i . k_j + b[bucket(j - i)]    Raffel et al. 2020, section 2.1"""
+    L, S = len(q), len(k)
+    bucket = [[t5_bucket(j - i, *sizes) for j in range(S)] for i in range(L)]
+    return dot(q, k) + b[np.array(bucket)]
+
+
+def shaw(q, k, a_K):
+    """s_ij = q_i . (k_j + a_K[d]) / sqrt(D), d = clip(j - i, -c, c)
+
+    The tables a_K and a_V have 2c + 1 rows. Shaw et al. 2018, equation 4
+    """
+    i, j = positions(len(q), len(k))
     c = len(a_K) // 2
-    d = np.clip(offsets(q, k), -c, c) + c
-    s = (q[:, None] * (k + a_K[d])).sum(-1) / math.sqrt(q.shape[1])
-    return (softmax(s)[..., None] * (v + a_V[d])).sum(1)
+    keys = k + a_K[np.clip(j - i, -c, c) + c]  # (L, S, D)
+    return (q[:, None] * keys).sum(-1) / math.sqrt(q.shape[1])
+
+
+def shaw_average(p, v, a_V):
+    """c_i = sum_j p_ij (v_j + a_V[d])    Shaw et al. 2018, equation 3"""
+    i, j = positions(*p.shape)
+    c = len(a_V) // 2
+    values = v + a_V[np.clip(j - i, -c, c) + c]  # (L, S, Ev)
+    return (p[..., None] * values).sum(1)
 
 
 def transformer_xl(q, k, R, u, w):
-    """s_ij = ((q_i + u) . k_j + (q_i + w) . R_(i-j)) / sqrt(D)    Dai et al. 2019
+    """s_ij = ((q_i + u) . k_j + (q_i + w) . R_(i-j)) / sqrt(D)
 
     R (L + S - 1, D) has a row for each distance i - j, from L - 1 down to -(S - 1).
+    Dai et al. 2019, section 3.3
     """
-    R = R[offsets(q, k) + len(q) - 1]  # (L, S, D)
+    i, j = positions(len(q), len(k))
+    R = R[len(q) - 1 - (i - j)]  # (L, S, D)
     return ((q + u) @ k.T + ((q + w)[:, None] * R).sum(-1)) / math.sqrt(q.shape[1])
 
 
 def disentangled(q, k, Q_r, K_r):
     """s_ij = (q_i . k_j + q_i . K_r[d(i, j)] + k_j . Q_r[d(j, i)]) / sqrt(3 D)
 
-    d(i, j) = clip(i - j + c, 0, 2c - 1).    He et al. 2021, equation 4
+    d(i, j) = clip(i - j + c, 0, 2c - 1) is a row of the tables Q_r and K_r.
+    He et al. 2021, equation 4
     """
-    c, ahead = len(K_r) // 2, offsets(q, k)
-    to_key = (q[:, None] * K_r[np.clip(c - ahead, 0, 2 * c - 1)]).sum(-1)
-    to_query = (k * Q_r[np.clip(c + ahead, 0, 2 * c - 1)]).sum(-1)
-    return (q @ k.T + to_key + to_query) / math.sqrt(3 * q.shape[1])
+    i, j = positions(len(q), len(k))
+    c = len(K_r) // 2
+    d_ij, d_ji = (np.clip(x + c, 0, 2 * c - 1) for x in (i - j, j - i))
+    to_position = (q[:, None] * K_r[d_ij]).sum(-1)
+    from_position = (k * Q_r[d_ji]).sum(-1)
+    return (q @ k.T + to_position + from_position) / math.sqrt(3 * q.shape[1])
 
 
-def offsets(q, k):
-    """Return j - i for each pair: (L, S)."""
-    return np.arange(len(k)) - np.arange(len(q))[:, None]
+# -- Exact and cheap: lesson 12 --------------------------------------------------------
 
 
-# -- exact and cheap: lesson 12 --------------------------------------------------------
+def longformer(x, W, W_global, reach, tokens):
+    """Self-attention in windows; global tokens attend to all, with other projections
+
+    W and W_global are (W_q, W_k, W_v).    Beltagy et al. 2020, section 3.1
+    """
+    i, j = positions(len(x), len(x))
+    allowed = window(i, j, reach, reach) | global_tokens(i, j, tokens)
+    c = scaled_dot_attention(*(x @ W_n.T for W_n in W), allowed)
+    c_global = scaled_dot_attention(*(x @ W_n.T for W_n in W_global))
+    return np.where(np.isin(i, tokens), c_global, c)
 
 
-def masked(q, k, v, allowed):
-    """Attend to the allowed pairs alone, which is what a sparse pattern saves."""
-    q = q * q.shape[-1] ** -0.5
-    c = [softmax(k[keys] @ q_i) @ v[keys] for q_i, keys in zip(q, np.asarray(allowed))]
-    return np.stack(c)
+def merge(o1, lse1, o2, lse2):
+    """o = (e_1 o_1 + e_2 o_2) / (e_1 + e_2), e_a = exp(lse_a); lse = log(e_1 + e_2)
+
+    o_a (L, Ev) are the contexts with one of two sets of keys, and lse_a (L,) is
+    log sum_j exp(s_ij) over this set.    Milakov and Gimelshein 2018
+    """
+    e1, e2 = np.exp(lse1), np.exp(lse2)
+    o = (e1[:, None] * o1 + e2[:, None] * o2) / (e1 + e2)[:, None]
+    return o, np.log(e1 + e2)
 
 
 def tiled(q, k, v, tile=64, allowed=None):
-    """Compute softmax attention tile by tile, without storing all scores.
+    """Compute ``scaled_dot_attention`` in tiles, without the whole matrix of scores.
 
-    A new tile with the maximum m' rescales the sums so far by exp(m - m').
-    Milakov and Gimelshein 2018; Dao et al. 2022, algorithm 1
+    A tile with a larger maximum m' multiplies the sums so far by exp(m - m').
+    Milakov and Gimelshein 2018; Dao 2023, algorithm 1
     """
     L, S = len(q), len(k)
     allowed = np.ones((L, S), bool) if allowed is None else allowed
-    q, c = q * q.shape[-1] ** -0.5, []
+    q, c = q * q.shape[1] ** -0.5, []
     for i in (slice(n, n + tile) for n in range(0, L, tile)):
-        m = np.full(len(q[i]), -np.inf) + 0 * q[i, 0]
+        m = np.full(len(q[i]), np.finfo(q.dtype).min)  # the largest score so far
         total, o = np.zeros(len(m)), np.zeros((len(m), v.shape[1]))
         for j in (slice(n, n + tile) for n in range(0, S, tile)):
-            if not allowed[i, j].any():
-                continue
-            s = q[i] @ k[j].T + np.where(allowed[i, j], 0, -np.inf)
-            m_new = np.maximum(m, s.max(-1))
-            shift = np.where(m_new == -np.inf, 0, m_new)
-            alpha, p = np.exp(m - shift), np.exp(s - shift[:, None])
-            total = alpha * total + p.sum(-1)
-            o = alpha[:, None] * o + p @ v[j]
-            m = m_new
+            if allowed[i, j].any():
+                s = np.where(allowed[i, j], q[i] @ k[j].T, -np.inf)
+                m_new = np.maximum(m, s.max(-1))
+                p, alpha = np.exp(s - m_new[:, None]), np.exp(m - m_new)
+                total = alpha * total + p.sum(-1)
+                o = alpha[:, None] * o + p @ v[j]
+                m = m_new
         c.append(o / np.where(total == 0, 1, total)[:, None])
     return np.concatenate(c)
 
 
-def linear(q, k, v, eps=1e-6):
-    """c_i = (sum_j phi(k_j) v_j^T)^T phi(q_i) / (phi(q_i) . sum_j phi(k_j) + eps)
+def elu_plus_one(x):
+    """phi(x) = x + 1 above 0, exp(x) below    Katharopoulos et al. 2020"""
+    return np.where(x > 0, x + 1, np.exp(np.minimum(x, 0)))
 
-    phi(x) = elu(x) + 1. No pair of a query and a key is computed.
-    Katharopoulos et al. 2020, equation 6
+
+def linear(q, k, v, phi=elu_plus_one, eps=1e-6):
+    """c_i = (sum_j phi(k_j) v_j^T)^T phi(q_i) / (sum_j phi(k_j) . phi(q_i) + eps)
+
+    The sums over the keys are the same for all queries: no pair is computed.
+    Katharopoulos et al. 2020, equations 4 to 12
     """
-    q, k = elu_plus_one(q), elu_plus_one(k)
+    q, k = phi(q), phi(k)
     return q @ (k.T @ v) / (q @ k.sum(0) + eps)[:, None]
 
 
-def causal_linear(q, k, v, eps=1e-6):
-    """S_t = S_(t-1) + phi(k_t) v_t^T, z_t = z_(t-1) + phi(k_t), c_t = S_t^T phi(q_t) / ...
+def causal_linear(q, k, v, phi=elu_plus_one, eps=1e-6):
+    """S_t = S_(t-1) + phi(k_t) v_t^T, z_t = z_(t-1) + phi(k_t)
 
-    The state S (E, Ev) is all that is kept of the earlier tokens.
-    Katharopoulos et al. 2020, equations 16 to 20
+    c_t = S_t^T phi(q_t) / (z_t . phi(q_t) + eps). The state S (E, Ev) and z (E,) is all
+    that is kept of the earlier tokens. Katharopoulos et al. 2020, equations 4 to 12
     """
-    q, k = elu_plus_one(q), elu_plus_one(k)
-    S, z, c = np.zeros((k.shape[1], v.shape[1])), np.zeros(k.shape[1]), []
-    for q_t, k_t, v_t in zip(q, k, v):
+    S, z, c = 0, 0, []
+    for q_t, k_t, v_t in zip(phi(q), phi(k), v):
         S, z = S + k_t[:, None] * v_t, z + k_t
         c.append(q_t @ S / (q_t @ z + eps))
     return np.stack(c)
-
-
-def elu_plus_one(x):
-    """phi(x) = x + 1 above 0, exp(x) below"""
-    return np.exp(np.minimum(x, 0)) + np.maximum(x, 0)

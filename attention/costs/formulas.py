@@ -87,7 +87,7 @@ FORMULAS = {
     "scaled": SCALED,
     "general": GENERAL,
     "general, keys": GENERAL_KEYS,
-    "general, pairs": GENERAL_KEYS._replace(projecting="L*S*E*Dk"),
+    "general, pairs": GENERAL._replace(projecting="L*S*E*Dk", held=GENERAL_KEYS.held),
     "additive": ADDITIVE,
     "additive, steps": ADDITIVE_STEPS,
     "additive, pairs": ADDITIVE_PAIRS,

@@ -68,8 +68,19 @@ def counted(variant):
     if heads > 1:
         options = dict(heads=heads)
     q, k, v, parameters = inputs(variant, **SMALL, heads=heads)
-    _, ops = count(definition, q, k, v, parameters, **options)
+    middle = in_the_middle(variant, parameters, SMALL["S"])
+    _, ops = count(definition, q, k, v, parameters, **options, **middle)
     return cost, ops
+
+
+def in_the_middle(variant, parameters, S):
+    """Return options so that local windows pass no end: W keys each, as in the formula.
+
+    For local-p, v_p is set to 0, so that all centres are S / 2, for an even S.
+    """
+    if variant == "local-p":
+        parameters[1][:] = 0
+    return {"centre": lambda t: (S - 1) // 2} if variant == "local-m" else {}
 
 
 def measured(variant, n, E=64, backend="numpy"):

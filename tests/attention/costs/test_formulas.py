@@ -106,12 +106,13 @@ def test_heads_that_share_keys(Hk):
     assert twice.multiplications == 2 * cost.multiplications
 
 
-@pytest.mark.parametrize("L, S", [(1, 1), (1, 7), (5, 1), (9, 4), (6, 13)])
+@pytest.mark.parametrize("L, S", [(1, 2), (1, 8), (5, 2), (9, 4), (6, 14)])
 @pytest.mark.parametrize("variant", ["local-m", "local-p"])
 def test_local_windows(variant, L, S):
     q, k, v, parameters = trials.inputs(variant, L=L, S=S, E=3, Ev=2, A=4)
+    middle = trials.in_the_middle(variant, parameters, S)
     for D in (1, 2, 6) if variant == "local-p" else (0, 1, 2, 6):
-        _, ops = count(variant, q, k, v, parameters, D=D)
+        _, ops = count(variant, q, k, v, parameters, D=D, **middle)
         cost = cost_of(variant, L=L, S=S, E=3, Ev=2, D=D)
         assert_counted(cost, ops)
         assert cost.parameters == sum(p.size for p in parameters)
