@@ -23,7 +23,9 @@ VALUES = {"rtol": 1e-11, "atol": 1e-12}  # the same sums of order one, in anothe
 
 def batched(definition, signature, **options):
     """Apply a definition to all examples and heads; see ``np.vectorize``."""
-    return np.vectorize(functools.partial(definition, **options), signature=signature)
+    definition = functools.partial(definition, **options)
+    outputs = signature.partition("->")[2].count("(")
+    return np.vectorize(definition, signature=signature, otypes="d" * outputs)
 
 
 def check(function, definition, arrays, parameters=(), close=VALUES):

@@ -1,16 +1,16 @@
-"""Kernel regression: its definition by loops, the four kernels, gradients at kinks."""
+"""Kernel regression: its definition, the four kernels, gradients at kinks."""
 
-import math
 import warnings
 
 import numpy as np
 import pytest
 
-import minigrad as mg
+from attention import definitions
 from attention.variants.nadaraya_watson import KERNELS, nadaraya_watson
 from minigrad import Tensor
 
 from ...minigrad.array_cases import draw
+from ..definition_cases import batched, check
 
 B, L, S, D, Ev = 2, 3, 5, 4, 6
 h = 2.7  # some keys are in reach of a query, and some are not
@@ -23,31 +23,20 @@ def example(seed=0, dtype=float):
     return draw((B, L, D), (B, S, D), (B, S, Ev), seed=seed, dtype=dtype)
 
 
-FORMULA = {
-    "gaussian": lambda u: math.exp(-(u**2) / 2),
-    "boxcar": lambda u: 1 if abs(u) <= 1 else 0,
-    "triangular": lambda u: max(0, 1 - abs(u)),
-    "epanechnikov": lambda u: 3 / 4 * max(0, 1 - u**2),
-}
+def defined(kernel, allowed=True):
+    """Return the definition of estimate and weights, for a width (B, L, 1)."""
 
+    def estimate(q, k, v, h):
+        pairs = np.broadcast_to(allowed, (*q.shape[:-1], k.shape[-2]))
 
-def by_loops(kernel, q, k, v, h, allowed=True):
-    """Return estimate and weights, one pair at a time."""
-    shape = (*q.shape[:-1], k.shape[-2])
-    h, allowed = np.broadcast_to(h, shape), np.broadcast_to(allowed, shape)
-    w, f = np.zeros(shape), np.zeros((*q.shape[:-1], v.shape[-1]))
-    for *b, i in np.ndindex(shape[:-1]):
-        b = tuple(b)
-        for j in range(shape[-1]):
-            if allowed[(*b, i, j)]:
-                u = np.linalg.norm(q[(*b, i)] - k[(*b, j)]) / h[(*b, i, j)]
-                w[(*b, i, j)] = FORMULA[kernel](u)
-        total = w[(*b, i)].sum()
-        if total:
-            w[(*b, i)] /= total
-            for j in range(shape[-1]):
-                f[(*b, i)] += w[(*b, i, j)] * v[(*b, j)]
-    return f, w
+        def one(q, k, v, h, pairs):
+            return definitions.nadaraya_watson(q, k, v, kernel, h, pairs)
+
+        each = batched(one, "(l,d),(s,d),(s,e),(l,m),(l,s)->(l,e)")
+        h = np.broadcast_to(h, (*q.shape[:-1], 1))
+        return each(q, k, v, h, pairs), each(q, k, np.eye(k.shape[-2]), h, pairs)
+
+    return estimate
 
 
 SOME = np.random.default_rng(3).random((B, L, S)) < 0.6
@@ -70,11 +59,17 @@ CALLS = {  # options of a call, and the pairs they allow
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_definition(kernel, call):
+    """In values, and in the gradients of points, values and bandwidth."""
     arrays, (options, allowed) = example(), CALLS[call]
-    estimate, weights = nadaraya_watson(*arrays, kernel, h, **options)
-    f, w = by_loops(kernel, *arrays, h, allowed)
-    np.testing.assert_allclose(weights.data, w, **close)
-    np.testing.assert_allclose(estimate.data, f, **close)
+    each = np.random.default_rng(1).uniform(2, 5, (B, L, 1))
+    for width in np.array(h), each:
+        check(
+            lambda q, k, v, h: nadaraya_watson(q, k, v, kernel, h, **options),
+            defined(kernel, allowed),
+            [*arrays, width],
+        )
+    _, weights = nadaraya_watson(*arrays, kernel, h, **options)
+    _, w = defined(kernel, allowed)(*arrays, h)
     np.testing.assert_array_equal(weights.data == 0, w == 0)  # exactly
     if call == "all" and kernel in COMPACT:
         reach = (w > 0).sum(-1)
@@ -117,33 +112,8 @@ def test_a_float_mask_is_a_factor():
 # gradients
 
 
-@pytest.mark.parametrize(
-    "kernel, call",
-    [
-        # each kernel and each call once; --deep: all pairs
-        pytest.param(
-            kernel,
-            call,
-            marks=[pytest.mark.deep] if call != "all" and kernel != "gaussian" else [],
-        )
-        for kernel in SMOOTH
-        for call in CALLS
-    ],
-)
-def test_gradients(kernel, call):
-    options, _ = CALLS[call]
-
-    def estimate(q, k, v, h):
-        return nadaraya_watson(q, k, v, kernel, h, **options)
-
-    each = np.random.default_rng(1).uniform(3, 5, (B, L, 1))
-    width = np.array(h) if call == "all" else each
-    assert mg.gradcheck(estimate, [*example(), width]).ok
-
-
 def test_boxcar_has_gradients_of_values_only():
     q, k, v = example()
-    assert mg.gradcheck(lambda v: nadaraya_watson(q, k, v, "boxcar", h)[0], [v]).ok
     leaves = [Tensor(a, requires_grad=True) for a in (q, k, v, np.array(h))]
     estimate, weights = nadaraya_watson(*leaves[:3], "boxcar", leaves[3])
     assert not weights.requires_grad
@@ -164,8 +134,8 @@ def test_the_gradient_where_query_and_key_are_equal_is_0(kernel):
         warnings.simplefilter("error")
         estimate, w = nadaraya_watson(*leaves[:3], kernel, leaves[3])
         estimate.backward(np.ones((1, 1)))
-    K = [FORMULA[kernel](u) for u in (0, 0.25, 0.25)]
-    np.testing.assert_allclose(w.data, [np.array(K) / sum(K)], rtol=1e-12)
+    K = definitions.KERNELS[kernel](np.array([0, 0.25, 0.25]))
+    np.testing.assert_allclose(w.data, [K / K.sum()], rtol=1e-12)
     np.testing.assert_allclose(leaves[0].grad, 0, atol=1e-15)
     np.testing.assert_array_equal(leaves[1].grad[0], 0)
     assert (leaves[1].grad[1:, 0] != 0).all()
@@ -230,7 +200,7 @@ def test_no_examples_queries_or_keys(kernel, shape):
     *b, n, m = shape
     q, k, v = draw((*b, n, D), (*b, m, D), (*b, m, Ev))
     estimate, weights = nadaraya_watson(q, k, v, kernel, 1e3)
-    f, w = by_loops(kernel, q, k, v, 1e3)
+    f, w = defined(kernel)(q, k, v, np.array(1e3))
     assert estimate.shape == (*b, n, Ev) and weights.shape == shape
     np.testing.assert_allclose(weights.data, w, **close)
     np.testing.assert_allclose(estimate.data, f, **close)
