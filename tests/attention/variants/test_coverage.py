@@ -1,20 +1,22 @@
-"""Coverage attention and its loss against their definitions by loops; its calls."""
+"""Coverage attention and its loss against their definitions; its calls."""
 
-import math
+import functools
 
 import numpy as np
 import pytest
 
 import minigrad as mg
+from attention import definitions
 from attention.layers import AdditiveAttention
 from attention.variants.coverage import CoverageAttention, coverage_loss
 from minigrad import Tensor
 
 from ...minigrad.array_cases import draw
+from ..definition_cases import check
 
 B, L, S, Dq, Dk, A, Ev = 2, 4, 5, 3, 7, 6, 8  # no two equal: a lost transpose shows
 close = dict(rtol=1e-11, atol=1e-12)  # sums of order one; errors add up over steps
-LENS = [None, [5, 3], [[5, 2, 0, 1], [3, 0, 4, 4]]]
+NAMES = "W_q", "W_k", "w_v", "w_c", "b"
 
 
 def example(seed=0, dtype=float):
@@ -33,38 +35,63 @@ def layer(dtype=np.float64, **options):
     return module
 
 
-def by_loops(module, queries, keys, values, lengths):
-    """One step, one example, one key at a time; lengths (B,) or (B, L)."""
-    W_q, W_k, w_v, w_c = (getattr(module, n).data for n in ("W_q", "W_k", "w_v", "w_c"))
-    b_attn = 0 if module.b is None else module.b.data
-    lengths = np.broadcast_to(np.reshape(lengths, (B, -1)), (B, L))
-    contexts, weights, coverages = (np.zeros((B, L, n)) for n in (Ev, S, S))
-    for b in range(B):
-        for t in range(L):
-            for j in range(S):
-                coverages[b, t, j] = sum(weights[b, u, j] for u in range(t))
-            e = {}
-            for j in range(lengths[b, t]):
-                z = W_q @ queries[b, t] + W_k @ keys[b, j] + w_c * coverages[b, t, j]
-                e[j] = w_v @ np.tanh(z + b_attn)
-            total = sum(math.exp(x) for x in e.values())
-            for j in e:
-                weights[b, t, j] = math.exp(e[j]) / total
-                contexts[b, t] += weights[b, t, j] * values[b, j]
-    return contexts, weights, coverages
+def defined(module, valid_lens):
+    """Return the definition of contexts, weights and coverages, for all examples."""
+
+    def coverage(queries, keys, values, *parameters):
+        P = dict(zip(dict(module.named_parameters()), parameters, strict=True))
+        contexts = np.zeros((B, L, values.shape[2]))
+        weights = np.zeros((B, L, S))
+        for b, n in enumerate([S, S] if valid_lens is None else valid_lens):
+            q, k, v = queries[b], keys[b, :n], values[b, :n]
+            contexts[b] = definitions.coverage(q, k, v, **P)
+            weights[b, :, :n] = definitions.coverage(q, k, np.eye(n), **P)
+        return contexts, weights, np.cumsum(weights, 1) - weights
+
+    return coverage
+
+
+def run_with_loss(module, valid_lens, *arrays, target_lens=None):
+    contexts, weights, coverages = module(*arrays, valid_lens)
+    return contexts, weights, coverages, coverage_loss(weights, coverages, target_lens)
 
 
 @pytest.mark.parametrize("bias", [False, True])
-@pytest.mark.parametrize("valid_lens", LENS)
+@pytest.mark.parametrize("valid_lens", [None, [5, 3]])
 def test_definition(valid_lens, bias):
+    """All results, and the gradients of all, the loss included."""
     module, arrays = layer(bias=bias), example()
-    found = module(*arrays, valid_lens)
-    lengths = [S, S] if valid_lens is None else valid_lens
-    for a, b in zip(found, by_loops(module, *arrays, lengths)):
-        np.testing.assert_allclose(a.data, b, **close)
-    np.testing.assert_array_equal(module.attention_weights.data, found[1].data)
-    allowed = np.arange(S) < np.reshape(lengths, (B, -1, 1))
-    assert (found[1].data[~np.broadcast_to(allowed, (B, L, S))] == 0).all()
+
+    def with_loss(*arrays):
+        contexts, weights, coverages = defined(module, valid_lens)(*arrays)
+        loss = [definitions.coverage_loss(p) for p in weights]
+        return contexts, weights, coverages, np.mean(loss)
+
+    run = functools.partial(run_with_loss, module, valid_lens)
+    check(run, with_loss, arrays, module.parameters())
+    _, weights, coverages = module(*arrays, valid_lens)
+    np.testing.assert_array_equal(module.attention_weights.data, weights.data)
+    allowed = np.arange(S) < np.reshape(valid_lens or [S, S], (B, 1, 1))
+    assert (weights.data[~np.broadcast_to(allowed, (B, L, S))] == 0).all()
+
+
+def test_the_keys_of_each_step():
+    """With its own length a step is the first one with the coverage so far as a bias."""
+    module, arrays = layer(bias=True), example(seed=4)
+    lengths = np.array([[5, 2, 0, 1], [3, 0, 4, 4]])
+    contexts, weights, coverages = module(*arrays, lengths)
+    W_q, W_k, w_v, w_c, b = (getattr(module, n).data for n in NAMES)
+    for e, t in np.ndindex(B, L):
+        n = lengths[e, t]
+        q, k, v = arrays[0][e, t : t + 1], arrays[1][e, :n], arrays[2][e, :n]
+        covered = b + coverages.data[e, t, :n, None] * w_c  # (n, A)
+        s = definitions.additive(q, k, W_q, W_k, w_v, covered)
+        p = definitions.softmax(s)[0]
+        np.testing.assert_allclose(weights.data[e, t, :n], p, **close)
+        np.testing.assert_allclose(contexts.data[e, t], p @ v, **close)
+        assert not weights.data[e, t, n:].any()
+    before = np.cumsum(weights.data, 1) - weights.data
+    np.testing.assert_allclose(coverages.data, before, **close)
 
 
 class ContextsAndLoss(mg.nn.Module):
@@ -78,20 +105,13 @@ class ContextsAndLoss(mg.nn.Module):
         return contexts, coverage_loss(weights, coverages, [3, 2])
 
 
-@pytest.mark.parametrize(
-    "bias, valid_lens",
-    [
-        pytest.param(True, [3, 2], marks=pytest.mark.deep),
-        (False, [[3, 2, 0], [3, 0, 1]]),
-    ],
-)
-def test_gradients(bias, valid_lens):
+def test_gradients_with_lengths_of_steps():
+    valid_lens = [[3, 2, 0], [3, 0, 1]]
     arrays = [x[:, :3] for x in example(seed=4)]  # three queries and three keys
-    _, weights, coverages = layer(bias=bias)(*arrays, valid_lens)
+    _, weights, coverages = layer()(*arrays, valid_lens)
     a, c = weights.data, coverages.data
     assert abs(a - c)[(a > 0) | (c > 0)].min() > 1e-3  # no kink of min(a, c) is near
-    module = ContextsAndLoss(bias=bias)
-    result = mg.gradcheck_module(module, *arrays, valid_lens)
+    result = mg.gradcheck_module(ContextsAndLoss(), *arrays, valid_lens)
     assert result.ok, result
 
 
@@ -185,33 +205,16 @@ def test_parameters_and_representation():
 # the loss
 
 
-def loss_by_loops(weights, coverages, counts):
-    """Return the mean over the counted steps, then over the examples."""
-    losses = []
-    for b in range(len(weights)):
-        steps = [
-            sum(min(a, c) for a, c in zip(weights[b, t], coverages[b, t]))
-            for t in range(len(counts[b]))
-            if counts[b][t]
-        ]
-        losses.append(sum(steps) / len(steps) if steps else 0.0)
-    return sum(losses) / len(losses)
-
-
-@pytest.mark.parametrize(
-    "options, counts",
-    [
-        ({}, [[1, 1, 1, 1], [1, 1, 1, 1]]),
-        ({"target_lens": [4, 2]}, [[1, 1, 1, 1], [1, 1, 0, 0]]),
-        ({"target_lens": [0, 3]}, [[0, 0, 0, 0], [1, 1, 1, 0]]),
-    ],
-)
-def test_loss_definition(options, counts):
-    _, weights, coverages = by_loops(layer(), *example(), [5, 3])
-    expected = loss_by_loops(weights, coverages, counts)
-    loss = coverage_loss(weights, coverages, **options)
+@pytest.mark.parametrize("target_lens", [None, [4, 2], [0, 3]])
+def test_loss_definition(target_lens):
+    module = layer()
+    parameters = [p.data for p in module.parameters()]
+    _, weights, coverages = defined(module, [5, 3])(*example(), *parameters)
+    lens = target_lens or [L, L]
+    losses = [definitions.coverage_loss(p[:n]) if n else 0 for p, n in zip(weights, lens)]
+    loss = coverage_loss(weights, coverages, target_lens)
     assert loss.shape == ()
-    np.testing.assert_allclose(loss.item(), expected, **close)
+    np.testing.assert_allclose(loss.item(), np.mean(losses), **close)
     assert 0 <= loss.item() <= 1
 
 

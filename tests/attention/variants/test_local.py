@@ -1,17 +1,19 @@
-"""Local attention against its definition by loops; its windows; its calls."""
+"""Local attention against its definition; its windows; its calls."""
 
-import math
+import functools
 import tracemalloc
 
 import numpy as np
 import pytest
 
 import minigrad as mg
+from attention import definitions
 from attention.layers import AdditiveAttention
 from attention.variants.local import LocalAttention, gather_windows
 from minigrad import Tensor, no_grad
 
 from ...minigrad.array_cases import draw
+from ..definition_cases import check
 
 B, L, S, Dq, Dk, Ev = 2, 4, 9, 5, 3, 6  # no two equal: a lost transpose shows
 close = dict(rtol=1e-11, atol=1e-12)  # the same sums of order one, in another order
@@ -44,63 +46,30 @@ KINDS = {
     "p-renormalized": dict(kind="p", renormalize=True),
 }
 
-# without --deep, one kind of each formula has its gradients checked
-QUICK = [
-    kind if kind in ("m-narrow", "p") else pytest.param(kind, marks=pytest.mark.deep)
-    for kind in KINDS
-]
 
-# the definition
-
-
-def general(q, k, W_a):
-    return sum(q[a] * W_a[a, b] * k[b] for a in range(len(q)) for b in range(len(k)))
-
-
-def in_the_window(p, D, length):
-    return [s for s in range(length) if p - D <= s <= p + D]
-
-
-def by_loops(query, keys, values, length, p, D, score, gaussian, renormalize=False):
-    """One query: align over the window, times the Gaussian, and the sum."""
-    window = in_the_window(p, D, length)
-    total = sum(math.exp(score(query, keys[s])) for s in window)
-    weights, context = np.zeros(len(keys)), np.zeros(values.shape[1])
-    for s in window:
-        weights[s] = math.exp(score(query, keys[s])) / total
-        if gaussian:
-            weights[s] *= math.exp(-((s - p) ** 2) / (2 * (D / 2) ** 2))
-    if renormalize and window:
-        weights /= weights.sum()
-    for s in window:
-        context += weights[s] * values[s]
-    return context, weights
-
-
-def predicted(query, length, W_p, v_p):
-    """p_t = S sigmoid(v_p . tanh(W_p q))"""
-    z = sum(v_p[a] * math.tanh(W_p[a] @ query) for a in range(len(v_p)))
-    return length / (1 + math.exp(-z))
-
-
-def all_by_loops(module, arrays, lengths):
-    """All examples and queries; lengths (B,) or (B, L)."""
-    queries, keys, values = arrays
-    context = np.zeros((*queries.shape[:2], values.shape[2]))
-    weights = np.zeros((*queries.shape[:2], keys.shape[1]))
-    W_a = module.score.W_a.data
-    lengths = np.reshape(lengths, (len(queries), -1))  # (B, 1) or (B, L)
-    for b, t in np.ndindex(queries.shape[:2]):
-        length = int(np.broadcast_to(lengths, queries.shape[:2])[b, t])
+def defined(module, valid_lens, *arrays):
+    """Return the context by the definition of one query, for each in turn."""
+    queries, keys, values, W_a, *predicting = arrays
+    lengths = np.full((B, 1), S) if valid_lens is None else np.reshape(valid_lens, (B, -1))
+    lengths = np.broadcast_to(lengths, (B, L))
+    score = functools.partial(definitions.general, W_a=W_a)
+    context = np.zeros((B, L, values.shape[2]))
+    for b, t in np.ndindex(B, L):
+        n = lengths[b, t]
+        q, k = queries[b, t : t + 1], keys[b, :n]
         if module.kind == "p":
-            p = predicted(queries[b, t], length, module.W_p.data, module.v_p.data)
+            local = functools.partial(definitions.local_p, q, k)
+            local = functools.partial(local, D=module.D, score=score)
+            weights = local(np.eye(n), *predicting)
+            if module.renormalize:
+                weights = definitions.divide_by_sum(weights)
         else:
-            p = t if module.centre is None else module.centre(t, length)
-        context[b, t], weights[b, t] = by_loops(
-            queries[b, t], keys[b], values[b], length, p, module.D,
-            lambda q, k: general(q, k, W_a), module.kind == "p", module.renormalize,
-        )  # fmt: skip
-    return context, weights
+            centre = module.centre or (lambda t, length: t)
+            weights = definitions.local_m(
+                q, k, np.eye(n), module.D, score, lambda _: centre(t, n)
+            )
+        context[b, t] = (weights @ values[b, :n])[0]
+    return context
 
 
 LENS = [None, [9, 5], [[9, 4, 1, 0], [2, 9, 3, 7]]]
@@ -109,34 +78,17 @@ LENS = [None, [9, 5], [[9, 4, 1, 0], [2, 9, 3, 7]]]
 @pytest.mark.parametrize("valid_lens", LENS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_definition(kind, valid_lens):
+    """Context, weights and all gradients."""
     module, arrays = layer(**KINDS[kind]), example()
-    context = module(*arrays, valid_lens)
-    c, w = all_by_loops(module, arrays, [S, S] if valid_lens is None else valid_lens)
+    definition = functools.partial(defined, module, valid_lens)
+    run = functools.partial(module, valid_lens=valid_lens)
+    check(run, definition, arrays, module.parameters())
+    parameters = [p.data for p in module.parameters()]
+    one = np.broadcast_to(np.eye(S), (B, S, S))  # the contexts of these are the weights
+    w, context = definition(*arrays[:2], one, *parameters), module(*arrays, valid_lens)
     np.testing.assert_allclose(module.attention_weights.data, w, **close)
-    np.testing.assert_allclose(context.data, c, **close)
     assert (module.attention_weights.data[w == 0] == 0).all()  # exactly
     assert (context.data[(w == 0).all(-1)] == 0).all()
-
-
-def mid_cell(module, queries, lengths):
-    """Return whether no end of a window is near a key, where values jump."""
-    W_p, v_p = module.W_p.data, module.v_p.data
-    p = [
-        predicted(queries[b, t], lengths[b], W_p, v_p) % 1
-        for b, t in np.ndindex(queries.shape[:2])
-    ]
-    return 0.1 < min(p) and max(p) < 0.9
-
-
-@pytest.mark.parametrize("kind", QUICK)
-def test_gradients(kind):
-    module, arrays, lengths = layer(**KINDS[kind]), example(seed=42), [S, 5]
-    if module.kind == "p":  # no small step moves a key into or out of a window
-        assert mid_cell(module, arrays[0], lengths)
-    result = mg.gradcheck_module(
-        module, *arrays, lengths, no_gradient=("score.W_a", "0", "1") * (module.D == 0)
-    )
-    assert result.ok, result
 
 
 @pytest.mark.parametrize(

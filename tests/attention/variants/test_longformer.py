@@ -1,18 +1,19 @@
-"""Longformer's attention: its definition by loops, its relation to masks, its calls."""
+"""Longformer's attention: its definition, its relation to masks, its calls."""
 
+import functools
 import math
 
 import numpy as np
 import pytest
 
-import minigrad as mg
-from attention import masks
+from attention import definitions, masks
 from attention.exact.multihead import MultiHeadAttention
 from attention.masks.block_mask import BlockMask
 from attention.variants.longformer import LongformerAttention
-from minigrad import Tensor, nn
+from minigrad import Tensor, where
 
 from ...minigrad.array_cases import draw
+from ..definition_cases import check
 
 B, L, D, H, W = 2, 9, 12, 4, 4
 close = dict(rtol=1e-11, atol=1e-12)  # sums of some dozens of numbers of order one
@@ -27,37 +28,34 @@ def layer(window=W, dtype=np.float64, width=D, **options):
     return module
 
 
-def example_by_loops(module, x, is_global, valid):
-    """Return out (L, D) and weights (H, L, L) of one example."""
-    state, n = module.state_dict(), len(x)
-    E, reach = x.shape[1] // H, module.window // 2
+def defined(module, chosen, lens, x, *parameters):
+    """Return outputs and weights of the tokens that are no padding, otherwise 0."""
+    P = dict(zip(dict(module.named_parameters()), parameters, strict=True))
+    outputs, weights = np.zeros(x.shape), np.zeros((B, H, L, L))
 
-    def project(name, x):
-        return state[f"{name}.weight"] @ x + state.get(f"{name}.bias", 0)
+    def projection(name, h, n):
+        """Return [W^h, b^h, 0], for tokens [x; 1; unit vector of the position]."""
+        W, b = P[f"{name}.weight"], P.get(f"{name}.bias", np.zeros(D))
+        return np.column_stack([W, b, np.zeros((D, n))])[h * D // H : (h + 1) * D // H]
 
-    weights, contexts = np.zeros((H, n, n)), np.zeros(x.shape)
-    for h in range(H):
-        own = slice(h * E, (h + 1) * E)
-        for i in range(n):
-            of = "_global" if i in is_global else ""
-            q = project(f"W_q{of}", x[i])[own]
-            keys = [
-                j
-                for j in range(valid)
-                if of or abs(i - j) <= reach or j in is_global
-            ]  # fmt: skip
-            k = {j: project(f"W_k{of}", x[j])[own] for j in keys}
-            total = sum(math.exp(q @ k[j] / math.sqrt(E)) for j in keys)
-            for j in keys:
-                p = weights[h, i, j] = math.exp(q @ k[j] / math.sqrt(E)) / total
-                contexts[i, own] += p * project(f"W_v{of}", x[j])[own]
-    out = np.stack([project("W_o", c) for c in contexts])
-    return out, weights
-
-
-def by_loops(module, x, chosen, lens):
-    each = [example_by_loops(module, *one) for one in zip(x, chosen, lens)]
-    return [np.stack(a) for a in zip(*each)]
+    for e, (tokens, n) in enumerate(zip(chosen, lens)):
+        rows = np.column_stack([x[e, :n], np.ones(n), np.eye(n)])
+        to_position, contexts = np.eye(n, D + 1 + n, D + 1), []
+        for h in range(H):
+            W, W_global = (
+                [projection(f"W_{name}{of}", h, n) for name in "qkv"]
+                for of in ("", "_global")
+            )
+            token = functools.partial(
+                definitions.longformer, rows, reach=module.window // 2, tokens=[*tokens]
+            )
+            contexts.append(token(W, W_global))
+            # the contexts of unit vectors are the weights
+            W, W_global = ([*each[:2], to_position] for each in (W, W_global))
+            weights[e, h, :n, :n] = token(W, W_global)
+        c = np.concatenate(contexts, 1)
+        outputs[e, :n] = c @ P["W_o.weight"].T + P.get("W_o.bias", 0)
+    return outputs, weights
 
 
 def as_bool(chosen, n=L):
@@ -89,49 +87,30 @@ CALLS = {  # arguments; the global tokens and the length of each example
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize("options", [{}, {"bias": False}, {"window": 2}])
 def test_definition(options, call):
+    """Of outputs, weights and all gradients."""
     arguments, chosen, lens = CALLS[call]
     module, (x,) = layer(**options), draw((B, L, D))
+    is_token = np.arange(L) < np.reshape(lens, (B, 1))
+
+    def run(x):
+        output, weights = module(x, need_weights=True, **arguments)
+        output = where(is_token[..., None], output, 0.0)
+        return output, where(is_token[:, None, :, None], weights, 0.0)
+
+    definition = functools.partial(defined, module, chosen, lens)
+    check(run, definition, [x], module.parameters())
     output, weights = module(x, need_weights=True, **arguments)
-    o, w = by_loops(module, x, chosen, lens)
-    np.testing.assert_allclose(weights.data, w, **close)
-    np.testing.assert_allclose(output.data, o, **close)
-    np.testing.assert_array_equal(weights.data == 0, w == 0)  # exactly
-    np.testing.assert_allclose(module(x, **arguments).data, o, **close)
-
-
-# the bias of a key adds the same number to all scores of a query: it cancels
-CANCELS = ["W_k.bias", "W_k_global.bias"]
-GLOBAL = [f"W_{n}_global.{part}" for n in "qkv" for part in ("weight", "bias")]
-
-
-class Bound(nn.Module):
-    """A layer with the arguments of its call."""
-
-    def __init__(self, layer, **arguments):
-        self.layer, self.arguments = layer, arguments
-
-    def forward(self, x):
-        return self.layer(x, **self.arguments)
-
-
-@pytest.mark.parametrize(
-    "chosen, options",
-    [
-        ({1, 3}, {"bias": False}),
-        pytest.param({}, {}, marks=pytest.mark.deep),
-        pytest.param({1, 3}, {}, marks=pytest.mark.deep),
-    ],
-)
-@pytest.mark.parametrize(
-    "need_weights", [pytest.param(False, marks=pytest.mark.deep), True]
-)
-def test_gradients(chosen, options, need_weights):
-    marked = as_bool([chosen, {3} if chosen else {}], 5)
-    arguments = dict(global_tokens=marked, valid_lens=[3, 5], need_weights=need_weights)
-    module = Bound(layer(width=H, window=2, **options), **arguments)
-    no_gradient = CANCELS if chosen else [*CANCELS, *GLOBAL]
-    names = {f"layer.{n}" for n in no_gradient} & dict(module.named_parameters()).keys()
-    assert mg.gradcheck_module(module, *draw((B, 5, H)), no_gradient=names).ok
+    _, w = run(x)
+    parameters = [p.data for p in module.parameters()]
+    np.testing.assert_array_equal(w.data == 0, definition(x, *parameters)[1] == 0)
+    assert not weights.data[~np.broadcast_to(is_token[:, None, None], w.shape)].any()
+    check(  # without the weights, in tiles or not
+        lambda x: where(is_token[..., None], module(x, **arguments), 0.0),
+        lambda *inputs: definition(*inputs)[0],
+        [x],
+        module.parameters(),
+    )
+    np.testing.assert_allclose(module(x, **arguments).data, output.data, **close)
 
 
 # relation to attention with a mask
