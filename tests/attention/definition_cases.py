@@ -28,6 +28,18 @@ def batched(definition, signature, **options):
     return np.vectorize(definition, signature=signature, otypes="d" * outputs)
 
 
+def with_ones(x):
+    """Return [x; 1] for each row x, so that [W b] [x; 1] = W x + b."""
+    return np.concatenate([x, np.ones((len(x), 1), x.dtype)], 1)
+
+
+def with_bias(P, name):
+    """Return [W b] for the layer of this name, or [W 0]; P has arrays by name."""
+    W = P[f"{name}.weight"]
+    b = P.get(f"{name}.bias", np.zeros(len(W), W.dtype))
+    return np.concatenate([W, b[:, None]], 1)
+
+
 def check(function, definition, arrays, parameters=(), close=VALUES):
     """Assert that a function has the values and the gradients of its definition.
 

@@ -1,13 +1,13 @@
-"""Masked softmax equals its definition in plain loops, in value and in gradient."""
+"""Masked softmax equals its definition, in value and in gradient."""
 
 import numpy as np
 import pytest
 
-import minigrad as mg
+from attention import definitions
 from attention.softmax import masked_softmax, masked_softmax_definition
 from minigrad import Tensor
 
-from ..ops.attention_core import masked_softmax as by_rows
+from .definition_cases import check
 
 B, H, L, S = 2, 3, 4, 5
 
@@ -50,7 +50,7 @@ pytestmark = pytest.mark.usefixtures("backend")  # numba and numpy
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_lengths(shape, lens):
     scores = draw(*shape)
-    expected = by_rows(scores, None, allowed_by(lens, shape))
+    expected = definitions.softmax(scores, allowed_by(lens, shape))
     for given in (lens, Tensor(lens), np.uint8(lens)):
         p = masked_softmax(Tensor(scores), given).data
         np.testing.assert_allclose(p, expected, rtol=1e-14)
@@ -72,14 +72,14 @@ def test_bool_masks(name):
     scores, mask = draw(B, H, L, S), masks()[name]
     allowed = np.broadcast_to(mask, scores.shape)
     p = masked_softmax(scores, mask=mask).data
-    np.testing.assert_allclose(p, by_rows(scores, None, allowed), rtol=1e-14)
+    np.testing.assert_allclose(p, definitions.softmax(scores, allowed), rtol=1e-14)
     np.testing.assert_array_equal(p > 0, allowed)
 
 
 @pytest.mark.parametrize("shape", [(B, H, L, S), (H, 1, S), (1,)], ids=str)
 def test_a_float_mask_is_added(shape):
     scores, bias = draw(B, H, L, S), draw(*shape, seed=1)
-    expected = by_rows(scores + bias, temperature=0.7)
+    expected = definitions.softmax((scores + bias) / 0.7)
     p = masked_softmax(scores, mask=bias, temperature=0.7).data
     np.testing.assert_allclose(p, expected, rtol=1e-13)
 
@@ -104,7 +104,7 @@ def test_the_operation_equals_its_taught_form(name):
 def test_a_float_mask_of_minus_infinity_masks():
     scores, mask = draw(B, H, L, S), masks()["full"]
     p = masked_softmax(scores, mask=np.where(mask, 0, -np.inf)).data
-    np.testing.assert_allclose(p, by_rows(scores, None, mask), rtol=1e-14)
+    np.testing.assert_allclose(p, definitions.softmax(scores, mask), rtol=1e-14)
 
 
 def test_a_float_mask_has_the_dtype_of_the_scores():
@@ -130,12 +130,14 @@ def test_the_limits_of_the_temperature():
 
 @pytest.mark.parametrize("shape", [(L, S), (B, 1, S)], ids=str)
 def test_gradients_of_scores_and_float_mask(shape):
-    def function(scores, bias):
-        return masked_softmax(
-            scores, [[5, 2, 0, 3], [1, 5, 4, 5]], bias, temperature=0.6
-        )
-
-    assert mg.gradcheck(function, [draw(B, L, S), draw(*shape, seed=1)]).ok
+    lens = [[5, 2, 0, 3], [1, 5, 4, 5]]
+    check(
+        lambda scores, bias: masked_softmax(scores, lens, bias, temperature=0.6),
+        lambda scores, bias: definitions.softmax(
+            (scores + bias) / 0.6, allowed_by(lens, (B, L, S))
+        ),
+        [draw(B, L, S), draw(*shape, seed=1)],
+    )
 
 
 def test_an_empty_row_has_weights_and_gradient_0():

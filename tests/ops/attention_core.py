@@ -2,6 +2,9 @@
 
 import numpy as np
 
+from attention import definitions
+
+from ..attention.definition_cases import batched
 from .spec import call, normal, spec, wrong
 
 
@@ -19,12 +22,7 @@ def allowed(x, lengths=None, mask=None):
 
 
 def masked_softmax(x, lengths=None, mask=None, temperature=1.0):
-    """One row at a time, over its allowed scores; 0 elsewhere."""
-    keep, p = allowed(x, lengths, mask), np.zeros(x.shape)
-    for row in np.ndindex(x.shape[:-1]):
-        e = np.exp(x[row][keep[row]] / temperature)
-        p[row][keep[row]] = e / e.sum()
-    return p
+    return definitions.softmax(x / temperature, allowed(x, lengths, mask))
 
 
 def _masked_peer(T, x, lengths=None, mask=None, temperature=1.0):
@@ -74,14 +72,10 @@ for _tag, _slip, _case in (
 
 
 def additive(q, k, w_v):
-    """w . tanh(q_i + k_j), one pair at a time."""
-    leading = np.broadcast_shapes(q.shape[:-2], k.shape[:-2])
-    q = np.broadcast_to(q, leading + q.shape[-2:])
-    k = np.broadcast_to(k, leading + k.shape[-2:])
-    e = np.zeros(leading + (q.shape[-2], k.shape[-2]))
-    for *batch, i, j in np.ndindex(e.shape):
-        e[(*batch, i, j)] = w_v @ np.tanh(q[(*batch, i)] + k[(*batch, j)])
-    return e
+    """The definition, for queries and keys that are already projected."""
+    each_head = batched(definitions.additive, "(l,a),(s,a),(a,a),(a,a),(a)->(l,s)")
+    one = np.eye(len(w_v))
+    return each_head(q, k, one, one, w_v)
 
 
 _shapes = {

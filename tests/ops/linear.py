@@ -1,33 +1,28 @@
 """Linear attention: specification and wrong backwards."""
 
-import math
-
 import numpy as np
+
+from attention import definitions
 
 from .spec import call, normal, positive, spec, wrong
 
 
 def feature(x, elu=True):
-    """Compute elu(x) + 1, one number at a time."""
-    if not elu:
-        return x
-    return np.vectorize(lambda t: t + 1 if t > 0 else math.exp(t), otypes=[float])(x)
+    return definitions.elu_plus_one(x) if elu else x
 
 
 def scan(q, k, v, keep=None, *, is_causal, eps, elu=True):
-    """Sum the weighted values over the allowed keys, one query at a time."""
-    a, b = feature(q, elu), feature(k, elu)
+    """Linear attention of one query after the other, to the keys that it may use."""
+    S = k.shape[-2]
     keep = np.broadcast_to(True if keep is None else keep, k.shape[:-1])
     o = np.zeros((*q.shape[:-1], v.shape[-1]))
     for *head, i in np.ndindex(q.shape[:-1]):
-        head, numerator, denominator = tuple(head), 0.0, 0.0
-        for j in range(i + 1 if is_causal else k.shape[-2]):
-            if keep[(*head, j)]:
-                w = a[(*head, i)] @ b[(*head, j)]
-                numerator = numerator + w * v[(*head, j)]
-                denominator += w
-        if denominator + eps:
-            o[(*head, i)] = numerator / (denominator + eps)
+        head = tuple(head)
+        keys = keep[head] & (np.arange(S) <= i) if is_causal else keep[head]
+        if keys.any():
+            o[(*head, i)] = definitions.linear(
+                q[head][[i]], k[head][keys], v[head][keys], lambda x: feature(x, elu), eps
+            )[0]
     return o
 
 

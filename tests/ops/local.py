@@ -2,6 +2,9 @@
 
 import numpy as np
 
+from attention import definitions
+
+from ..attention.definition_cases import batched
 from .spec import call, normal, spec, wrong
 
 
@@ -96,16 +99,7 @@ wrong(
 )
 
 
-def distances(q, k):
-    """Compute |q_i - k_j|^2, one pair at a time."""
-    leading = np.broadcast_shapes(q.shape[:-2], k.shape[:-2])
-    q = np.broadcast_to(q, leading + q.shape[-2:])
-    k = np.broadcast_to(k, leading + k.shape[-2:])
-    d = np.zeros(leading + (q.shape[-2], k.shape[-2]))
-    for *batch, i, j in np.ndindex(d.shape):
-        d[(*batch, i, j)] = np.sum((q[(*batch, i)] - k[(*batch, j)]) ** 2)
-    return d
-
+distances = batched(definitions.squared_distance, "(l,d),(s,d)->(l,s)")
 
 _shapes = {
     "one": ((3, 5), (7, 5)),

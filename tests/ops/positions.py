@@ -4,23 +4,28 @@ import math
 
 import numpy as np
 
+from attention import definitions
 from attention.positions import LinearScaling, YaRNScaling
 
+from ..attention.definition_cases import batched
 from .spec import call, normal, spec, wrong
 
 
+each_head = batched(definitions.rope, "(l,d),(l),(m)->(l,d)")
+
+
 def rotated(x, positions, base=10000.0, interleaved=False, scaling=None, rot_dim=None):
-    """RoPE, one row and one pair at a time; the scalings by their own formulas."""
-    y, positions = x.copy(), np.broadcast_to(positions, x.shape[:-1])
+    """RoPE, whose pairs are columns in this order; scalings by their own formulas."""
     R = x.shape[-1] if rot_dim is None else rot_dim
-    for row in np.ndindex(x.shape[:-1]):
-        for m in range(R // 2):
-            a, b = (2 * m, 2 * m + 1) if interleaved else (m, m + R // 2)
-            slower, factor = _slower(m, R, base, scaling)
-            angle = positions[row] * base ** (-2 * m / R) * slower
-            c, s = factor * math.cos(angle), factor * math.sin(angle)
-            y[row][a] = c * x[row][a] - s * x[row][b]
-            y[row][b] = s * x[row][a] + c * x[row][b]
+    order = np.arange(R)
+    if interleaved:  # the first entries of all pairs, and then the second ones
+        order = np.concatenate([order[::2], order[1::2]])
+    slower = np.array([_slower(m, R, base, scaling)[0] for m in range(R // 2)])
+    w = slower * definitions.frequencies(R, base)
+    positions = np.broadcast_to(positions, x.shape[:-1])
+    y = x.copy()
+    y[..., order] = each_head(x[..., order], positions, w)
+    y[..., order] *= _slower(0, R, base, scaling)[1]
     return y
 
 

@@ -4,44 +4,32 @@ import math
 
 import numpy as np
 
-from attention import masks
+from attention import definitions, masks
 from attention.kernels.tile_plan import tile_plan
 
+from ..attention.definition_cases import batched
 from .spec import call, normal, spec, wrong
 
 
 def scores(q, k, scale, softcap=None):
-    """One query at a time."""
-    *heads, L, _ = q.shape
-    s = np.zeros((*heads, L, k.shape[-2]))
-    for *head, i in np.ndindex(*heads, L):
-        s[(*head, i)] = scale * (k[own(head, heads, k)] @ q[(*head, i)])
+    each_head = batched(definitions.dot, "(l,d),(s,d)->(l,s)")
+    s = each_head(scale * q, spread(k, q.shape[:-2]))
     return s if softcap is None else softcap * np.tanh(s / softcap)
 
 
-def own(head, heads, keys):
-    """Which key head a query head reads: the groups lie side by side."""
-    if not head:
-        return ()
-    return (*head[:-1], head[-1] * keys.shape[-3] // heads[-1])
-
-
 def average(s, v, mask=None, z=None):
-    """One query at a time, over the keys that it may attend to."""
-    *heads, L, S = s.shape
+    """Return o, p and lse; z are the factors of dropout."""
     allowed = np.broadcast_to(True if mask is None else mask, s.shape)
-    o, p = np.zeros((*heads, L, v.shape[-1])), np.zeros(s.shape)
-    lse = np.full((*heads, L), -np.inf)
-    for *head, i in np.ndindex(*heads, L):
-        at = (*head, i)
-        keys = np.flatnonzero(allowed[at])
-        if len(keys):
-            total = np.exp(s[at][keys]).sum()
-            p[at][keys] = np.exp(s[at][keys]) / total
-            lse[at] = math.log(total)
-        kept = p[at] if z is None else p[at] * z[at]
-        o[at] = kept @ v[own(head, heads, v)]
+    p = definitions.softmax(s, allowed)
+    o = (p if z is None else p * z) @ spread(v, s.shape[:-2])
+    with np.errstate(divide="ignore"):  # ln 0 without keys
+        lse = np.log(np.exp(s).sum(-1, where=allowed))
     return o, p, lse
+
+
+def spread(keys, heads):
+    """Return each key head for every query head that reads it: groups side by side."""
+    return np.repeat(keys, heads[-1] // keys.shape[-3], -3) if heads else keys
 
 
 def attends(plan, heads, L, S):
@@ -213,14 +201,7 @@ spec(
 )
 
 
-def merged(o1, lse1, o2, lse2):
-    o, lse = np.zeros(o1.shape), np.zeros(lse1.shape)
-    for at in np.ndindex(lse.shape):
-        e1, e2 = math.exp(lse1[at]), math.exp(lse2[at])
-        o[at] = (e1 * o1[at] + e2 * o2[at]) / (e1 + e2)
-        lse[at] = math.log(e1 + e2)
-    return o, lse
-
+merged = batched(definitions.merge, "(l,e),(l),(l,e),(l)->(l,e),(l)")
 
 spec(
     "merge",
@@ -247,16 +228,11 @@ def _fold(x, keys):
     return x.reshape(*keys.shape[:-2], -1, *x.shape[-2:]).sum(-3)
 
 
-def _spread(keys, heads):
-    """Each key head, for every query head that reads it."""
-    return np.repeat(keys, heads[-1] // keys.shape[-3], -3) if heads else keys
-
-
 def _scores_slip(scale_q=True, slope=lambda t: 1 - t * t, fold=_fold):
     def backward(g, s, q, k, scale, softcap=None):
         heads = q.shape[:-2]
         ds = g if softcap is None else g * slope(s / softcap)
-        dq = ds @ _spread(k, heads) * (scale if scale_q else 1)
+        dq = ds @ spread(k, heads) * (scale if scale_q else 1)
         return dq, fold(scale * ds.swapaxes(-1, -2) @ q, k)
 
     return backward
@@ -283,7 +259,7 @@ def _average_slip(
 ):
     def backward(g, y, s, v, mask=None, z=None):
         (do, gp, gl), (_, p, _) = g, y
-        dpz = do @ _spread(v, s.shape[:-2]).swapaxes(-1, -2)
+        dpz = do @ spread(v, s.shape[:-2]).swapaxes(-1, -2)
         dp = after(dpz, z) + gp * weights
         ds = p * (dp - centre(p, dp)) + log * p * gl[..., None]
         dz = None if z is None else p * dpz
@@ -318,7 +294,7 @@ def _flash_slip(
     def backward(g, y, q, k, v, offset=None, added=None, *, plan, scale, softcap=None):
         (do, gl), (o, lse) = g, y
         heads, L, S = q.shape[:-2], q.shape[-2], k.shape[-2]
-        K, V = _spread(k, heads), _spread(v, heads)
+        K, V = spread(k, heads), spread(v, heads)
         s = scale * q @ K.swapaxes(-1, -2)
         t = None if softcap is None else np.tanh(s / softcap)
         s = (s if t is None else softcap * t) + bias_of(s.shape, offset, added)

@@ -1,13 +1,14 @@
-"""Multi-head attention as a loop over heads, and layers and arrays for its tests."""
+"""Multi-head attention by its definition, and layers and arrays for its tests."""
 
 import math
 
 import numpy as np
 
+from attention import definitions
 from attention.exact.multihead import MultiHeadAttention
 
 from ...minigrad.array_cases import draw
-from ...ops.sdpa import average, scores
+from ..definition_cases import with_bias, with_ones
 
 B, L, S, D, H, Dk, Dv = 2, 5, 7, 12, 4, 9, 10
 close = dict(rtol=1e-11, atol=1e-12)  # sums of some dozens of numbers of order one
@@ -22,28 +23,37 @@ def layer(num_kv_heads=None, dtype=np.float64, seed=0, width=D, **options):
     return module
 
 
-def by_loops(module, query, key, value, allowed=True, added=0.0):
-    """out (B, L, D), weights (B, H, L, S): one head after the other.
+def defined(module, allowed=True, added=0.0):
+    """Return the definition of out (B, L, D) and weights (B, H, L, S) of a layer.
 
     allowed and added broadcast to (B, H, L, S)
     """
-    state, E, G = module.state_dict(), D // H, H // module.num_kv_heads
-    scale = 1 / math.sqrt(E) if module.scale is None else module.scale
-    shape = len(query), H, query.shape[1], key.shape[1]
-    allowed, added = (np.broadcast_to(x, shape) for x in (allowed, added))
 
-    def project(name, x):
-        return x @ state[f"{name}.weight"].T + state.get(f"{name}.bias", 0)
+    def attention(query, key, value, *parameters):
+        P = dict(zip(dict(module.named_parameters()), parameters, strict=True))
+        W_q, W_k, W_v = (with_bias(P, f"W_{n}") for n in "qkv")
+        if module.scale is not None:  # the definition divides by sqrt(E)
+            W_q = W_q * module.scale * math.sqrt(module.head_dim)
+        shape = len(query), H, query.shape[1], key.shape[1]
+        pairs, bias = (np.broadcast_to(x, shape) for x in (allowed, added))
+        outputs, weights = np.zeros(query.shape), np.zeros(shape)
 
-    contexts, weights = [], []
-    for h in range(H):
-        own, shared = slice(h * E, (h + 1) * E), slice(h // G * E, (h // G + 1) * E)
-        q = project("W_q", query)[..., own]
-        k, v = project("W_k", key)[..., shared], project("W_v", value)[..., shared]
-        o, p, _ = average(scores(q, k, scale) + added[:, h], v, allowed[:, h])
-        contexts.append(o)
-        weights.append(p)
-    return project("W_o", np.concatenate(contexts, -1)), np.stack(weights, 1)
+        def head(b, h):
+            def attend(q, k, v):
+                s = definitions.scaled_dot(q, k) + bias[b, h]
+                weights[b, h] = definitions.softmax(s, pairs[b, h])
+                return definitions.attend(s, v, pairs[b, h])
+
+            return attend
+
+        for b, inputs in enumerate(zip(query, key, value)):
+            inputs, heads = map(with_ones, inputs), [head(b, h) for h in range(H)]
+            outputs[b] = definitions.multi_head(
+                *inputs, W_q, W_k, W_v, P["W_o.weight"], heads
+            )
+        return outputs + P.get("W_o.bias", 0), weights
+
+    return attention
 
 
 j, i = np.arange(S), np.arange(L)[:, None]

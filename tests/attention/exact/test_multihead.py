@@ -1,4 +1,4 @@
-"""Multi-head attention is a loop over heads; its gradients, masks and options."""
+"""Multi-head attention is its definition; its gradients, masks and options."""
 
 import functools
 import math
@@ -14,6 +14,7 @@ from attention.positions import T5RelativeBias, alibi_bias, alibi_by_offset, rop
 from minigrad import Tensor, nn
 
 from ...minigrad.array_cases import draw
+from ..definition_cases import check
 from .multihead_cases import (
     DENSE,
     B,
@@ -23,8 +24,8 @@ from .multihead_cases import (
     H,
     L,
     S,
-    by_loops,
     close,
+    defined,
     example,
     i,
     j,
@@ -81,38 +82,33 @@ CALLS = {  # options of the call: allowed, added
 
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize("kind", LAYERS)
-def test_the_layer_is_a_loop_over_heads(kind, call):
+def test_the_layer_is_its_definition(kind, call):
+    """Output, weights, and the gradients of inputs and parameters."""
     options, allowed, added = CALLS[call]
     module, arrays = layer(**LAYERS[kind]), example(LAYERS[kind])
-    output, weights = module(*arrays, need_weights=True, **options)
-    o, w = by_loops(module, *arrays, allowed, added)
-    np.testing.assert_allclose(weights.data, w, **close)
-    np.testing.assert_allclose(output.data, o, **close)
+    run = functools.partial(module, need_weights=True, **options)
+    definition = defined(module, allowed, added)
+    check(run, definition, arrays, module.parameters())
+    output, weights = run(*arrays)
+    _, w = definition(*arrays, *(p.data for p in module.parameters()))
     assert (weights.data[w == 0] == 0).all()  # exactly
-    np.testing.assert_allclose(module(*arrays, **options).data, o, **close)
+    np.testing.assert_allclose(module(*arrays, **options).data, output.data, **close)
 
 
-def test_many_queries_in_tiles_are_the_same_loop():
+def test_many_queries_in_tiles():
     module, (x,) = layer(2), draw((B, 70, D))
-    o, _ = by_loops(module, x, x, x, np.tri(70, dtype=bool))
-    np.testing.assert_allclose(module(x, is_causal=True).data, o, **close)
+    definition = defined(module, np.tri(70, dtype=bool))
+    check(
+        functools.partial(module, is_causal=True),
+        lambda x, *parameters: definition(x, x, x, *parameters)[0],
+        [x],
+        module.parameters(),
+    )
 
 
 # Gradients. A key's bias adds the same to all scores of a query, which softmax ignores.
 
 UNSEEN = "W_k.bias"
-
-
-@pytest.mark.parametrize("kind", ["multi-query", "grouped widths"])
-def test_gradients(kind):
-    options = dict(LAYERS[kind])
-    options |= {n: m for n, m in (("kdim", 3), ("vdim", 5)) if n in options}
-    module = layer(width=8, **options)
-    arrays = draw(
-        (1, 3, 8), (1, 4, options.get("kdim", 8)), (1, 4, options.get("vdim", 8))
-    )
-    unseen = [UNSEEN] if module.W_k.bias is not None else []
-    assert mg.gradcheck_module(module, *arrays, no_gradient=unseen).ok
 
 
 def test_gradients_where_the_query_is_key_and_value():
@@ -243,7 +239,8 @@ def test_a_bias_in_all_its_forms(make):
     module, arrays = layer(scale=1.0), example({})
     t5 = T5RelativeBias(H)
     t5.table.data = draw(t5.table.shape, seed=5)[0]
-    o, _ = by_loops(module, *arrays, added=t5(L, S).data)
+    parameters = [p.data for p in module.parameters()]
+    o, _ = defined(module, added=t5(L, S).data)(*arrays, *parameters)
     np.testing.assert_allclose(module(*arrays, bias=make(t5)).data, o, **close)
 
 

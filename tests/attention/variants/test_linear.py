@@ -20,7 +20,7 @@ from minigrad.graph import reachable
 from minigrad.overwriting import saved_arrays
 
 from ...minigrad.array_cases import draw
-from ...ops.linear import feature, scan
+from ...ops.linear import scan
 from ..kernels.kernel_cases import BACKENDS, running
 
 CHUNK = linear.CHUNK
@@ -60,28 +60,17 @@ def close(found, expected, roundings=400):
 # the definition
 
 
-def one_at_a_time(q, k, v, is_causal, keep, eps=1e-6):
-    """Return the outputs of one head, with its sums over keys row by row."""
-    a, b, o = feature(q), feature(k), np.zeros((len(q), Ev))
-    for i in range(len(q)):
-        keys = [j for j in range(i + 1 if is_causal else len(k)) if keep[j]]
-        state = sum((np.outer(b[j], v[j]) for j in keys), np.zeros((E, Ev)))
-        z = sum((b[j] for j in keys), np.zeros(E))
-        o[i] = a[i] @ state / (a[i] @ z + eps)
-    return o
-
-
 @both
 @pytest.mark.parametrize("n", [1, 2, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK + 5])
 def test_definition(backend, n, is_causal):
-    """The loop over rows, the matrix of pairs, and the scan, compiled or not."""
+    """The definition, the matrix of pairs, and the scan, compiled or not."""
     arrays = example(is_causal, n)
     keep = np.random.default_rng(1).random((B, H, n)) < 0.7
     found = run(*arrays, is_causal, key_mask=keep)
     close(found, run(*arrays, is_causal, linear_attention_by_pairs, keep=keep))
     head = (1, 2)
-    loop = one_at_a_time(*(x[head] for x in arrays[:3]), is_causal, keep[head])
-    close([found[0][head]], [loop])
+    wanted = scan(*(x[head] for x in (*arrays[:3], keep)), is_causal=is_causal, eps=1e-6)
+    close([found[0][head]], [wanted])
 
 
 @both

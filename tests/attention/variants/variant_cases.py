@@ -23,6 +23,7 @@ from attention.masks.block_mask import BlockMask
 from minigrad import Tensor, nn
 
 from ...ops.recurrent import gru_step
+from ..definition_cases import with_bias, with_ones
 
 D = 8  # width of queries, keys and values; 2 heads of 4
 
@@ -101,16 +102,6 @@ def transformer_xl(P, q, k):
 def shaw_and_values(P, q, k, v, allowed):
     p = definitions.softmax(definitions.shaw(q, k, P["a_K"]), allowed)
     return definitions.shaw_average(p, v, P["a_V"])
-
-
-def with_ones(x):
-    """Return [x; 1] of each row: (W x + b) is [W b] times it."""
-    return np.concatenate([x, np.ones((len(x), 1), x.dtype)], 1)
-
-
-def with_bias(P, name):
-    """Return [W b]."""
-    return np.concatenate([P[f"{name}.weight"], P[f"{name}.bias"][:, None]], 1)
 
 
 def longformer(P, q, k, v, allowed):
