@@ -1,5 +1,7 @@
 """Linear attention: specification and wrong backwards."""
 
+import functools
+
 import numpy as np
 
 from attention import definitions
@@ -13,16 +15,15 @@ def feature(x, elu=True):
 
 def scan(q, k, v, keep=None, *, is_causal, eps, elu=True):
     """Linear attention of one query after the other, to the keys that it may use."""
-    S = k.shape[-2]
+    phi, S = functools.partial(feature, elu=elu), k.shape[-2]
     keep = np.broadcast_to(True if keep is None else keep, k.shape[:-1])
     o = np.zeros((*q.shape[:-1], v.shape[-1]))
     for *head, i in np.ndindex(q.shape[:-1]):
         head = tuple(head)
         keys = keep[head] & (np.arange(S) <= i) if is_causal else keep[head]
         if keys.any():
-            o[(*head, i)] = definitions.linear(
-                q[head][[i]], k[head][keys], v[head][keys], lambda x: feature(x, elu), eps
-            )[0]
+            one, k_i, v_i = q[head][[i]], k[head][keys], v[head][keys]
+            o[(*head, i)] = definitions.linear(one, k_i, v_i, phi, eps)[0]
     return o
 
 

@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import pytest
 
-from attention import kernels, masks
+from attention import definitions, kernels, masks
 from attention.exact import flash
 from attention.exact.flash import flash_attention
 from attention.exact.merge import merge
@@ -83,6 +83,19 @@ def test_the_plan_of_a_block_mask_is_kept():
 
 
 # Results
+
+
+@pytest.mark.parametrize("tile", [1, 4, 64])
+def test_definition(backend, tile):
+    """Tiles of any size, a query without keys, and tiles without a pair."""
+    q, k, v = draw((L, 4), (S, 4), (S, 2))
+    i, j = definitions.positions(L, S)
+    allowed = definitions.window(i, j, 4, 2) & (i != 5)
+    found = tiled_attention(q, k, v, attn_mask=allowed)
+    expected = definitions.tiled(q, k, v, tile, allowed)
+    np.testing.assert_allclose(found.data, expected, rtol=1e-12, atol=1e-13)
+    whole = definitions.tiled(q, k, v, tile)
+    np.testing.assert_allclose(tiled_attention(q, k, v).data, whole, rtol=1e-12)
 
 
 @pytest.mark.parametrize("size", [pytest.param(1, marks=pytest.mark.deep), 3, 50])

@@ -1,12 +1,9 @@
 """T5's bias and ALiBi equal their definitions, as a matrix and by offset."""
 
-import math
-from decimal import Decimal, localcontext
-
 import numpy as np
 import pytest
 
-import minigrad as mg
+from attention import definitions
 from attention.template import attend
 from attention.positions import (
     T5RelativeBias,
@@ -15,9 +12,11 @@ from attention.positions import (
     alibi_slopes,
     t5_bucket,
 )
+from attention.scores import dot, scaled_dot
 from attention.softmax import masked_softmax
 
 from ...minigrad.array_cases import draw
+from ..definition_cases import check
 
 SIZES = [(5, 7), (7, 5), (5, 5), (1, 7), (7, 1), (1, 1)]
 every_size = pytest.mark.parametrize("L, S", SIZES)
@@ -38,19 +37,6 @@ def relative_bias(bidirectional=True, H=3):
 # T5's buckets
 
 
-def bucket_by_formula(rel, bidirectional, num_buckets, max_distance):
-    """With logarithms of 60 digits: what is whole is whole to the 50th."""
-    nb, base, n = num_buckets, 0, max(-rel, 0)
-    if bidirectional:
-        nb, base, n = nb // 2, (nb // 2 if rel > 0 else 0), abs(rel)
-    e = nb // 2
-    if n < e:
-        return base + n
-    with localcontext(prec=60):
-        far = (Decimal(n) / e).ln() / (Decimal(max_distance) / e).ln() * (nb - e)
-        return base + min(nb - 1, e + math.floor(far + Decimal(10) ** -50))
-
-
 @pytest.mark.parametrize(
     "bidirectional, num_buckets, max_distance",
     [(True, 32, 128), (False, 32, 128), (False, 9, 128), (True, 4, 2), (False, 2, 5)]
@@ -58,12 +44,20 @@ def bucket_by_formula(rel, bidirectional, num_buckets, max_distance):
 )
 def test_buckets_by_their_formula(bidirectional, num_buckets, max_distance):
     """(False, 9, 128) has whole quotients at which float64 logarithms fall short."""
-    rel = np.arange(-300, 301)
-    expected = [
-        bucket_by_formula(int(r), bidirectional, num_buckets, max_distance) for r in rel
-    ]
-    found = t5_bucket(rel, bidirectional, num_buckets, max_distance)
-    assert found.tolist() == expected
+    sizes = bidirectional, num_buckets, max_distance
+    expected = [definitions.t5_bucket(offset, *sizes) for offset in range(-300, 301)]
+    assert t5_bucket(np.arange(-300, 301), *sizes).tolist() == expected
+
+
+@pytest.mark.parametrize("buckets, longest", [(32, 128), (9, 128), (19, 256)])
+def test_far_buckets_begin_at_powers(buckets, longest):
+    """The far half of the buckets are equally wide in log(distance)."""
+    e = buckets // 2
+    first = [e * (longest / e) ** (m / (buckets - e)) for m in range(buckets - e)]
+    for m, start in enumerate(first):
+        at = round(start) if abs(start - round(start)) < 1e-9 else int(start) + 1
+        assert definitions.t5_bucket(-at, False, buckets, longest) >= e + m
+        assert definitions.t5_bucket(1 - at, False, buckets, longest) < e + m
 
 
 def test_the_known_buckets():
@@ -91,24 +85,31 @@ def test_buckets_of_any_integers():
 @every_size
 @both_alignments
 @pytest.mark.parametrize("bidirectional", [True, False])
-def test_t5_bias_by_loops(L, S, align, bidirectional):
+def test_t5_bias_by_its_buckets(L, S, align, bidirectional):
     module = relative_bias(bidirectional)
     found = module(L, S, causal_align=align)
     v = module.by_offset(L, S, causal_align=align)
     assert found.shape == (3, L, S) and v.shape == (3, L + S - 1)
     for h, i, j in np.ndindex(3, L, S):
         rel = j - query_position(i, L, S, align)
-        bucket = bucket_by_formula(rel, bidirectional, 8, 6)
+        bucket = definitions.t5_bucket(rel, bidirectional, 8, 6)
         assert found.data[h, i, j] == module.table.data[bucket, h]
         assert found.data[h, i, j] == v.data[h, j - i + L - 1]
 
 
 @every_size
 @pytest.mark.parametrize("bidirectional", [True, False])
-def test_gradients_of_t5_bias(L, S, bidirectional):
+def test_t5_scores(L, S, bidirectional):
+    """In values and in all gradients, of the table as well."""
     module = relative_bias(bidirectional)
-    result = mg.gradcheck_module(module, L, S)
-    assert result.ok, result
+
+    def scores(q, k, table):
+        sizes = bidirectional, 8, 6
+        each = [definitions.t5(*x, *sizes) for x in zip(q, k, table.T)]
+        return np.stack(each)
+
+    q, k = draw((3, L, 4), (3, S, 4))
+    check(lambda q, k: dot(q, k) + module(L, S), scores, [q, k], [module.table])
 
 
 def test_a_new_table_is_0_and_float32():
@@ -117,16 +118,6 @@ def test_a_new_table_is_0_and_float32():
 
 
 # ALiBi
-
-
-def slopes_of_the_paper(n):
-    """A geometric sequence that starts at its own ratio; else from both neighbours."""
-    a = math.log2(n)
-    if a == int(a):
-        start = 2.0 ** (-(2.0 ** -(a - 3)))
-        return [start ** (h + 1) for h in range(n)]
-    c = 2 ** math.floor(a)
-    return slopes_of_the_paper(c) + slopes_of_the_paper(2 * c)[0::2][: n - c]
 
 
 def test_the_known_slopes():
@@ -141,21 +132,25 @@ def test_the_known_slopes():
 @pytest.mark.parametrize("H", [*range(1, 18), 33, 71])
 def test_slopes_for_any_number_of_heads(H):
     slopes = alibi_slopes(H, np.float64)
-    np.testing.assert_allclose(slopes, slopes_of_the_paper(H), rtol=1e-13)
+    np.testing.assert_allclose(slopes, definitions.alibi_slopes(H), rtol=1e-13)
     assert slopes.shape == (H,) and alibi_slopes(H).dtype == np.float32
 
 
 @every_size
 @both_alignments
-def test_alibi_by_loops(L, S, align):
+def test_alibi_of_each_pair(L, S, align):
     found = alibi_bias(12, L, S, align, np.float64)
     v = alibi_by_offset(12, L, S, align, np.float64)
-    slopes = slopes_of_the_paper(12)
+    slopes = definitions.alibi_slopes(12)
     assert found.shape == (12, L, S) and v.shape == (12, L + S - 1)
     for h, i, j in np.ndindex(12, L, S):
         distance = abs(query_position(i, L, S, align) - j)
         assert found[h, i, j] == pytest.approx(-slopes[h] * distance, rel=1e-14)
         assert found[h, i, j] == v[h, j - i + L - 1]
+    if align == "upper_left":
+        q, k = draw((L, 4), (S, 4))
+        scores = definitions.alibi(q, k, slopes[2])
+        np.testing.assert_allclose(scaled_dot(q, k).data + found[2], scores, **CLOSE)
     assert alibi_bias(12, L, S, align).dtype == np.float32
 
 

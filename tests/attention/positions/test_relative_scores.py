@@ -1,4 +1,4 @@
-"""Scores with relative positions (Shaw, Transformer-XL, DeBERTa) equal their loops."""
+"""Scores with relative positions (Shaw, Transformer-XL, DeBERTa) are as defined."""
 
 import math
 import tracemalloc
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from attention import scaled_dot_product_attention
+from attention import definitions, scaled_dot_product_attention
 from attention.template import attend
 from attention.positions import (
     disentangled_scores,
@@ -20,65 +20,25 @@ from attention.positions import (
 from minigrad import Tensor
 
 from ...minigrad.array_cases import draw
+from ..definition_cases import batched, check
 
 SIZES = [(5, 7), (7, 5), (5, 5), (1, 7), (7, 1), (1, 1)]
 every_size = pytest.mark.parametrize("L, S", SIZES)
-some_sizes = pytest.mark.parametrize(
-    "L, S",
-    [SIZES[0], *(pytest.param(*size, marks=pytest.mark.deep) for size in SIZES[1:])],
-)
 both_alignments = pytest.mark.parametrize("align", ["upper_left", "lower_right"])
 every_span = pytest.mark.parametrize("k", [1, 2, 9])
+D = 3
 CLOSE = {"rtol": 0, "atol": 1e-13}  # a few roundings of sums of order one
 
 
-def by_loops(score, L, S, align, scale):
-    """scale * score(row, j, i) of each pair; i is the position of the row's query."""
-    s = np.zeros((L, S))
-    for row, j in np.ndindex(L, S):
-        i = row + S - L if align == "lower_right" else row
-        s[row, j] = scale * score(row, j, i)
-    return s
-
-
-def shaw(L, S, k=2, D=3, leading=(), tables=()):
+def shaw(L, S, k=2, D=D, leading=(), tables=()):
     return draw((*leading, L, D), (*leading, S, D), (*tables, 2 * k + 1, D))
 
 
-def shaw_by_loops(q, k, a_K, align="upper_left", scale=None):
-    (L, D), S, span = q.shape, len(k), len(a_K) // 2
-
-    def score(row, j, i):
-        return q[row] @ (k[j] + a_K[min(max(j - i, -span), span) + span])
-
-    return by_loops(score, L, S, align, scale or 1 / math.sqrt(D))
-
-
-def values_by_loops(p, v, a_V, align="upper_left"):
-    """sum_j p_ij (v_j + a^V_d)"""
-    (L, S), span = p.shape, len(a_V) // 2
-    o = np.zeros((L, a_V.shape[1]))
-    for row, j in np.ndindex(L, S):
-        d = j - (row + S - L if align == "lower_right" else row)
-        o[row] += p[row, j] * (v[j] + a_V[min(max(d, -span), span) + span])
-    return o
-
-
-def xl(L, S, D=3, leading=(), heads=()):
+def xl(L, S, D=D, leading=(), heads=()):
     return draw(
         (*leading, L, D), (*leading, S, D), (*heads, max(L + S - 1, 0), D),
         (*heads, D), (*heads, D),
     )  # fmt: skip
-
-
-def xl_by_loops(q, k, R, u, w, align="upper_left", scale=None):
-    (L, D), S = q.shape, len(k)
-    row_of = dict(zip(transformer_xl_distances(L, S, align).tolist(), R, strict=True))
-
-    def score(row, j, i):
-        return (q[row] + u) @ k[j] + (q[row] + w) @ row_of[i - j]
-
-    return by_loops(score, L, S, align, scale or 1 / math.sqrt(D))
 
 
 def deberta(L, S, D=3, k=2, leading=(), tables=()):
@@ -86,94 +46,91 @@ def deberta(L, S, D=3, k=2, leading=(), tables=()):
     return draw((*leading, L, D), (*leading, S, D), table, table)
 
 
-def deberta_by_loops(q, k, q_r, k_r, align="upper_left", scale=None):
-    (L, D), S, span = q.shape, len(k), len(k_r) // 2
-
-    def d(i, j):
-        return min(max(i - j + span, 0), 2 * span - 1)
-
-    def score(row, j, i):
-        return q[row] @ k[j] + q[row] @ k_r[d(i, j)] + k[j] @ q_r[d(j, i)]
-
-    return by_loops(score, L, S, align, scale or 1 / math.sqrt(3 * D))
+def after_zeros(x, n):
+    """Return x (m, D) as the last rows of an array (n, D)."""
+    return np.concatenate([np.zeros((n - len(x), x.shape[1])), x])
 
 
-# Definitions
+def aligned(definition, align):
+    """Return a definition in which the last query has the position of the last key.
+
+    So queries and keys are the last ones of n = max(L, S) positions.
+    """
+    if align == "upper_left":
+        return definition
+
+    def scores(q, k, *tables):
+        n = max(len(q), len(k))
+        s = definition(after_zeros(q, n), after_zeros(k, n), *tables)
+        return s[n - len(q) :, n - len(k) :]
+
+    return scores
+
+
+def aligned_average(align):
+    """Return the average of Shaw's values, with weights (L, S) aligned in this way."""
+    if align == "upper_left":
+        return definitions.shaw_average
+
+    def average(p, v, a_V):
+        n = max(p.shape)
+        weights = after_zeros(after_zeros(p, n).T, n).T  # (n, n)
+        return definitions.shaw_average(weights, after_zeros(v, n), a_V)[n - len(p) :]
+
+    return average
+
+
+# Definitions, for batches and heads, (B, H, L, D), and a table of each head
+
+SCORES = {  # function, definition, core axes of the tables, the example, the divisor
+    "shaw": (shaw_scores, definitions.shaw, "(n,d)", shaw, 1),
+    "deberta": (
+        disentangled_scores, definitions.disentangled, "(n,d),(n,d)", deberta, 3
+    ),
+}  # fmt: skip
 
 
 @every_size
 @both_alignments
 @every_span
-@pytest.mark.parametrize("function, definition, make", [
-    (shaw_scores, shaw_by_loops, shaw),
-    (disentangled_scores, deberta_by_loops, deberta),
-], ids=["shaw", "deberta"])  # fmt: skip
-def test_scores_by_loops(function, definition, make, L, S, align, k):
-    arrays = make(L, S, k=k)
-    for scale in None, 0.5:
-        found = function(*arrays, scale, align).data
-        np.testing.assert_allclose(found, definition(*arrays, align, scale), **CLOSE)
+@pytest.mark.parametrize("name", SCORES)
+def test_scores(name, L, S, align, k):
+    """In values and gradients."""
+    function, definition, core, make, terms = SCORES[name]
+    each_head = batched(aligned(definition, align), f"(l,d),(s,d),{core}->(l,s)")
+    for tables in (2,), ():
+        arrays = make(L, S, k=k, leading=(2, 2), tables=tables)
+        check(lambda *x: function(*x, None, align), each_head, arrays)
+    expected = 0.5 * math.sqrt(terms * D) * each_head(*arrays)  # another scale
+    np.testing.assert_allclose(function(*arrays, 0.5, align).data, expected, **CLOSE)
 
 
 @every_size
 @both_alignments
 @every_span
-def test_the_values_of_shaw_by_loops(L, S, align, k):
-    p, v, a_V = draw((L, S), (S, 4), (2 * k + 1, 4))
-    found = p @ v + shaw_values(p, a_V, align).data
-    np.testing.assert_allclose(found, values_by_loops(p, v, a_V, align), **CLOSE)
-
-
-@every_size
-@both_alignments
-def test_transformer_xl_by_loops(L, S, align):
-    arrays = xl(L, S)
-    for scale in None, 0.5:
-        found = transformer_xl_scores(*arrays, scale).data
-        np.testing.assert_allclose(found, xl_by_loops(*arrays, align, scale), **CLOSE)
-
-
 @pytest.mark.parametrize("tables", [(3,), ()])
-def test_batches_and_heads(tables):
-    """(B, H, L, D) with tables and vectors of each head, or one for all."""
-    p, zero = draw((2, 3, 5, 7), seed=1)[0], np.zeros((7, 3))
-    for function, definition, arrays in (
-        (shaw_scores, shaw_by_loops, shaw(5, 7, leading=(2, 3), tables=tables)),
-        (transformer_xl_scores, xl_by_loops, xl(5, 7, leading=(2, 3), heads=tables)),
-        (disentangled_scores, deberta_by_loops,
-         deberta(5, 7, leading=(2, 3), tables=tables)),
-        (lambda p, _, a: shaw_values(p, a), lambda p, _, a: values_by_loops(p, zero, a),
-         [p, p, *draw((*tables, 5, 3))]),
-    ):  # fmt: skip
-        found = function(*arrays).data
-        for b, h in np.ndindex(2, 3):
-            shared = [x[h] if tables else x for x in arrays[2:]]
-            expected = definition(arrays[0][b, h], arrays[1][b, h], *shared)
-            np.testing.assert_allclose(found[b, h], expected, **CLOSE)
+def test_the_values_of_shaw(L, S, align, k, tables):
+    """In values and gradients."""
+    each_head = batched(aligned_average(align), "(l,s),(s,e),(n,e)->(l,e)")
+    arrays = draw((2, 3, L, S), (2, 3, S, 4), (*tables, 2 * k + 1, 4))
+    check(lambda p, v, a_V: p @ v + shaw_values(p, a_V, align), each_head, arrays)
 
 
-# Gradients
-
-
-@some_sizes
+@every_size
 @both_alignments
-def test_gradients(L, S, align):
-    for function, arrays in (
-        (shaw_scores, shaw(L, S, leading=(2, 2), tables=(2,), D=2)),
-        (disentangled_scores, deberta(L, S, leading=(2, 2), tables=(2,), D=2)),
-    ):
-        result = mg.gradcheck(lambda *t: function(*t, None, align), arrays)
-        assert result.ok, result
-    arrays = draw((2, 2, L, S), (2, 5, 3))
-    result = mg.gradcheck(lambda *t: shaw_values(*t, align), arrays)
-    assert result.ok, result
-
-
-@some_sizes
-def test_gradients_of_transformer_xl(L, S):
-    arrays = xl(L, S, leading=(2, 3), heads=(3,))
-    result = mg.gradcheck(transformer_xl_scores, arrays)
-    assert result.ok, result
+def test_transformer_xl(L, S, align):
+    """R has a row for each distance, so an alignment is another R."""
+    each_head = batched(definitions.transformer_xl, "(l,d),(s,d),(n,d),(d),(d)->(l,s)")
+    for heads in (3,), ():
+        arrays = xl(L, S, leading=(2, 3), heads=heads)
+        check(transformer_xl_scores, each_head, arrays)
+    expected = 0.5 * math.sqrt(D) * each_head(*arrays)
+    found = transformer_xl_scores(*arrays, 0.5).data
+    np.testing.assert_allclose(found, expected, **CLOSE)
+    i, j = definitions.positions(L, S)
+    distance = transformer_xl_distances(L, S, align)[L - 1 - (i - j)]
+    shift = S - L if align == "lower_right" else 0
+    np.testing.assert_array_equal(distance, i + shift - j)
 
 
 def test_gradients_through_attention():

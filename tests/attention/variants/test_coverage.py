@@ -76,7 +76,7 @@ def test_definition(valid_lens, bias):
 
 
 def test_the_keys_of_each_step():
-    """With its own length a step is the first one with the coverage so far as a bias."""
+    """A step with its own length is additive attention with W_c c_j as a bias."""
     module, arrays = layer(bias=True), example(seed=4)
     lengths = np.array([[5, 2, 0, 1], [3, 0, 4, 4]])
     contexts, weights, coverages = module(*arrays, lengths)
@@ -210,8 +210,10 @@ def test_loss_definition(target_lens):
     module = layer()
     parameters = [p.data for p in module.parameters()]
     _, weights, coverages = defined(module, [5, 3])(*example(), *parameters)
-    lens = target_lens or [L, L]
-    losses = [definitions.coverage_loss(p[:n]) if n else 0 for p, n in zip(weights, lens)]
+    losses = [
+        definitions.coverage_loss(p[:n]) if n else 0
+        for p, n in zip(weights, target_lens or [L, L])
+    ]
     loss = coverage_loss(weights, coverages, target_lens)
     assert loss.shape == ()
     np.testing.assert_allclose(loss.item(), np.mean(losses), **close)

@@ -21,7 +21,8 @@ def test_definition():
     q, k = draw((B, L, D), (B, S, D))
     each_query = np.random.default_rng(1).uniform(0.5, 2, (B, L, 1))
     for h in np.array(0.7), np.array([[[0.7]], [[1.9]]]), each_query:
-        check(gaussian, lambda q, k, h: each_head(q, k, h + np.zeros((L, 1))), [q, k, h])
+        definition = lambda q, k, h: each_head(q, k, h + np.zeros((L, 1)))  # noqa: E731
+        check(gaussian, definition, [q, k, h])
     np.testing.assert_array_equal(gaussian(q, k).data, gaussian(q, k, 1).data)
 
 

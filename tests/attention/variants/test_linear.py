@@ -69,7 +69,8 @@ def test_definition(backend, n, is_causal):
     found = run(*arrays, is_causal, key_mask=keep)
     close(found, run(*arrays, is_causal, linear_attention_by_pairs, keep=keep))
     head = (1, 2)
-    wanted = scan(*(x[head] for x in (*arrays[:3], keep)), is_causal=is_causal, eps=1e-6)
+    q, k, v, keys = (x[head] for x in (*arrays[:3], keep))
+    wanted = scan(q, k, v, keys, is_causal=is_causal, eps=1e-6)
     close([found[0][head]], [wanted])
 
 

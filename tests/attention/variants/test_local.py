@@ -50,8 +50,8 @@ KINDS = {
 def defined(module, valid_lens, *arrays):
     """Return the context by the definition of one query, for each in turn."""
     queries, keys, values, W_a, *predicting = arrays
-    lengths = np.full((B, 1), S) if valid_lens is None else np.reshape(valid_lens, (B, -1))
-    lengths = np.broadcast_to(lengths, (B, L))
+    lengths = [S, S] if valid_lens is None else valid_lens
+    lengths = np.broadcast_to(np.reshape(lengths, (B, -1)), (B, L))
     score = functools.partial(definitions.general, W_a=W_a)
     context = np.zeros((B, L, values.shape[2]))
     for b, t in np.ndindex(B, L):
