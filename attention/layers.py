@@ -1,6 +1,6 @@
 """Attention layers: ``attend`` with a score whose parameters are learned.
 
-    layer(queries, keys, values, valid_lens=None)  ->  context
+    layer(queries, keys, values, valid_lens=None, normalize=None)  ->  context
 
     c_i = sum_j p_ij v_j,    p_i = softmax over j of score(q_i, k_j)
 
@@ -55,7 +55,7 @@ class Attention(nn.Module):
         self.rng = rng
         self.attention_weights: Any = None  # the weights of the last call
 
-    def forward(self, queries, keys, values, valid_lens=None):
+    def forward(self, queries, keys, values, valid_lens=None, normalize=None):
         keys, score = self.keys_and_score(keys)
         context, weights = attend(
             queries,
@@ -66,6 +66,7 @@ class Attention(nn.Module):
             dropout_p=self.dropout,
             training=self.training,
             rng=self.rng,
+            normalize=normalize,
         )
         # without detach(), the layer would keep the graph if backward() is not called
         self.attention_weights = weights.detach()

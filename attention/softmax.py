@@ -15,7 +15,7 @@ Bahdanau et al. 2015, equation 6; Vaswani et al. 2017, section 3.2.3 (masks).
 
 import numpy as np
 
-from minigrad import astype, checks, differentiable, exp, where
+from minigrad import Tensor, astype, checks, differentiable, exp, where
 from minigrad.shapes import shapes
 
 from .kernels import softmax as softmax_kernels
@@ -81,6 +81,34 @@ def softmax_over_allowed(scores, lengths=None, mask=None, temperature=1.0):
         return softmax_kernels.backward(p, g, temperature), None, None, None
 
     return p, backward
+
+
+def apply_normalizer(name, normalize, scores, allowed):
+    """Return normalize(scores, allowed), all (..., L, S): weights instead of a softmax.
+
+    The scores of masked pairs become 0, because -inf in a formula leads to NaN.
+    """
+    scores = where(allowed, scores, 0.0)
+    weights = checks.called(
+        f"{name}: normalize", "(scores, allowed)", normalize, scores, allowed
+    )
+    if not isinstance(weights, Tensor) or weights.shape != scores.shape:
+        shape = getattr(weights, "shape", None)
+        raise ValueError(
+            f"{name}: normalize returned a {type(weights).__name__} of shape {shape}; "
+            f"expected a Tensor of weights of the shape of the scores, {scores.shape}."
+        )
+    return weights
+
+
+def mask_scores(scores, valid_lens=None, mask=None):
+    """Return scores with a float mask added, and allowed: bool, both (..., L, S)."""
+    equal = np.zeros(scores.shape)  # gives every allowed key a positive weight
+    scores, pairs = _add_float_mask(scores, mask)
+    if mask is not None and pairs is None:  # a float mask
+        with np.errstate(over="ignore"):
+            pairs = checks.plain(mask).astype(scores.dtype) > -np.inf
+    return scores, masked_softmax(equal, valid_lens, pairs).data > 0
 
 
 def _add_float_mask(scores, mask):

@@ -17,7 +17,7 @@ from minigrad import checks, dropout, where
 from minigrad.shapes import shapes
 
 from .scores import SCORES, scaled_dot
-from .softmax import masked_softmax
+from .softmax import apply_normalizer, mask_scores, masked_softmax
 
 
 @shapes
@@ -33,6 +33,7 @@ def attend(
     dropout_p=0.0,
     training=True,
     rng=None,
+    normalize=None,
 ):
     """Average the values; the score of a key decides the weight of its value.
 
@@ -58,6 +59,9 @@ def attend(
     bias         b_ij, added to the scores; it may be learned
     training     False switches dropout off
     rng          the generator of dropout; None uses minigrad's generator
+    normalize    a function (scores, allowed) -> weights, all (..., L, S), that replaces
+                 the softmax; allowed is bool. These scores include bias, float mask and
+                 temperature, and are 0 for masked keys, whose weights must be 0
 
     The returned weights do not include dropout. A query with no allowed key has
     weights, context and gradients of 0. A masked key has no influence. A key and value
@@ -69,7 +73,11 @@ def attend(
     scores = score(query, keys)  # (..., L, S)
     if bias is not None:
         scores = scores + bias
-    weights = masked_softmax(scores, valid_lens, mask, temperature)
+    if normalize is None:
+        weights = masked_softmax(scores, valid_lens, mask, temperature)
+    else:
+        scores, allowed = mask_scores(scores, valid_lens, mask)
+        weights = apply_normalizer("attend", normalize, scores / temperature, allowed)
     dropped = dropout(weights, dropout_p, training, rng) if dropout_p else weights
     return dropped @ values, weights  # sum over S
 

@@ -115,6 +115,7 @@ class MultiHeadAttention(nn.Module):
         rotate=None,
         positions=None,
         cache=None,
+        normalize=None,
     ):
         """Return the output, or (output, weights) if need_weights.
 
@@ -152,6 +153,8 @@ class MultiHeadAttention(nn.Module):
                      is_causal and a ``bias`` function take this into account; a mask by
                      distance needs offset="lower_right". valid_lens may be larger than
                      the number of keys so far
+        normalize    a function (scores, allowed) -> weights that replaces the softmax,
+                     as in ``attend``; all (B, H, L, T)
 
         A query may attend to a key if all masks allow it. A query with no allowed key
         has weights 0, and its output is the bias of W_o. Padding must be finite,
@@ -203,6 +206,7 @@ class MultiHeadAttention(nn.Module):
             training=self.training,
             rng=self.rng,
             return_weights=need_weights,
+            normalize=normalize,
         )
         if cache is not None:
             cache.keep(self, k, v)  # only now: the call has not raised

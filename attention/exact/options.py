@@ -34,6 +34,7 @@ class Options:
     return_weights: bool
     return_lse: bool
     path: str | None
+    normalize: Callable | None
 
     def __post_init__(self):
         for name in (
@@ -47,7 +48,13 @@ class Options:
         one_of(NAME, "causal_align", self.causal_align, ("upper_left", "lower_right"))
         one_of(NAME, "path", self.path, (None, "dense", "tiled"))
         generator(NAME, self.rng)
+        if self.normalize is not None and self.return_lse:
+            raise ValueError(
+                f"{NAME}: return_lse is True and normalize is {self.normalize!r}; "
+                "expected one of them, because lse belongs to the softmax."
+            )
 
     def needs_matrix(self):
         """Return whether the matrix of scores is needed: only the dense path has it."""
-        return self.return_weights or self.score_mod is not None
+        functions = self.score_mod, self.normalize
+        return self.return_weights or any(f is not None for f in functions)

@@ -21,6 +21,7 @@ from minigrad.checks import called
 from minigrad.random import generator
 from minigrad.shapes import shapes
 
+from ..softmax import apply_normalizer
 from ..template import clear_unused
 from ..kernels import dropout
 from ..kernels.tile_plan import tile_plan
@@ -56,6 +57,7 @@ def scaled_dot_product_attention(
     return_weights=False,
     return_lse=False,
     path=None,
+    normalize=None,
 ) -> Tensor:
     """Average the values; the product of query and key decides the weight of a value.
 
@@ -90,8 +92,9 @@ def scaled_dot_product_attention(
                   of all axes before the heads
     mask_mod      a function (b, h, q_idx, kv_idx) -> bool, or a mask of attention.masks
     block_mask    a BlockMask, made once for many calls
-    path          "dense" or "tiled"; None chooses: dense for weights, a score_mod, and
-                  fewer than 64 queries, where it is faster
+    path          "dense" or "tiled"; None chooses: dense for weights, a score_mod, a
+                  normalize, and fewer than 64 queries, where it is faster
+    normalize     a function that replaces the softmax, as in ``attend``
 
     A pair may attend if all masks allow it. A query with no allowed key has output,
     weights and gradient 0, and lse -inf. A masked pair has no influence. Keys and
@@ -118,6 +121,7 @@ def scaled_dot_product_attention(
         return_weights=return_weights,
         return_lse=return_lse,
         path=path,
+        normalize=normalize,
     )
     query, key, value = with_equal_batch(query, key, value, enable_gqa)
     scores_shape = *query.shape[:-1], key.shape[-2]
@@ -171,8 +175,8 @@ def with_equal_batch(query, key, value, enable_gqa):
 def _tiled(query, key, value, masks, options):
     if options.needs_matrix():
         raise ValueError(
-            f"{NAME}: path is 'tiled', but weights and a score_mod need the whole "
-            "matrix of scores; expected 'dense' or None."
+            f"{NAME}: path is 'tiled', but weights, a score_mod and a normalize need "
+            "the whole matrix of scores; expected 'dense' or None."
         )
     o, lse = flash_attention(
         query,
@@ -202,9 +206,24 @@ def _dense(query, key, value, masks, options):
     if draws is not None:
         everything = slice(None), slice(None), slice(None)
         z = dropout.factors(draws, *everything).reshape(s.shape)
-    o, weights, lse = attention_average(s, value, masks.dense(), z)
+    mask = masks.dense()
+    if options.normalize is None:
+        o, weights, lse = attention_average(s, value, mask, z)
+    else:
+        allowed = np.broadcast_to(True if mask is None else mask, s.shape)
+        weights = apply_normalizer(NAME, options.normalize, s, allowed)
+        o, lse = _average(weights if z is None else weights * z, value), None
     results = [o] + [weights] * options.return_weights + [lse] * options.return_lse
     return tuple(results) if len(results) > 1 else o
+
+
+def _average(weights, value):
+    """Return sum_j p_ij v_j; the G heads with one key head are rows of one product."""
+    *heads, L, S = weights.shape
+    *key_heads, _, Ev = value.shape
+    G = math.prod(heads) // max(math.prod(key_heads), 1)
+    o = weights.reshape(*key_heads, G * L, S) @ value
+    return o.reshape(*heads, L, Ev)
 
 
 def _dropout_draws(query, masks, options):

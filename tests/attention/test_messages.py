@@ -86,6 +86,9 @@ ATTEND = [
     (template(keys=wide), ValueError, "scaled_dot: keys", "(2, 7, 8)", "(2, 5, 4)"),
     (template(bias=zeros(L, S, dtype=bool)), TypeError, "attend: bias is bool"),
     (template(bias=zeros(S, L)), ValueError, "attend: bias has shape (7, 5)"),
+    (template(normalize=lambda s: s), TypeError, "normalize takes (s)", "allowed"),
+    (template(normalize=lambda s, _: s.data), ValueError, "returned a ndarray"),
+    (template(normalize=lambda s, _: s[0]), ValueError, "(5, 7)", "(2, 5, 7)"),
     (template(dropout_p=1.5), ValueError, "dropout: p is", "1.5"),
     (template(score="cosine"), ValueError, "attend: score is 'cosine'", "'scaled_dot'"),
 ]
@@ -139,10 +142,18 @@ SDPA = [
     (sdpa(score_mod=lambda s, *_: s[0, 0]), ValueError, "(5, 7)", "(2, 3, 5, 7)"),
     (sdpa(dropout_p=1.5), ValueError, "dropout_p is 1.5", "probability"),
     (sdpa(rng=0), TypeError, "rng is of type int", "Generator"),
+    (
+        sdpa(normalize=lambda s, _: s, return_lse=True),
+        ValueError, "return_lse is True and normalize is", "belongs to the softmax",
+    ),
+    (
+        sdpa(normalize=lambda s, _: s, path="tiled"),
+        ValueError, "path is 'tiled', but", "a normalize", "expected 'dense' or None",
+    ),
     (sdpa(path="fast"), ValueError, "path is 'fast'", "'tiled'"),
     (
         lambda: tiled_attention(Q, K, V, return_weights=True),
-        ValueError, "weights and a score_mod need the whole",
+        ValueError, "weights, a score_mod and a normalize need",
     ),
 ]  # fmt: skip
 

@@ -23,7 +23,7 @@ def layer(num_kv_heads=None, dtype=np.float64, seed=0, width=D, **options):
     return module
 
 
-def defined(module, allowed=True, added=0.0):
+def defined(module, allowed=True, added=0.0, normalize=definitions.softmax):
     """Return the definition of out (B, L, D) and weights (B, H, L, S) of a layer.
 
     allowed and added broadcast to (B, H, L, S)
@@ -41,8 +41,8 @@ def defined(module, allowed=True, added=0.0):
         def head(b, h):
             def attend(q, k, v):
                 s = definitions.scaled_dot(q, k) + bias[b, h]
-                weights[b, h] = definitions.softmax(s, pairs[b, h])
-                return definitions.attend(s, v, pairs[b, h])
+                weights[b, h] = normalize(s, pairs[b, h])
+                return definitions.attend(s, v, pairs[b, h], normalize)
 
             return attend
 

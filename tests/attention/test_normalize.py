@@ -1,0 +1,187 @@
+"""A normaliser of one's own instead of the softmax, on every way that takes one."""
+
+import functools
+
+import numpy as np
+import pytest
+
+from attention import BahdanauStep, definitions, masks
+from attention.exact.sdpa import dense_attention, scaled_dot_product_attention
+from attention.layers import AdditiveAttention, GeneralAttention
+from attention.softmax import masked_softmax
+from attention.template import attend
+from minigrad import Tensor, where
+
+from ..minigrad.array_cases import draw
+from .definition_cases import batched, check
+from .exact.multihead_cases import defined, example, layer
+
+B, L, S, D, A, Ev = 2, 3, 5, 7, 6, 4
+SOME = np.random.default_rng(3).random((B, L, S)) < 0.6
+SOME[1, 2] = False  # a query without keys
+FLOAT = np.where(SOME, draw((L, S))[0], -np.inf)
+LENS = np.array([[1, 3, 5], [4, 0, 2]])
+MASKINGS = {  # arguments, the allowed pairs, and what is added to the scores
+    "none": ({}, np.ones((B, L, S), bool), 0.0),
+    "mask": ({"mask": SOME}, SOME, 0.0),
+    "float mask": ({"mask": FLOAT}, SOME, np.where(SOME, FLOAT, 0)),
+    "lens": ({"valid_lens": LENS}, np.arange(S) < LENS[..., None], 0.0),
+    "both": (
+        {"mask": SOME, "valid_lens": [2, 5]},
+        SOME & (np.arange(S) < np.reshape([2, 5], (B, 1, 1))),
+        0.0,
+    ),
+}
+
+
+def squares(s, allowed):
+    """p_ij = s_ij^2 / sum_n s_in^2 over the allowed keys n"""
+    e = where(allowed, s * s, 0.0)
+    total = e.sum(-1, keepdims=True)
+    return e / where(total.data == 0, 1.0, total)
+
+
+def squares_definition(s, allowed):
+    return definitions.divide_by_sum(np.where(allowed, s * s, 0))
+
+
+def average(s, v, allowed):
+    """Return contexts and weights by the definition, for all examples and heads."""
+    each_head = batched(
+        definitions.attend, "(l,s),(s,e),(l,s)->(l,e)", normalize=squares_definition
+    )
+    one = np.eye(s.shape[-1])  # the contexts of unit vectors are the weights
+    return each_head(s, v, allowed), each_head(s, one, allowed)
+
+
+@pytest.mark.parametrize("masking", MASKINGS)
+def test_attend(masking):
+    options, allowed, added = MASKINGS[masking]
+    options = {**options, "normalize": squares, "temperature": 0.7}
+    q, k, v, bias = draw((B, L, D), (B, S, D), (B, S, Ev), (L, S))
+    dots = batched(definitions.scaled_dot, "(l,d),(s,d)->(l,s)")
+    check(
+        lambda q, k, v, b: attend(q, k, v, bias=b, **options),
+        lambda q, k, v, b: average((dots(q, k) + b + added) / 0.7, v, allowed),
+        [q, k, v, bias],
+    )
+    context, weights = attend(q, k, v, bias=bias, **options)
+    assert (weights.data[~allowed] == 0).all()  # exactly
+    assert (context.data[~allowed.any(-1)] == 0).all()
+
+
+@pytest.mark.parametrize("masking", ["none", "mask", "float mask"])
+def test_dense_attention_with_groups_of_heads(masking):
+    options, allowed, added = MASKINGS[masking]
+    options = {"attn_mask": options["mask"][:, None]} if options else {}
+    run = functools.partial(
+        dense_attention, enable_gqa=True, normalize=squares, return_weights=True,
+        is_causal=True, **options,
+    )  # fmt: skip
+    allowed = allowed & definitions.causal(*definitions.positions(L, S))
+    dots = batched(definitions.scaled_dot, "(l,d),(s,d)->(l,s)")
+
+    def definition(q, k, v):
+        k, v = (x.repeat(2, 1) for x in (k, v))  # for each query head
+        pairs, bias = (np.broadcast_to(x, (B, L, S))[:, None] for x in (allowed, added))
+        return average(dots(q, k) + bias, v, pairs)
+
+    check(run, definition, draw((B, 4, L, D), (B, 2, S, D), (B, 2, S, Ev)))
+
+
+def test_one_head_without_leading_axes():
+    q, k, v = draw((L, D), (S, D), (S, Ev))
+    found = scaled_dot_product_attention(q, k, v, normalize=squares).data
+    s, allowed = definitions.scaled_dot(q, k), np.ones((L, S), bool)
+    expected = definitions.attend(s, v, allowed, squares_definition)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_many_queries_are_not_computed_in_tiles():
+    q, k, v = draw((1, 70, D), (1, 90, D), (1, 90, Ev))
+    found = scaled_dot_product_attention(q, k, v, normalize=squares).data
+    expected = dense_attention(q, k, v, normalize=squares).data
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("heads", [None, 2])
+def test_multi_head(heads):
+    module, arrays = layer(heads), example({})
+    lens = [3, 7]
+    run = functools.partial(
+        module, need_weights=True, normalize=squares, valid_lens=lens, is_causal=True
+    )
+    i, j = definitions.positions(arrays[0].shape[1], arrays[1].shape[1])
+    allowed = definitions.causal(i, j) & (j < np.reshape(lens, (2, 1, 1, 1)))
+    definition = defined(module, allowed, normalize=squares_definition)
+    check(run, definition, arrays, module.parameters())
+
+
+def test_layers():
+    q, k, v = draw((B, L, D), (B, S, D), (B, S, Ev))
+    lens, allowed = [2, 5], np.arange(S) < np.reshape([2, 5], (B, 1, 1))
+    for module, definition in (
+        (GeneralAttention(D, D), definitions.general),
+        (AdditiveAttention(D, D, A), definitions.additive),
+    ):
+        for p in module.parameters():
+            p.data = p.data.astype(float)
+
+        def context(q, k, v, *parameters):
+            s = np.stack([definition(*x, *parameters) for x in zip(q, k)])
+            return average(s, v, np.broadcast_to(allowed, s.shape))[0]
+
+        run = functools.partial(module, valid_lens=lens, normalize=squares)
+        check(run, context, [q, k, v], module.parameters())
+        keys = module.precompute(k)
+        np.testing.assert_allclose(run(q, keys, v).data, run(q, k, v).data, rtol=1e-12)
+        _, expected = attend(q, k, v, module.score, valid_lens=lens, normalize=squares)
+        np.testing.assert_allclose(module.attention_weights.data, expected.data)
+
+
+def test_a_decoder_step_hands_it_to_its_attention():
+    step = BahdanauStep(D, D, Ev, AdditiveAttention(D, D, A))
+    x, h, k, v = draw((B, D), (B, D), (B, S, D), (B, S, Ev), dtype=np.float32)
+    _, output, weights = step(x, h, k, v, normalize=squares)
+    s = step.attention.score(Tensor(h[:, None]), Tensor(k))
+    expected = squares(s, np.ones(s.shape, bool)).data[:, 0]
+    np.testing.assert_allclose(weights.data, expected, rtol=1e-5)
+    np.testing.assert_allclose(
+        output.data[:, D:], (expected[:, None] @ v)[:, 0], rtol=1e-5, atol=1e-6
+    )
+
+
+def test_the_softmax_as_a_normalizer_changes_nothing():
+    def softmax(s, allowed):
+        return masked_softmax(s, mask=allowed)
+
+    q, k, v = draw((B, 4, L, D), (B, 4, S, D), (B, 4, S, Ev))
+    for options in {"is_causal": True}, {"mask_mod": masks.padding([2, 0])}:
+        for dropout in 0.0, 0.4:
+            found, expected = (
+                dense_attention(
+                    q, k, v, normalize=normalize, dropout_p=dropout,
+                    rng=np.random.default_rng(1), **options,
+                ).data
+                for normalize in (softmax, None)
+            )  # fmt: skip
+            np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_float_mask_that_is_infinite_in_float32():
+    q, k, v = draw((B, L, D), (B, S, D), (B, S, Ev), dtype=np.float32)
+    mask = np.where(np.arange(S) < 3, 0.0, -1e300)
+    context, weights = attend(q, k, v, mask=mask, normalize=squares)
+    assert context.dtype == np.float32 and not weights.data[..., 3:].any()
+    expected = attend(q, k[:, :3], v[:, :3], normalize=squares)[0].data
+    np.testing.assert_allclose(context.data, expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.filterwarnings("error")
+def test_masked_keys_may_be_nan():
+    q, k, v = draw((B, L, D), (B, S, D), (B, S, Ev))
+    options = {"valid_lens": [2, 5], "normalize": squares}
+    clean = attend(q, k, v, **options)[0].data
+    k[0, 2:], v[0, 2:] = np.nan, np.nan
+    np.testing.assert_array_equal(attend(q, k, v, **options)[0].data, clean)
