@@ -33,7 +33,8 @@ def softmax(s, allowed=True):
     """p_ij = exp(s_ij - m_i) / sum_n exp(s_in - m_i) over the allowed keys, otherwise 0
 
     Every m_i gives the same weights; with m_i = max_n s_in, exp cannot overflow. The
-    weights of s / T have the temperature T.    Bahdanau et al. 2015, equation 6
+    weights of s / T have the temperature T, and those of c tanh(s / c) the softcap c.
+    Bahdanau et al. 2015, equation 6
     """
     s = np.where(allowed, s, -np.inf)
     m = s.max(-1, keepdims=True, initial=np.finfo(s.dtype).min)  # finite without keys
@@ -72,8 +73,9 @@ def general(q, k, W_a):
 
 def concat(q, k, W_a, v_a):
     """s_ij = v_a . tanh(W_a [q_i; k_j])    Luong et al. 2015, section 3.1"""
-    pairs = np.array([[np.concatenate([q_i, k_j]) for k_j in k] for q_i in q])
-    return np.tanh(pairs @ W_a.T) @ v_a
+    queries = q[:, None].repeat(len(k), axis=1)  # (L, S, Dq)
+    keys = k[None].repeat(len(q), axis=0)  # (L, S, Dk)
+    return np.tanh(np.concatenate([queries, keys], axis=2) @ W_a.T) @ v_a
 
 
 def scaled_dot(q, k):
@@ -110,47 +112,7 @@ def squared_distance(q, k):
     return (difference * difference).sum(-1)
 
 
-# -- Which pairs are allowed: lessons 06, 08 and 12 ------------------------------------
-# i (L, 1) and j (S,) are the positions of queries and keys. A source of n tokens with
-# padding needs no mask here: its keys and values are k[:n] and v[:n].
-
-
-def positions(L, S):
-    """Return i and j of all pairs of L queries and S keys."""
-    return np.arange(L)[:, None], np.arange(S)
-
-
-def causal(i, j):
-    """No later keys    Vaswani et al. 2017, section 3.2.3"""
-    return j <= i
-
-
-def window(i, j, left, right):
-    """The keys i - left to i + right    Beltagy et al. 2020, section 3.1"""
-    return (i - left <= j) & (j <= i + right)
-
-
-def dilated(i, j, reach, dilation):
-    """Every dilation-th key, up to a distance    Beltagy et al. 2020, section 3.1"""
-    return (abs(i - j) <= reach) & ((i - j) % dilation == 0)
-
-
-def global_tokens(i, j, tokens):
-    """They attend to all, and all attend to them; with ``window``: Longformer's mask"""
-    return np.isin(i, tokens) | np.isin(j, tokens)
-
-
-def bigbird(i, j, block, reach, global_blocks, random_blocks):
-    """Near blocks of tokens, global blocks, and a table of random blocks: bool [a, b]
-
-    Zaheer et al. 2020, section 2
-    """
-    a, b = i // block, j // block
-    near = window(a, b, reach, reach)
-    return near | global_tokens(a, b, global_blocks) | random_blocks[a, b]
-
-
-# -- One step of a decoder: lesson 07 --------------------------------------------------
+# -- One step of a decoder: lessons 03 and 04 ------------------------------------------
 # attention(q) returns the context of a query, with the keys and values of a source, and
 # cell(x, h) is a recurrent cell.
 
@@ -174,6 +136,46 @@ def luong_step(x_t, h, h_tilde, attention, cell, W_c, b_c=0):
     h = cell(np.concatenate([x_t, h_tilde]), h)
     c = attention(h[None])[0]
     return h, np.tanh(W_c @ np.concatenate([c, h]) + b_c)
+
+
+# -- Which pairs are allowed: lessons 06, 08 and 12 ------------------------------------
+# i (L, 1) and j (S,) are the positions of queries and keys. A source of n tokens with
+# padding needs no mask here: its keys and values are k[:n] and v[:n].
+
+
+def positions(L, S):
+    """Return i and j of all pairs of L queries and S keys."""
+    return np.arange(L)[:, None], np.arange(S)
+
+
+def causal(i, j):
+    """j <= i: no later keys    Vaswani et al. 2017, section 3.2.3"""
+    return j <= i
+
+
+def window(i, j, left, right):
+    """i - left <= j <= i + right    Beltagy et al. 2020, section 3.1"""
+    return (i - left <= j) & (j <= i + right)
+
+
+def dilated(i, j, reach, dilation):
+    """|i - j| <= reach is a multiple of dilation    Beltagy et al. 2020, section 3.1"""
+    return (abs(i - j) <= reach) & ((i - j) % dilation == 0)
+
+
+def global_tokens(i, j, tokens):
+    """i or j is one of the tokens; with ``window``, this is the mask of Longformer"""
+    return np.isin(i, tokens) | np.isin(j, tokens)
+
+
+def bigbird(i, j, block, reach, global_blocks, random_blocks):
+    """The blocks of i and j are near, one is global, or random_blocks[a, b] is True.
+
+    Zaheer et al. 2020, section 2
+    """
+    a, b = i // block, j // block  # the numbers of the blocks
+    near = window(a, b, reach, reach)
+    return near | global_tokens(a, b, global_blocks) | random_blocks[a, b]
 
 
 # -- Windows and coverage: lesson 08 ---------------------------------------------------
@@ -314,18 +316,22 @@ def alibi_slopes(H):
 def t5_bucket(offset, bidirectional=True, buckets=32, longest=128):
     """n < e has bucket n, and n >= e bucket e + floor(K log(n / e) / log(longest / e))
 
-    n is the distance |offset|; with one direction, it is 0 for later keys. Of the e + K
-    buckets of a direction, the last one has no end.    Raffel et al. 2020, section 2.1
+    n is the distance |offset|, but 0 for later keys if there is one direction. Of the
+    e + K buckets of a direction, the last one has no end.
+    Raffel et al. 2020, section 2.1
     """
-    n, first = max(-offset, 0), 0
     if bidirectional:
         buckets = buckets // 2
         n, first = abs(offset), buckets if offset > 0 else 0
-    e = buckets // 2
-    K, m = buckets - e, 0
+    else:
+        n, first = max(-offset, 0), 0
+    e, K, m = buckets // 2, buckets - buckets // 2, 0
+    if n < e:
+        return first + n
+    # m = floor(...), at most K - 1: the largest m with n >= e (longest / e)^(m / K)
     while m + 1 < K and n**K >= e ** (K - m - 1) * longest ** (m + 1):
-        m += 1  # now n >= e (longest / e)^(m / K), without the rounding of a logarithm
-    return first + (n if n < e else e + m)
+        m += 1
+    return first + e + m
 
 
 def t5(q, k, b, *sizes):
@@ -389,8 +395,10 @@ def longformer(x, W, W_global, reach, tokens):
     """
     i, j = positions(len(x), len(x))
     allowed = window(i, j, reach, reach) | global_tokens(i, j, tokens)
-    c = scaled_dot_attention(*(x @ W_n.T for W_n in W), allowed)
-    c_global = scaled_dot_attention(*(x @ W_n.T for W_n in W_global))
+    q, k, v = (x @ projection.T for projection in W)
+    c = scaled_dot_attention(q, k, v, allowed)
+    q, k, v = (x @ projection.T for projection in W_global)
+    c_global = scaled_dot_attention(q, k, v)
     return np.where(np.isin(i, tokens), c_global, c)
 
 

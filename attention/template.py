@@ -2,9 +2,9 @@
 
     weights = normalize(mask(score(query, keys)))        context = weights @ values
 
-Variants of attention differ in the score, in the mask or bias, and in the source of the
-queries, keys and values. ``attend`` takes any score function. It computes the whole
-matrix of weights (L S numbers); the average costs L S Ev multiplications.
+Variants of attention differ in the score, in the mask or bias, in the normaliser, and in
+the source of the queries, keys and values. ``attend`` takes any score function and any
+normaliser; the usual one is the softmax. It computes the whole matrix of weights (L S numbers); the average costs L S Ev multiplications.
 ``exact/sdpa.py`` computes scaled dot-product attention, also without storing this
 matrix.
 

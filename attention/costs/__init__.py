@@ -5,7 +5,7 @@
 
 formulas.py      the cost of each variant as a formula of its sizes
 pair_counts.py   how many pairs of query and key a sparse pattern keeps
-counted.py       the definition of each variant, with its operations counted
+counted.py       the definition of each variant, run with arrays that count operations
 trials.py        each variant run once: operations counted, memory measured
 table.py         formulas beside counts and measurements: ``python -m attention ledger``
 """

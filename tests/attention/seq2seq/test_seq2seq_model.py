@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from attention import definitions
+
 from .seq2seq_cases import (
     LENGTHS,
     READ,
@@ -18,20 +20,16 @@ from .seq2seq_cases import (
 # The definition: one example, one step, one source position at a time
 
 
-def sigmoid(x):
-    return 1 / (1 + np.exp(-x))
-
-
 def cell_by_hand(kind, x, state, W, U, b, d):
     h = state[0]
     if kind == "gru":
         ar, az, an = np.split(W @ x + b, 3)
         hr, hz, hn = np.split(U @ h + d, 3)
-        z = sigmoid(az + hz)
-        return [(1 - z) * np.tanh(an + sigmoid(ar + hr) * hn) + z * h]
+        z = definitions.sigmoid(az + hz)
+        return [(1 - z) * np.tanh(an + definitions.sigmoid(ar + hr) * hn) + z * h]
     i, f, g, o = np.split(W @ x + b + U @ h + d, 4)
-    c = sigmoid(f) * state[1] + sigmoid(i) * np.tanh(g)
-    return [sigmoid(o) * np.tanh(c), c]
+    c = definitions.sigmoid(f) * state[1] + definitions.sigmoid(i) * np.tanh(g)
+    return [definitions.sigmoid(o) * np.tanh(c), c]
 
 
 def encode_by_hand(p, c, x):
@@ -56,35 +54,31 @@ def encode_by_hand(p, c, x):
 
 
 def attend_by_hand(p, c, q, memory, t, covered):
-    """context and weights of one query over the h_j."""
-    name, S = "decoder.order.attention.", len(memory)
+    """Return context and weights of one query over the h_j."""
+    name, memory = "decoder.order.attention.", np.array(memory)
     inner = name + ("score." if c.local else "")
-    scores, centre = np.empty(S), t
-    for j, h in enumerate(memory):
+    P = {n.removeprefix(inner): x for n, x in p.items() if n.startswith(inner)}
+
+    def score(q, k):
         if c.score == "additive":
-            a = p[inner + "W_q"] @ q + p[inner + "W_k"] @ h
-            if c.coverage:
-                a = a + covered[j] * p[inner + "w_c"]
-            scores[j] = p[inner + "w_v"] @ np.tanh(a)
-        elif c.score == "concat":
-            a = np.tanh(p[inner + "W_a"] @ np.concatenate([q, h]))
-            scores[j] = p[inner + "v_a"] @ a
-        elif c.score == "general":
-            scores[j] = q @ p[inner + "W_a"] @ h
-        elif c.score == "gaussian":
-            width = np.exp(p[inner + "log_bandwidth"])
-            scores[j] = -((q - h) ** 2).sum() / (2 * width**2)
-        else:
-            scores[j] = q @ h / (np.sqrt(len(q)) if c.score == "scaled" else 1)
-    if c.local == "p":
-        centre = S * sigmoid(p[name + "v_p"] @ np.tanh(p[name + "W_p"] @ q))
-    j = np.arange(S)
-    allowed = np.ones(S, bool) if c.local is None else abs(j - centre) <= c.window
-    a = np.where(allowed, np.exp(scores), 0)
-    a = a / a.sum() if allowed.any() else a
-    if c.local == "p":
-        a = a * np.exp(-((j - centre) ** 2) / (2 * (c.window / 2) ** 2))
-    return sum(a[j] * memory[j] for j in range(S)), a
+            b = covered[:, None] * P["w_c"] if c.coverage else 0
+            return definitions.additive(q, k, P["W_q"], P["W_k"], P["w_v"], b)
+        if c.score == "gaussian":
+            return definitions.gaussian(q, k, np.exp(P["log_bandwidth"]))
+        if c.score == "scaled":
+            return definitions.scaled_dot(q, k)
+        matrices = {n: P[n] for n in ("W_a", "v_a") if n in P}
+        return getattr(definitions, c.score)(q, k, **matrices)
+
+    one, D = np.eye(len(memory)), c.window  # the contexts of unit vectors are weights
+    if c.local == "m":
+        a = definitions.local_m(q[None], memory, one, D, score, lambda _: t)
+    elif c.local == "p":
+        predicting = p[name + "W_p"], p[name + "v_p"]
+        a = definitions.local_p(q[None], memory, one, *predicting, D, score)
+    else:
+        a = definitions.attend(score(q[None], memory), one)
+    return a[0] @ memory, a[0]
 
 
 def by_hand(m, source, target, lengths):
