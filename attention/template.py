@@ -2,11 +2,11 @@
 
     weights = normalize(mask(score(query, keys)))        context = weights @ values
 
-Variants of attention differ in the score, in the mask or bias, in the normaliser, and in
-the source of the queries, keys and values. ``attend`` takes any score function and any
-normaliser; the usual one is the softmax. It computes the whole matrix of weights (L S numbers); the average costs L S Ev multiplications.
-``exact/sdpa.py`` computes scaled dot-product attention, also without storing this
-matrix.
+Variants of attention differ in the score, in the mask or bias, in the normaliser, and
+in the source of the queries, keys and values. ``attend`` takes any score function, and
+any normaliser instead of the softmax. It computes the whole matrix of weights (L S
+numbers); the average costs L S Ev multiplications. ``exact/sdpa.py`` computes scaled
+dot-product attention, also without storing this matrix.
 
 Bahdanau et al. 2015, equations 5 and 6; Luong et al. 2015, section 3.1.
 """

@@ -3,10 +3,10 @@
     counted("window")          predicted and counted operations, for a few tokens
     measured("window", 1024)   predicted and measured bytes, beside the inputs
 
-Counting runs the definitions of attention/definitions.py. Measuring runs the functions of this
-package in NumPy, so that nothing has to be compiled, under tracemalloc. The BlockMask
-of a pattern (which blocks of scores are computed) is made before the call; the list of
-blocks that is kept with it is counted.
+Counting runs the definitions of attention/definitions.py. Measuring runs the functions
+of this package in NumPy, so that nothing has to be compiled, under tracemalloc. The
+BlockMask of a pattern (which blocks of scores are computed) is made before the call;
+the list of blocks that is kept with it is counted.
 """
 
 import tracemalloc

@@ -13,7 +13,6 @@ from attention.positions import (
     disentangled_scores,
     shaw_scores,
     shaw_values,
-    sinusoidal,
     transformer_xl_distances,
     transformer_xl_scores,
 )
@@ -133,88 +132,17 @@ def test_transformer_xl(L, S, align):
     np.testing.assert_array_equal(distance, i + shift - j)
 
 
-def test_gradients_through_attention():
-    q, k, a_K, v, a_V = draw((2, 5, 3), (2, 7, 3), (5, 3), (2, 7, 4), (5, 4))
-    mask = np.tri(5, 7, 1, dtype=bool)
-    assert mg.gradcheck(
-        lambda q, k, v, *tables: shaw_of(q, k, v, *tables, mask=mask)[0],
-        [q, k, v, a_K, a_V],
-    ).ok
-    encoding = sinusoidal(transformer_xl_distances(5, 7), 6, dtype=float)
-
-    def attention(q, k, v, W_kR, u, w):
-        return xl_of(q, k, v, mg.linear(encoding, W_kR), u, w, mask=mask)[0]
-
-    assert mg.gradcheck(attention, [q, k, v, *draw((3, 6), (3,), (3,), seed=1)]).ok
-
-
-# In attention
-
-
-def shaw_of(q, k, v, a_K, a_V, **options):
-    context, p = attend(q, k, v, lambda q, k: shaw_scores(q, k, a_K), **options)
-    return context + shaw_values(p, a_V), p
-
-
-def xl_of(q, k, v, R, u, w, **options):
-    score = lambda q, k: transformer_xl_scores(q, k, R, u, w)  # noqa: E731
-    return attend(q, k, v, score, **options)
-
-
-ATTENTION = {
-    "shaw": (shaw_of, ((5, 3), (5, 4))),
-    "transformer-xl": (xl_of, ((11, 3), (3,), (3,))),
-}
-both_of_them = pytest.mark.parametrize("name", ATTENTION)
-
-
-def in_attention(name):
-    f, shapes = ATTENTION[name]
-    return f, draw((2, 5, 3), (2, 7, 3), (2, 7, 4), *shapes)
+# In attention; masks and queries without keys are in variants/test_variants.py
 
 
 def test_scores_may_be_the_bias_of_exact_attention():
-    f, (q, k, v, *rest) = in_attention("transformer-xl")
-    context, _ = f(q, k, v, *rest)
+    q, k, v, *rest = draw((2, 5, 3), (2, 7, 3), (2, 7, 4), (11, 3), (3,), (3,))
     s = transformer_xl_scores(q, k, *rest)
+    context, _ = attend(q, k, v, lambda q, k: s)
     found = scaled_dot_product_attention(
         q[:, None], k[:, None], v[:, None], scale=0.0, bias=mg.unsqueeze(s, 1)
     )
     np.testing.assert_allclose(found.data[:, 0], context.data, **CLOSE)
-
-
-def results(name, arrays, **options):
-    """Output, weights, and the gradient of every array."""
-    f, _ = ATTENTION[name]
-    leaves = [Tensor(x, requires_grad=True) for x in arrays]
-    o, weights = f(*leaves, **options)
-    o.backward(np.random.default_rng(7).normal(size=o.shape))
-    return [o.data, weights.data, *(x.grad for x in leaves)]
-
-
-@both_of_them
-def test_a_masked_key_has_no_influence(name):
-    """On outputs, weights and gradients, those of tables and vectors as well."""
-    _, arrays = in_attention(name)
-    mask = np.ones((5, 7), bool)
-    mask[:, 3] = False
-    for options in {"mask": mask}, {"valid_lens": np.array([3, 3])}:
-        expected = results(name, arrays, **options)
-        assert all(x.any() for x in expected)
-        q, k, v, *rest = (x.copy() for x in arrays)
-        k[:, 3], v[:, 3] = 7.0, 1e6
-        found = results(name, [q, k, v, *rest], **options)
-        for x, y in zip(found, expected, strict=True):
-            np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-13)
-
-
-@both_of_them
-def test_a_query_without_keys_has_output_and_gradient_0(name):
-    _, arrays = in_attention(name)
-    mask = np.ones((2, 5, 7), bool)
-    mask[:, 2] = False
-    o, weights, dq, *_ = results(name, arrays, mask=mask)
-    assert not (o[:, 2].any() or weights[:, 2].any() or dq[:, 2].any())
 
 
 # Precision, empty sizes, memory
