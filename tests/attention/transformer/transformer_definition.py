@@ -1,9 +1,12 @@
-"""The Transformer in plain NumPy, one example, one head and one pair at a time."""
+"""The Transformer in plain NumPy, one example and one head at a time."""
 
-import cmath
 import math
 
 import numpy as np
+
+from attention import definitions
+
+from ..definition_cases import with_bias, with_ones
 
 
 def erf(x):
@@ -43,11 +46,10 @@ class Definition:
     def stack(self, side, ids, causal, memory=None):
         D = self.config.width
         x = self.state[f"{side}.embedding"][ids] * math.sqrt(D)
-        for p in range(len(ids)):
-            if self.config.positions == "sinusoidal":
-                x[p] += self.sinusoid(p)
-            if self.config.positions == "learned":
-                x[p] = x[p] + self.state[f"{side}.scheme.table.weight"][p]
+        if self.config.positions == "sinusoidal":
+            x = x + definitions.sinusoidal(np.arange(len(ids)), D, self.config.base)
+        if self.config.positions == "learned":
+            x = x + self.state[f"{side}.scheme.table.weight"][: len(ids)]
         n, all_weights = 0, []
         while f"{side}.blocks.{n}.self_attn.W_q.weight" in self.state:
             x, weights = self.block(side, n, x, causal, memory)
@@ -95,102 +97,74 @@ class Definition:
 
     def attention(self, name, x, y, side=None, causal=False):
         """out (L, D) and weights (H, L, S); a side: it is self-attention."""
-        c = self.config
-        H, E = c.heads, c.width // c.heads
-        Hk = c.key_heads or H
-        q, k, v = (self.linear(f"{name}.W_{w}", z) for w, z in zip("qkv", (x, y, y)))
-        weights, out = np.zeros((H, len(x), len(y))), np.zeros((len(x), c.width))
-        for h in range(H):
-            own = slice(h * E, h * E + E)
-            g = h // (H // Hk)
-            shared = slice(g * E, g * E + E)
-            for i in range(len(x)):
-                keys = [j for j in range(len(y)) if not causal or j <= i]
-                s = {
-                    j: self.score(name, side, causal, h, i, j, q[i, own], k[j, shared])
-                    for j in keys
-                }
-                total = sum(math.exp(s[j]) for j in keys)
-                for j in keys:
-                    weights[h, i, j] = math.exp(s[j]) / total
-                    out[i, own] += weights[h, i, j] * v[j, shared]
-        return self.linear(f"{name}.W_o", out), weights
+        W_q, W_k, W_v = (with_bias(self.state, f"{name}.W_{w}") for w in "qkv")
+        W_o = self.state[f"{name}.W_o.weight"]
+        i, j = definitions.positions(len(x), len(y))
+        allowed, weights = definitions.causal(i, j) if causal else True, []
 
-    def score(self, name, side, causal, h, i, j, q, k):
-        """The score of query i and key j in head h."""
-        c, E = self.config, len(q)
+        def head(h):
+            def attend(q, k, v):
+                s = self.scores(name, side, causal, h, q, k)
+                weights.append(definitions.softmax(s, allowed))
+                return definitions.attend(s, v, allowed)
+
+            return attend
+
+        heads = [head(h) for h in range(self.config.heads)]
+        x, y = with_ones(x), with_ones(y)
+        out = definitions.multi_head(x, y, y, W_q, W_k, W_v, W_o, heads)
+        return out + self.state.get(f"{name}.W_o.bias", 0), np.stack(weights)
+
+    def scores(self, name, side, causal, h, q, k):
+        """The scores (L, S) of head h."""
+        c, E = self.config, q.shape[1]
         own = slice(h * E, h * E + E)
         g = h // (c.heads // (c.key_heads or c.heads))
         shared = slice(g * E, g * E + E)
         kind = c.positions if side or c.positions == "t5" else "none"
         if kind == "t5":
             if side is None:
-                return q @ k
-            table = self.state[f"{side}.scheme.bias.table"]
-            return q @ k + table[self.bucket(j - i, causal), h]
+                return definitions.dot(q, k)
+            table = self.state[f"{side}.scheme.bias.table"][:, h]
+            sizes = not causal, c.num_buckets, c.max_distance
+            return definitions.t5(q, k, table, *sizes)
         if kind == "alibi":
-            return q @ k / math.sqrt(E) - 2 ** (-8 * (h + 1) / c.heads) * abs(i - j)
+            return definitions.alibi(q, k, definitions.alibi_slopes(c.heads)[h])
         if kind == "shaw":
-            table, m = self.state[f"{side}.scheme.table"], c.max_distance
-            return q @ (k + table[min(max(j - i, -m), m) + m]) / math.sqrt(E)
+            return definitions.shaw(q, k, self.state[f"{side}.scheme.table"])
         if kind == "transformer-xl":
             u, w = (
                 self.state[f"{side}.scheme.{kind}_bias"][h]
                 for kind in ("content", "position")
             )
-            R = self.linear(f"{side}.scheme.W_kR", self.sinusoid(i - j))[own]
-            return ((q + u) @ k + (q + w) @ R) / math.sqrt(E)
+            distance = np.arange(len(q) - 1, -len(k), -1)
+            R = definitions.sinusoidal(distance, c.width, c.base)
+            R = self.linear(f"{side}.scheme.W_kR", R)[:, own]
+            return definitions.transformer_xl(q, k, R, u, w)
         if kind == "disentangled":
-            P, m = self.state[f"{side}.scheme.table"], c.max_distance
+            P = self.state[f"{side}.scheme.table"]
             K_r, Q_r = (self.linear(f"{name}.W_{w}", P) for w in "kq")
-            forth, back = (min(max(d + m, 0), 2 * m - 1) for d in (i - j, j - i))
-            return (q @ k + q @ K_r[forth, shared] + k @ Q_r[back, own]) / math.sqrt(
-                3 * E
-            )
+            return definitions.disentangled(q, k, Q_r[:, own], K_r[:, shared])
         if kind.startswith("rope"):
-            q, k = self.rotated(q, i), self.rotated(k, j)
-        return q @ k / math.sqrt(E)
+            q, k = self.rotated(q), self.rotated(k)
+        return definitions.scaled_dot(q, k)
 
-    def sinusoid(self, p):
-        """Of position or distance p: (D,)"""
-        D = self.config.width
-        angles = [p / self.config.base ** (e // 2 * 2 / D) for e in range(D)]
-        return np.array(
-            [math.cos(a) if e % 2 else math.sin(a) for e, a in enumerate(angles)]
-        )
-
-    def bucket(self, distance, causal):
-        nb, first = self.config.num_buckets, 0
-        n = -distance if causal else abs(distance)
-        if not causal:
-            nb //= 2
-            first = nb if distance > 0 else 0
-        e = nb // 2
-        if n < e:
-            return first + n
-        far = math.log(n / e) / math.log(self.config.max_distance / e)
-        return first + min(e + int(far * (nb - e) + 1e-9), nb - 1)
-
-    def rotated(self, x, p):
-        """x by complex numbers: entries m and m + E / 2 are one complex number."""
-        c, E = self.config, len(x)
+    def rotated(self, x):
+        c, E = self.config, x.shape[1]
         s = max((self.length or 0) / c.max_length, 1)
-        kind, factor, z = c.positions, 1.0, []
-        for m in range(E // 2):
-            theta = c.base ** (-2 * m / E)
-            if kind == "rope+linear":
-                theta /= s
-            if kind == "rope+ntk":
-                theta *= s ** (-2 * m / (E - 2))
-            if kind == "rope+yarn":
-                low, high = (
-                    E * math.log(c.max_length / (2 * math.pi * r))
-                    / (2 * math.log(c.base))
-                    for r in (32, 1)
-                )  # fmt: skip
-                low, high = max(math.floor(low), 0), max(math.ceil(high), 0)
-                ramp = min(max((m - low) / ((high - low) or 0.001), 0), 1)
-                theta = theta * (1 - ramp) + theta / s * ramp
-                factor = 0.1 * math.log(s) + 1
-            z.append(factor * complex(x[m], x[m + E // 2]) * cmath.exp(1j * p * theta))
-        return np.array([each.real for each in z] + [each.imag for each in z])
+        kind, factor, m = c.positions, 1.0, np.arange(E // 2)
+        w = definitions.frequencies(E, c.base)
+        if kind == "rope+linear":
+            w = w / s
+        if kind == "rope+ntk":
+            w = w * s ** (-2 * m / (E - 2))
+        if kind == "rope+yarn":
+            low, high = (
+                E * math.log(c.max_length / (2 * math.pi * r)) / (2 * math.log(c.base))
+                for r in (32, 1)
+            )
+            low, high = max(math.floor(low), 0), max(math.ceil(high), 0)
+            ramp = np.clip((m - low) / ((high - low) or 0.001), 0, 1)
+            w = w * (1 - ramp) + w / s * ramp
+            factor = 0.1 * math.log(s) + 1
+        return factor * definitions.rope(x, np.arange(len(x)), w)
