@@ -12,6 +12,9 @@ functions stand in the order of the course. Parameters have the names and shapes
 layers, such as W_q (A, D) and w_v (A,). ``allowed`` (L, S) is True where query i may
 attend to key j. With the values np.eye(S), the contexts are the weights.
 
+    attend(additive(q, k, W_q, W_k, w_v), v)      what Bahdanau et al. 2015 compute
+    attend(scaled_dot(q, k), v, causal(i, j))     a decoder of Vaswani et al. 2017
+
 The rest of the package computes the same for batches and heads, with gradients, and
 faster. The tests compare it with these functions; ``costs`` counts their operations.
 """
