@@ -57,12 +57,12 @@ def average(s, v, allowed):
 @pytest.mark.parametrize("masking", MASKINGS)
 def test_attend(masking):
     options, allowed, added = MASKINGS[masking]
-    options = {**options, "normalize": squares, "temperature": 0.7}
+    options = {**options, "normalize": squares}
     q, k, v, bias = draw((B, L, D), (B, S, D), (B, S, Ev), (L, S))
     dots = batched(definitions.scaled_dot, "(l,d),(s,d)->(l,s)")
     check(
         lambda q, k, v, b: attend(q, k, v, bias=b, **options),
-        lambda q, k, v, b: average((dots(q, k) + b + added) / 0.7, v, allowed),
+        lambda q, k, v, b: average(dots(q, k) + b + added, v, allowed),
         [q, k, v, bias],
     )
     context, weights = attend(q, k, v, bias=bias, **options)
@@ -166,6 +166,11 @@ def test_the_softmax_as_a_normalizer_changes_nothing():
                 for normalize in (softmax, None)
             )  # fmt: skip
             np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
+    found, expected = (
+        attend(q, k, v, temperature=0.7, normalize=normalize)[0].data
+        for normalize in (softmax, None)
+    )
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
 
 
 @pytest.mark.filterwarnings("error")
