@@ -40,6 +40,8 @@ def test_products_and_exponentials_are_counted_and_nothing_else():
         (lambda: a @ b, 2 * 5 * 3),
         (lambda: a @ np.ones(3), 6),
         (lambda: b.T[0] @ a[1], 3),
+        (lambda: np.where(a > 0, a, 0) * 2, 6),
+        (lambda: np.concatenate([a, np.zeros((4, 3))]) @ np.ones(3), 6 * 3),
         (lambda: np.tanh(a) @ b.repeat(2, 1), 2 * 10 * 3),
     ):
         ops.multiplications = 0
