@@ -104,12 +104,13 @@ def _set_threads(n, runs_models):
         return
     from . import kernels
     from .app import machine
+    from .kernels.memory import keep_freed_memory
 
     if n is not None:
         os.environ["NUMBA_NUM_THREADS"] = str(n)  # numba is not yet imported
         kernels.threads(n)
     if runs_models:
-        machine.keep_freed_memory()
+        keep_freed_memory()
     if runs_models and (n is not None or "OPENBLAS_NUM_THREADS" not in os.environ):
         machine.set_blas_threads(1)
     elif n is not None:

@@ -1,4 +1,4 @@
-"""The machine: threads, compiled kernels, freed memory, and versions of libraries."""
+"""The machine: threads, compiled kernels, and versions of libraries."""
 
 import contextlib
 import ctypes
@@ -43,18 +43,6 @@ def backend_for(steps):
     if steps < SHORT_RUN and not os.environ.get("ATTENTION_BACKEND"):
         return kernels.backend("numpy")
     return contextlib.nullcontext()
-
-
-def keep_freed_memory():
-    """Make the C library keep the memory that NumPy frees, for the next array.
-
-    A training step frees the arrays that the next step allocates again. The C library
-    returns blocks above 128 kB to the system each time, and they come back page by
-    page. This took a quarter of the time of a step. glibc keeps blocks up to the size
-    of the largest one freed so far, up to 32 MB; with other libraries this does
-    nothing.
-    """
-    np.empty(2**25 - 2**16, np.uint8)  # freed at once; never written to, so it is cheap
 
 
 def versions():

@@ -12,6 +12,7 @@ without it, or with NUMBA_DISABLE_JIT=1, the twins run and everything is only sl
 README.md lists the files, their twins, costs, and what was measured.
 """
 
+from . import loops  # noqa: F401  (minigrad runs them from now on)
 from .choice import backend, threads
 
 __all__ = ["backend", "threads"]

@@ -24,6 +24,7 @@ import numpy as np
 
 from .cache import cache_directory, discard, is_cached
 from .choice import backend, fall_back_to_twins, worth_compiling
+from .memory import keep_freed_memory
 
 EXACT_ORDER = {"contract", "nsz"}
 ANY_ORDER = EXACT_ORDER | {"reassoc"}
@@ -116,6 +117,7 @@ class Kernel:
     def __init__(self, function):
         self.function = function
         self._versions = {}
+        self._not_cached = set()  # dtypes that were not in the cache at the first call
 
     def version(self, dtype, nanoseconds=float("inf")):
         """Return the loop compiled for ``dtype``, or None when the twin should run.
@@ -127,8 +129,7 @@ class Kernel:
         if backend() != "numba" or char not in REAL or not dtype.isnative:
             return None
         if char not in self._versions:
-            name = _name(self.function)
-            if not is_cached(name, char) and not worth_compiling(name, nanoseconds):
+            if not self._now(char, nanoseconds):
                 return None
             try:
                 import numba
@@ -137,7 +138,17 @@ class Kernel:
                 return None
             with _compiling:
                 self._versions[char] = _compile(numba, self.function, char)
+            keep_freed_memory()
         return self._versions[char]
+
+    def _now(self, char, nanoseconds):
+        """Return whether to load the loop from the cache, or to compile it."""
+        name = _name(self.function)
+        if char not in self._not_cached:
+            if is_cached(name, char):
+                return True
+            self._not_cached.add(char)
+        return worth_compiling(name, nanoseconds)
 
 
 def kernel(function):

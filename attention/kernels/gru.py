@@ -1,4 +1,4 @@
-"""A GRU over time, forward and backward: the loops of ``seq2seq/encoder_gru.py``.
+"""The compiled loops of ``minigrad.gru``, a GRU over time, forward and backward.
 
 The twin is ``minigrad/ops/recurrent.py``: it has the formulas, and is the one to read.
 Here a thread takes some examples through all the steps, and the state is s (h in the
@@ -10,6 +10,9 @@ that the examples which are still running at a step are the first few. The decod
 from typing import NamedTuple
 
 import numpy as np
+
+from minigrad.ops import recurrent
+from minigrad.ops.packing import check_lengths
 
 from .compiling import Helper, as_field, kernel, reads, writes
 from .elementary import tanh
@@ -71,55 +74,83 @@ class Rows(NamedTuple):
     before: writes(2)  # (DEPTH + EXAMPLES, H): the state before the step
 
 
-def forward(x, lengths, weight_ih, weight_hh, bias_ih, bias_hh, gates, states):
-    """Write gates and states of the steps of each example, and nothing after its end.
+def gru(
+    x,
+    h0,
+    weight_ih,
+    weight_hh,
+    bias_ih=None,
+    bias_hh=None,
+    lengths=None,
+    reverse=False,
+    *,
+    needs=(True,) * 8,
+):
+    """Compute ``minigrad.gru``; return NotImplemented if its taught form should run.
 
-    Return True, or False when the twin should run.
-
-    x (T, B, I), lengths (B,), from the longest to the shortest
-    gates (4, T, B, H)      receives r, z, n, m
-    states (T + 1, B, H)    has s_0, receives s_t
+    Each thread takes some examples through all the steps.
     """
-    dtype = states.dtype
-    (T, B, I), H = x.shape, states.shape[2]  # noqa: E741
+    (B, T, I), H = x.shape, h0.shape[1]  # noqa: E741
+    n_tokens = check_lengths("gru", B, T, lengths)
     time = T * B * H * 3 * (MULTIPLY_NS * (I + H) + TANH_NS)
-    loop = forward_loop.version(dtype, time)
+    loop = forward_loop.version(x.dtype, time)
     if loop is None:
-        return False
-    cell = cell_of(weight_ih, weight_hh, bias_ih, bias_hh, dtype)
-    lengths = np.ascontiguousarray(lengths, np.int64)
-    spread(loop, -(-B // EXAMPLES), time, x, lengths, cell, gates, states)
-    return True
+        return NotImplemented
+    order = np.argsort(-n_tokens, kind="stable")  # the longest example first
+    n_tokens, steps = n_tokens[order].astype(np.int64), np.arange(T)[:, None]
+    # at step t, the b-th longest example reads the token at tokens[t, b], and after its
+    # last token the padding; % T turns -1, -2, ... into the positions of the padding
+    tokens = (n_tokens - 1 - steps) % T if reverse else steps  # (T, B) or (T, 1)
 
+    def by_time(a):
+        """Reorder (B, T, F) to (T, B, F)."""
+        if lengths is None and not reverse:
+            return np.ascontiguousarray(a.swapaxes(0, 1))  # the same, in less time
+        return a[order, tokens]
 
-def backward(g, g_last, lengths, weight_ih, weight_hh, x, gates, states):
-    """dx (T, B, I), ds_0 (B, H), dW_ih, dW_hh, db_ih, db_hh.
+    def by_example(a):
+        """Reorder (T, B, F) to (B, T, F)."""
+        if lengths is None and not reverse:
+            return np.ascontiguousarray(a.swapaxes(0, 1))
+        out = np.empty((B, T, a.shape[2]), a.dtype)
+        out[order, tokens] = a
+        return out
 
-    g (T, B, H)     the gradients of the states s_1 to s_T
-    g_last (B, H)   the gradients of the last state of each example
+    inputs = by_time(x)
+    gates, states = np.empty((4, T, B, H), x.dtype), np.zeros((T + 1, B, H), x.dtype)
+    states[0] = h0[order]
+    cell = cell_of(weight_ih, weight_hh, bias_ih, bias_hh, x.dtype)
+    spread(loop, -(-B // EXAMPLES), time, inputs, n_tokens, cell, gates, states)
 
-    Return None if there is no compiled loop: the backend changed after the forward.
-    """
-    (T, B, H), dtype = g.shape, g.dtype
-    loop = backward_loop.version(dtype)
-    if loop is None:
-        return None
-    dx, ds = np.zeros(x.shape, dtype), np.array(g_last, dtype, order="C")
-    sums = Sums.of(B, weight_ih, weight_hh, dtype)
-    spread(
-        loop,
-        len(sums.da),
-        T * B * H * 6 * MULTIPLY_NS * (x.shape[2] + H),
-        np.ascontiguousarray(g),
-        np.ascontiguousarray(lengths, np.int64),
-        aligned(weight_ih, dtype),
-        aligned(weight_hh, dtype),
-        steps_of(x, gates, states),
-        dx,
-        ds,
-        sums,
-    )
-    return dx, ds, *sums.gradients()
+    def backward(g):
+        loop = backward_loop.version(x.dtype)
+        if loop is None:  # the backend has changed since the forward
+            weights = weight_ih, weight_hh, bias_ih, bias_hh
+            taught = recurrent.gru.raw.taught
+            return taught(x, h0, *weights, lengths, reverse, needs=needs)[1](g)
+        dx, ds = np.zeros(inputs.shape, x.dtype), np.array(g[1][order], x.dtype)
+        sums = Sums.of(B, weight_ih, weight_hh, x.dtype)
+        spread(
+            loop,
+            len(sums.da),
+            T * B * H * 6 * MULTIPLY_NS * (I + H),
+            by_time(g[0]),
+            n_tokens,
+            aligned(weight_ih, x.dtype),
+            aligned(weight_hh, x.dtype),
+            steps_of(inputs, gates, states),
+            dx,
+            ds,
+            sums,
+        )
+        dh0 = np.empty_like(ds)
+        dh0[order] = ds
+        dx = by_example(dx) if needs[0] else None
+        return dx, dh0, *sums.gradients()
+
+    h_n = np.empty((B, H), x.dtype)
+    h_n[order] = states[n_tokens, np.arange(B)]
+    return (by_example(states[1:]), h_n), backward
 
 
 def cell_of(weight_ih, weight_hh, bias_ih, bias_hh, dtype):

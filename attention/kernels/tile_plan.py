@@ -17,6 +17,7 @@ bits, a partial tile has them (one for each of its pairs), and an empty tile is 
 listed. The work of the kernels is proportional to the number of tiles.
 """
 
+import functools
 import math
 import weakref
 from typing import NamedTuple
@@ -24,6 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..masks.block_mask import BlockMask
+from ..masks.windows import causal, sliding_window
 from .compiling import as_field, reads
 
 SIZE = 64  # of the kernels' tiles: one bit for each query in an int64
@@ -58,8 +60,12 @@ def tile_plan(mask, B, H, L, S, size=SIZE):
     """Return the plan of a Mask, a BlockMask or None (all pairs): B examples, H heads.
 
     Head h of example b has the number b H + h. The plan of a BlockMask is kept for as
-    long as the BlockMask is. Raises ValueError for a mask made for other sizes.
+    long as the BlockMask is, and those of the last windows are kept too. Raises
+    ValueError for a mask made for other sizes.
     """
+    if type(mask) in (type(causal), sliding_window, type(None)):
+        window = None if mask is None else (mask.left, mask.right, mask.offset)
+        return _plan_of_window(window, B, H, L, S, size)
     if not isinstance(mask, BlockMask):
         return _new_plan(mask, B, H, L, S, size)
     mask.check(B, H, L, S)
@@ -111,6 +117,13 @@ def row_of(own, heads):
     """
     numbers = np.arange(math.prod(own)).reshape(own)
     return np.broadcast_to(numbers, heads).ravel()
+
+
+@functools.lru_cache(maxsize=16)  # a model asks for the same plan again and again
+def _plan_of_window(window, B, H, L, S, size):
+    """Return the plan of sliding_window(*window); of all pairs, if it is None."""
+    mask = None if window is None else sliding_window(*window)
+    return _new_plan(mask, B, H, L, S, size)
 
 
 def _new_plan(mask, B, H, L, S, size):

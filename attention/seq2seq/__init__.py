@@ -5,7 +5,6 @@ model.py                   the encoder-decoder; reverser.py is that of ``reversa
 encoder.py                 the encoder, and the first state of the decoder
 decoder.py                 the decoder; decoder_steps.py has two of its steps
 cells.py                   stacked GRU or LSTM cells
-encoder_gru.py             a GRU over time, compiled
 attention_gru.py           a GRU decoder with attention: all steps as one operation
 translator.py              a model with its vocabularies, in one file
 """
@@ -17,7 +16,6 @@ from . import (  # noqa: F401
     decoder,
     decoder_steps,
     encoder,
-    encoder_gru,
     model,
     reverser,
     translator,

@@ -13,10 +13,8 @@ step by step. Otherwise each layer runs over all steps as one operation.
 import minigrad as mg
 from minigrad import nn
 
-from .encoder_gru import encoder_gru
-
 # {kind: (a cell, its operation for all steps, the arrays of a layer in the state)}
-KINDS = {"gru": (nn.GRUCell, encoder_gru, 1), "lstm": (nn.LSTMCell, mg.lstm, 2)}
+KINDS = {"gru": (nn.GRUCell, mg.gru, 1), "lstm": (nn.LSTMCell, mg.lstm, 2)}
 
 
 class StackedCells(nn.Module):

@@ -15,7 +15,6 @@ import minigrad as mg
 from minigrad import nn
 
 from ..tasks.batch import PAD
-from .encoder_gru import EncoderGRU
 
 
 class Encoder(nn.Module):
@@ -37,7 +36,7 @@ class Encoder(nn.Module):
         self.dropout, self.rng = c.dropout, rng
         self.directions = 2 if c.bidirectional else 1
         self.embed = nn.Embedding(c.source_vocabulary, c.embedding, PAD, rng=rng)
-        kind = EncoderGRU if c.cell == "gru" else nn.LSTM
+        kind = nn.GRU if c.cell == "gru" else nn.LSTM
         self.rnn = kind(
             c.embedding,
             c.hidden,

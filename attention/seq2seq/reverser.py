@@ -22,7 +22,6 @@ from minigrad.checks import one_of
 from ..tasks.reversal import PAD, VOCABULARY
 from ..variants.table import REVERSAL_SCORES as KINDS
 from .config import Seq2SeqConfig
-from .encoder_gru import EncoderGRU
 from .model import Seq2Seq
 
 
@@ -68,7 +67,7 @@ class Reverser(Seq2Seq):
         E, H, V = c.embedding, c.hidden, c.target_vocabulary
         self.encoder.embed = nn.Embedding(V, E, PAD, rng=rng)
         decoder.embed = nn.Embedding(V, E, PAD, rng=rng)
-        self.encoder.rnn = EncoderGRU(E, H, rng=rng)
+        self.encoder.rnn = nn.GRU(E, H, rng=rng)
         # decoder.order is one step, which computes c_t and s_t. In training,
         # ``attention_gru`` computes all steps at once from the same parameters
         decoder.order.cell.layers[0] = nn.GRUCell(E + H, H, rng=rng)

@@ -7,6 +7,7 @@ import numpy as np
 
 from ..checks import number, one_of
 from ..differentiable import differentiable
+from ..loops import replaceable
 from .normal import normal_cdf
 from .real import real
 from .select import select
@@ -53,6 +54,7 @@ def elu(x, alpha=1.0):
 
 
 @differentiable
+@replaceable
 def gelu(x, approximate="none"):
     """y = x P(X <= x) = x Phi(x) for a standard normal X  (Hendrycks & Gimpel 2016).
 

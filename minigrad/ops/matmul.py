@@ -18,6 +18,7 @@ import math
 import numpy as np
 
 from ..differentiable import differentiable
+from ..loops import replaceable
 from ..shapes import shapes
 
 
@@ -49,14 +50,15 @@ def matmul(a, b, *, needs=(True, True)):
 
 @shapes
 @differentiable
+@replaceable
 def linear(x, weight, bias=None, *, needs=(True, True, True)):
     """Y = X W^T + b. The weight W has the shape (out, in), as in PyTorch.
 
     x (..., in), weight (out, in), bias? (out,)  ->  y (..., out)
 
     ``@shapes`` checks the tensors against the line above (``bias?`` may be None), then
-    ``@differentiable`` passes their arrays to this function. All leading axes together
-    are the N rows i:
+    ``@differentiable`` passes their arrays to this function, or ``@replaceable`` to a
+    compiled loop that computes the same. All leading axes together are the N rows i:
 
         y_ij = sum_k x_ik w_jk + b_j
 

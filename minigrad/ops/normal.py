@@ -66,7 +66,7 @@ def _of_block(x):
     size = np.minimum(np.abs(x), 40)  # beyond, the tail is 0; at inf, t would be NaN
     z = size * math.sqrt(0.5)
     t = (z - K) / (z + K)
-    highest, *others = _coefficients(TERMS[x.itemsize])
+    highest, *others = polynomial(TERMS[x.itemsize])
     tail = np.full_like(t, highest)
     for a in others:  # Horner's rule
         tail *= t
@@ -77,6 +77,6 @@ def _of_block(x):
 
 
 @functools.cache
-def _coefficients(terms):
-    """The series as a polynomial in t, highest power first."""
+def polynomial(terms):
+    """Return the series as a polynomial in t, highest power first."""
     return np.polynomial.chebyshev.cheb2poly(CHEBYSHEV[:terms])[::-1].tolist()

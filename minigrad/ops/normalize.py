@@ -6,9 +6,11 @@ import numpy as np
 
 from ..checks import number
 from ..differentiable import differentiable
+from ..loops import replaceable
 
 
 @differentiable
+@replaceable
 def layer_norm(x, weight=None, bias=None, eps=1e-5):
     """Normalise the last axis to mean 0 and variance 1, then apply scale and shift.
 

@@ -28,6 +28,7 @@ an LSTM they have 4H rows, in the order i, f, n, o.
 import numpy as np
 
 from ..differentiable import differentiable
+from ..loops import replaceable
 from ..shapes import shapes
 from . import activation
 from .gates import affine, by_gate, project, sigmoid
@@ -66,6 +67,7 @@ def lstm_cell_composed(x, h, c, weight_ih, weight_hh, bias_ih=None, bias_hh=None
 
 @shapes
 @differentiable
+@replaceable
 def gru(
     x,
     h0,

@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from ..checks import flag, number
+from ..loops import replaceable
 from ..tensor import Tensor
 from .optimizer import Optimizer
 
@@ -96,6 +97,7 @@ class Adam(Optimizer):
         self.betas = tuple(float(b) for b in betas)
         self.eps = float(number(name, "eps", eps, least=0))
 
+    @replaceable
     def _change(self, t, g, change, m, v):
         b1, b2 = self.betas
         c = math.sqrt(1 - b2**t)

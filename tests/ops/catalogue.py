@@ -48,14 +48,13 @@ FIRST_CASES = [  # the first of every operation, a telling one; --deep: the othe
     for name, spec in SPECS.items()
     for i, case in enumerate(spec.cases)
 ]
-TWINS = {"encoder_gru"}  # equal to another operation, which a test of the kernel shows
 QUICK = 3  # cases of an operation that are checked without --deep
 CHECKED_CASES = [
     pytest.param(
         spec,
         case,
         id=f"{name}-{case}",
-        marks=[pytest.mark.deep] if i >= (1 if name in TWINS else QUICK) else [],
+        marks=[pytest.mark.deep] if i >= QUICK else [],
     )
     for name, spec in SPECS.items()
     for i, case in enumerate(spec.checked())

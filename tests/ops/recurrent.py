@@ -192,10 +192,9 @@ _slips = {
     "lstm": _everywhere
     + ["output-not-squashed", "cell-path-lost", "forget-gate-of-the-new-cell"],
 }
-LAYERS = {"gru": "gru", "lstm": "lstm", "encoder_gru": "gru"}  # by name: their cell
-for _name, _kind in LAYERS.items():
+for _kind in CELLS:
     spec(
-        _name,
+        _kind,
         _over_time(_kind)[0],
         {
             "plain": _layer(_kind),
@@ -211,11 +210,11 @@ for _name, _kind in LAYERS.items():
         _peer(_kind)[0],
     )
     for _slip in [*_slips[_kind], "written-not-added"]:
-        wrong(_name, _slip, _over_time(_kind, _slip)[1], on="narrow")
+        wrong(_kind, _slip, _over_time(_kind, _slip)[1], on="narrow")
     leaking = _over_time(_kind, "padding-leaks")[1]
-    wrong(_name, "padding-leaks", leaking, on="narrow-lengths")
+    wrong(_kind, "padding-leaks", leaking, on="narrow-lengths")
     if _kind == "gru":
-        wrong(_name, "biases-shared", _over_time("gru", "biases-shared")[1], "narrow")
+        wrong(_kind, "biases-shared", _over_time("gru", "biases-shared")[1], "narrow")
 for _kind in CELLS:
     spec(
         f"{_kind}_cell",
@@ -232,6 +231,6 @@ for _kind in CELLS:
         wrong(f"{_kind}_cell", _slip, _one_step(_kind, _slip)[1], on="plain")
 
 RIGHT_BACKWARDS = {
-    **{name: _over_time(kind)[1] for name, kind in LAYERS.items()},
+    **{kind: _over_time(kind)[1] for kind in CELLS},
     **{f"{kind}_cell": _one_step(kind)[1] for kind in CELLS},
 }

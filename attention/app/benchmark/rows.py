@@ -21,7 +21,6 @@ from ... import kernels
 from ...costs import cost_of
 from ...exact.sdpa import scaled_dot_product_attention
 from ...scores import tanh_scores
-from ...seq2seq.encoder_gru import encoder_gru
 from ..experiments import reversal
 from ..machine import SHORT_RUN
 from .timing import Case, peak_memory, timed
@@ -87,7 +86,7 @@ def gru_case(quick, peer, B=64, T=32, hidden=128):
     weights = (3 * hidden, hidden), (3 * hidden, hidden), (3 * hidden,), (3 * hidden,)
     x, h0, *weights, g = draw((B, T, hidden), (B, hidden), *weights, (B, T, hidden))
     weights = [w / np.float32(np.sqrt(hidden)) for w in weights]
-    layer = our_side(lambda *a: encoder_gru(*a)[0], (x, h0, *weights), g)
+    layer = our_side(lambda *a: mg.gru(*a)[0], (x, h0, *weights), g)
     sides = both_backends(layer)
     if peer:
         sides |= peer.gru(x, h0, weights, g)

@@ -18,8 +18,9 @@ from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 
 from ... import kernels
+from ...kernels.memory import keep_freed_memory
 from ...training import Run, stop_signals
-from ..machine import keep_freed_memory, set_blas_threads
+from ..machine import set_blas_threads
 from ..progress import Progress
 from ..resuming import how_to_continue
 

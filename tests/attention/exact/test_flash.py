@@ -82,6 +82,15 @@ def test_the_plan_of_a_block_mask_is_kept():
     assert tile_plan(blocks, 1, H, L, S) is not tiles
 
 
+def test_the_plan_of_a_window_is_kept():
+    """Equal windows have one plan; another offset or size has another."""
+    plan = tile_plan(masks.sliding_window(4, 2), *SIZES)
+    assert tile_plan(masks.sliding_window(4, 2), *SIZES) is plan
+    for other in (masks.sliding_window(4, 2, offset=1), masks.causal, None):
+        assert not np.array_equal(tile_plan(other, *SIZES).lo, plan.lo)
+    assert tile_plan(masks.sliding_window(4, 2), B, H, L, S - 1) is not plan
+
+
 # Results
 
 

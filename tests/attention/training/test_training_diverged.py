@@ -62,7 +62,7 @@ def test_a_validation_loss_of_nan_stops_too():
 
 SPOILED = [
     ({}, "encoder.embed.weight", "encoder.embed", "embedding"),
-    ({}, "encoder.rnn.weight_hh_l0_reverse", "encoder.rnn", "encoder_gru"),
+    ({}, "encoder.rnn.weight_hh_l0_reverse", "encoder.rnn", "gru"),
     ({}, "bridge.layers.0.0.bias", "bridge.layers.0.0", "linear"),
     ({}, "decoder.order.attention.W_k", "decoder.order.attention", "linear"),
     ({}, "decoder.order.attention.w_v", "decoder", "attention_gru"),

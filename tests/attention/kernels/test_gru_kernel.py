@@ -1,13 +1,11 @@
-"""The compiled GRU equals ``minigrad.gru``, on any number of threads."""
+"""The compiled GRU equals the taught form of ``minigrad.gru``, on any threads."""
 
 import numpy as np
 import pytest
 
-import minigrad as mg
 from attention import kernels
-from attention.seq2seq.encoder_gru import EncoderGRU, encoder_gru
-from minigrad import nn
-from minigrad.ops.recurrent import gru
+from attention.kernels.loops import LOOPS
+from minigrad.ops import recurrent
 
 pytest.importorskip("numba")
 
@@ -18,6 +16,8 @@ def compiled():
         yield
 
 
+gru = recurrent.gru.raw.taught
+compiled_gru = LOOPS["gru"]
 NAMES = "output h_n x h0 weight_ih weight_hh bias_ih bias_hh".split()
 # more examples than one group has, more rows than are summed at a time, no multiples
 SIZES = [(3, 5, 7, 11), (37, 9, 5, 70), (150, 4, 3, 8)]
@@ -32,7 +32,7 @@ def example(B, T, I, H, dtype=np.float64, seed=0):  # noqa: E741
 
 
 def results(op, arrays, g, lengths, reverse):
-    out, backward = op.raw(*arrays, lengths, reverse)
+    out, backward = op(*arrays, lengths, reverse)
     return [*out, *backward([each.copy() for each in g])]
 
 
@@ -41,7 +41,7 @@ def results(op, arrays, g, lengths, reverse):
 def test_it_equals_minigrads(sizes, padded, reverse):
     arrays, g, lengths = example(*sizes)
     lengths, reverse = lengths if padded else None, bool(reverse)
-    got = results(encoder_gru, arrays, g, lengths, reverse)
+    got = results(compiled_gru, arrays, g, lengths, reverse)
     want = results(gru, arrays, g, lengths, reverse)
     for name, a, b in zip(NAMES, got, want, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-11, err_msg=name)
@@ -53,7 +53,7 @@ def test_any_number_of_threads_gives_the_same_bits():
     try:
         for n in 1, 2, 3:
             kernels.threads(n)
-            found.append(results(encoder_gru, arrays, g, lengths, False))
+            found.append(results(compiled_gru, arrays, g, lengths, False))
     finally:
         kernels.threads(before)
     for other in found[1:]:
@@ -64,18 +64,18 @@ def test_any_number_of_threads_gives_the_same_bits():
 @pytest.mark.parametrize("reverse", [False, True])
 def test_padding_stays_in_padding(reverse):
     arrays, g, lengths = example(*SIZES[1])
-    want = results(encoder_gru, arrays, g, lengths, reverse)
+    want = results(compiled_gru, arrays, g, lengths, reverse)
     padding = np.arange(SIZES[1][1]) >= lengths[:, None]
     arrays[0][padding] = np.nan
     g[0][padding] = np.nan
-    for a, b in zip(results(encoder_gru, arrays, g, lengths, reverse), want):
+    for a, b in zip(results(compiled_gru, arrays, g, lengths, reverse), want):
         np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-13)
 
 
 def test_the_backward_runs_without_the_compiled_loop():
     """The backend may change between forward and backward."""
     arrays, g, lengths = example(*SIZES[0])
-    _, backward = encoder_gru.raw(*arrays, lengths, True)
+    _, backward = compiled_gru(*arrays, lengths, True)
     want = backward(g)
     with kernels.backend("numpy"):
         got = backward(g)
@@ -89,27 +89,10 @@ def test_it_is_as_exact_as_minigrads_in_float32():
     arrays, g, lengths = example(*SIZES[1], dtype=np.float32)
     doubles = [[a.astype(float) for a in each] for each in (arrays, g)]
     exact = results(gru, *doubles, lengths, False)
-    ours = results(encoder_gru, arrays, g, lengths, False)
+    ours = results(compiled_gru, arrays, g, lengths, False)
     theirs = results(gru, arrays, g, lengths, False)
     for name, a, b, c in zip(NAMES, ours, theirs, exact, strict=True):
         assert a.dtype == np.float32
         limit = 2 if name in ("output", "h_n") else 3
         error, plain = (np.sqrt(np.mean((each - c) ** 2)) for each in (a, b))
         assert error <= limit * plain, name
-
-
-def test_the_layer_takes_the_same_weights():
-    ours = EncoderGRU(5, 7, num_layers=2, bidirectional=True)
-    theirs = nn.GRU(5, 7, num_layers=2, bidirectional=True)
-    theirs.load_state_dict(ours.state_dict())
-    for p in (*ours.parameters(), *theirs.parameters()):
-        p.data = p.data.astype(float)
-    x = np.random.default_rng(0).standard_normal((4, 6, 5))
-    for a, b in zip(ours(x, lengths=[6, 1, 3, 4]), theirs(x, lengths=[6, 1, 3, 4])):
-        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-12, atol=1e-13)
-
-
-def test_a_message_names_the_operation():
-    arrays, _, _ = example(*SIZES[0])
-    with pytest.raises(ValueError, match=r"encoder_gru: lengths have shape"):
-        encoder_gru(*map(mg.Tensor, arrays), lengths=[1, 2])

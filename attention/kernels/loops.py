@@ -1,0 +1,23 @@
+"""The compiled loops of minigrad's functions; importing this module registers them.
+
+An entry point in setup.cfg names this module, so that a program that imports minigrad
+alone gets the loops too (``minigrad/loops.py``).
+"""
+
+from minigrad.loops import LOOPS
+
+from .adam import adam_change
+from .cross_entropy import cross_entropy
+from .gelu import gelu
+from .gru import gru
+from .layer_norm import layer_norm
+from .linear_map import linear
+
+LOOPS |= {
+    "linear": linear,
+    "gelu": gelu,
+    "layer_norm": layer_norm,
+    "cross_entropy": cross_entropy,
+    "gru": gru,
+    "Adam._change": adam_change,
+}

@@ -1,0 +1,169 @@
+"""Each compiled loop equals the function of minigrad whose place it takes."""
+
+import sys
+from importlib import metadata
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from attention import kernels
+from attention.kernels.loops import LOOPS
+from minigrad import loops, optim
+from minigrad.broadcasting import fit_to_input
+from minigrad.registry import OPS
+
+from ...minigrad.array_cases import draw
+from ...ops.harness import awkward
+from .kernel_cases import FLOATS, close
+
+pytest.importorskip("numba")
+
+# sizes that no block divides; the last is more than one work item in every direction
+SIZES = [(2, 129, 67), (1, 401, 37), (5, 83, 259)]
+
+
+def example(name, size, dtype, seed=0):
+    """Return the arguments of an operation, as arrays and options."""
+    B, L, D = size
+    rng = np.random.default_rng(seed)
+    shapes = (B, L, D), (2 * D + 1, D), (2 * D + 1,), (D,), (D,)
+    x, weight, bias, w, b = draw(*shapes, dtype=dtype, seed=seed)
+    targets = rng.integers(0, D, (B, L))
+    targets[rng.random((B, L)) < 0.2] = -100
+    return {
+        "linear": [(x, weight, bias), {}],
+        "gelu": [(4 * x,), {}],
+        "layer_norm": [(x + 3, w, b), {"eps": 1e-3}],
+        "cross_entropy": [(5 * x, targets), {"reduction": "sum"}],
+    }[name]
+
+
+def results(function, args, options, g=None):
+    """Return the output and the gradients of the inputs."""
+    y, backward = function(*args, **options)
+    g = np.random.default_rng(1).standard_normal(y.shape).astype(y.dtype)
+    needs = [args[0].dtype == a.dtype for a in args]
+    found = backward(g, needs) if backward.__code__.co_argcount == 2 else backward(g)
+    found = found if isinstance(found, tuple) else (found,)
+    return [y, *(fit_to_input(d, a) for d, a in zip(found, args) if d is not None)]
+
+
+NAMES = ["linear", "gelu", "layer_norm", "cross_entropy"]
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("name", NAMES)
+def test_a_loop_equals_the_taught_form(name, size, dtype):
+    args, options = example(name, size, dtype)
+    exact = [a.astype(float) if a.dtype == dtype else a for a in args]
+    want = results(OPS[name].raw.taught, exact, options)
+    with kernels.backend("numba"):
+        for arrays in args, [awkward(a) if a.dtype == dtype else a for a in args]:
+            for a, b in zip(results(LOOPS[name], arrays, options), want, strict=True):
+                close(np.asarray(a), b, dtype)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nan_and_infinity_go_where_the_taught_form_has_them(name):
+    args, options = example(name, SIZES[1], np.float32)
+    for row, number in enumerate((np.nan, np.inf, -np.inf)):
+        args[0][0, 7 * row, row] = number
+    with np.errstate(all="ignore"):
+        want = results(OPS[name].raw.taught, args, options)
+        with kernels.backend("numba"):
+            found = results(LOOPS[name], args, options)
+    for a, b in zip(found, want, strict=True):
+        np.testing.assert_array_equal(np.isnan(a), np.isnan(b))
+        np.testing.assert_array_equal(a[np.isinf(b)], b[np.isinf(b)])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_any_number_of_threads_gives_the_same_bits(name):
+    args, options = example(name, SIZES[2], np.float32)
+    before, found = kernels.threads(), []
+    try:
+        for n in 1, 2, 3:
+            kernels.threads(n)
+            with kernels.backend("numba"):
+                found.append(results(LOOPS[name], args, options))
+    finally:
+        kernels.threads(before)
+    for other in found[1:]:
+        for a, b in zip(found[0], other, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize(
+    "name, change",
+    [
+        ("linear", lambda x, W, b: (x, W.astype(float), b)),  # another dtype
+        ("linear", lambda x, W, b: (x[:0], W, b)),
+        ("gelu", lambda x: (x[:0],)),
+        ("gelu", lambda x: (x, "tanh")),
+        ("gelu", lambda x: (0.5,)),
+        ("layer_norm", lambda x, w, b: (x, w)),
+        ("layer_norm", lambda x, w, b: (x, w[1:], b[1:])),  # an error
+        ("cross_entropy", lambda x, t: (x, t, -100, 0.1)),
+        ("cross_entropy", lambda x, t: (x, t, -100, 0.0, "none")),
+        ("cross_entropy", lambda x, t: (x, t + 1000)),  # an error
+        ("cross_entropy", lambda x, t: (x[:, :0], t[:, :0])),
+    ],
+)
+def test_the_taught_form_computes_the_rest(name, change):
+    args, _ = example(name, SIZES[2], np.float32)
+    with kernels.backend("numba"):
+        assert LOOPS[name](*args) is not NotImplemented
+        assert LOOPS[name](*change(*args)) is NotImplemented
+
+
+def test_nothing_is_compiled_for_the_backend_numpy():
+    for name in NAMES:
+        args, options = example(name, SIZES[2], np.float32)
+        with kernels.backend("numpy"):
+            assert LOOPS[name](*args, **options) is NotImplemented
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_adam(dtype):
+    def trained(backend, steps=3):
+        (p, *gradients) = draw(*[(83, 97)] * (steps + 1), dtype=dtype)
+        p = mg.Tensor(p, requires_grad=True)
+        optimizer = optim.AdamW([p], lr=0.1)
+        with kernels.backend(backend):
+            for p.grad in gradients:
+                optimizer.step()
+        return [p.data, *optimizer.state_dict()["m"], *optimizer.state_dict()["v"]]
+
+    for a, b in zip(trained("numba"), trained("numpy"), strict=True):
+        close(a, b, dtype)
+
+
+def test_operations_run_the_loops(monkeypatch):
+    calls = []
+    monkeypatch.setitem(LOOPS, "gelu", lambda x: calls.append(x) or NotImplemented)
+    y = mg.gelu(mg.Tensor([1.0, 2.0]))
+    assert len(calls) == 1
+    assert y.data.tolist() == OPS["gelu"].raw.taught(np.array([1.0, 2.0]))[0].tolist()
+    monkeypatch.setitem(LOOPS, "gelu", lambda x: (x + 1, lambda g: 7 * g))
+    x = mg.Tensor([1.0, 2.0], requires_grad=True)
+    mg.gelu(x).sum().backward()
+    assert x.grad.tolist() == [7, 7]
+
+
+def test_packages_with_loops_are_imported_when_there_is_work(monkeypatch, tmp_path):
+    (tmp_path / "faster_gelu.py").write_text(
+        "from minigrad.loops import LOOPS\n"
+        "LOOPS['gelu'] = lambda x: (x + 1, lambda g: g)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    entry = metadata.EntryPoint("any", "faster_gelu", "minigrad.loops")
+    monkeypatch.setattr(metadata, "entry_points", lambda group: [entry])
+    monkeypatch.setattr(loops, "LOOPS", LOOPS.copy())
+    monkeypatch.setattr(loops, "_numbers", 0)
+    loops.LOOPS.clear()
+    x = np.zeros(loops.ENOUGH // 2, np.float32)
+    found = [mg.gelu(x).data[0] for _ in range(3)]
+    sys.modules.pop("faster_gelu")
+    assert found == [0, 1, 1]
