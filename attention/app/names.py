@@ -24,5 +24,5 @@ QUESTIONS = {  # TASKS of tasks/algorithmic.py, with their lengths
 ROWS = (  # benchmark/rows.py
     "reversal", "translate", "translate-cold", "additive-128", "additive-50",
     "tiled-forward", "tiled", "causal-forward", "causal", "window", "memory", "gru",
-    "tiny", "sgd", "import",
+    "gpt-64", "gpt-128", "gpt-128-6", "gpt-192", "tiny", "sgd", "import",
 )  # fmt: skip

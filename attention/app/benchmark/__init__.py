@@ -1,10 +1,11 @@
 """How fast the engine is, as ratios of two sides that run in turn on one machine.
 
-    rows.py     what is measured, and the largest ratio that is allowed
-    peer.py     the same work in torch, if it is installed
-    timing.py   compare the results of the sides, then time them in turn
-    sweep.py    time and memory against n, for lesson 12
-    scaling.py  time against each size of a kernel's inputs, for bench --figure
+    rows.py       what is measured, and the largest ratio that is allowed
+    peer.py       the same work in torch, if it is installed
+    timing.py     compare the results of the sides, then time them in turn
+    processes.py  a process for each side
+    sweep.py      time and memory against n, for lesson 12
+    scaling.py    time against each size of a kernel's inputs, for bench --figure
 
 ``python -m attention bench`` prints the table (commands/bench.py).
 """

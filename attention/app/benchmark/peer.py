@@ -70,17 +70,104 @@ def window(arrays, g, w):
     return {"fused": side(masked, arrays, g)}
 
 
-def gru(x, h0, weights, g):
+def gru(x, h0, state, g):
     import torch
 
     layer = torch.nn.GRU(x.shape[-1], h0.shape[-1], batch_first=True)
-    names = [name for name, _ in layer.named_parameters()]  # in the order of ours
+    layer.load_state_dict({name: torch.from_numpy(a) for name, a in state.items()})
 
-    def function(x, h0, *weights):
-        parameters = dict(zip(names, weights))
-        return torch.func.functional_call(layer, parameters, (x, h0[None]))[0]
+    def run():
+        inputs = [torch.from_numpy(a).requires_grad_() for a in (x, h0)]
+        layer.zero_grad()
+        output, _ = layer(*inputs)
+        output.backward(torch.from_numpy(g))
+        return [output, *(tensor.grad for tensor in inputs)]
 
-    return {"eager": side(function, (x, h0, *weights), g)}
+    return {"eager": run}
+
+
+def gpt(model, ids):
+    """Return a training step of a copy of ``model``, a DecoderOnly of ours."""
+    import torch
+    from torch.nn import functional as F
+
+    net = gpt_module(model)
+    optimizer = torch.optim.AdamW(net.parameters(), lr=1e-3)
+    ids = torch.from_numpy(ids)
+
+    def step():
+        logits = net(ids[:, :-1])
+        loss = F.cross_entropy(logits.flatten(0, 1), ids[:, 1:].flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        norm = torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+        optimizer.step()
+        return [loss, norm]
+
+    return {"eager": step}
+
+
+def gpt_module(model):
+    """Return a torch module that is a copy of ``model``, a DecoderOnly of ours."""
+    import torch
+    from torch import nn
+    from torch.nn import functional as F
+
+    D, H = model.config.width, model.config.heads
+
+    class Block(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.in_proj, self.out_proj = nn.Linear(D, 3 * D), nn.Linear(D, D)
+            self.norm1, self.norm2 = nn.LayerNorm(D), nn.LayerNorm(D)
+            self.linear1, self.linear2 = nn.Linear(D, 4 * D), nn.Linear(4 * D, D)
+
+        def forward(self, x):
+            B, n, _ = x.shape
+            qkv = self.in_proj(self.norm1(x)).view(B, n, 3, H, D // H)
+            q, k, v = qkv.permute(2, 0, 3, 1, 4)  # (B, H, n, E) each
+            c = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+            x = x + self.out_proj(c.transpose(1, 2).reshape(B, n, D))
+            return x + self.linear2(F.gelu(self.linear1(self.norm2(x))))
+
+    class GPT(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embedding = nn.Embedding(model.config.vocabulary, D)
+            self.positions = nn.Embedding(model.config.max_length, D)
+            self.blocks = nn.ModuleList(Block() for _ in range(model.config.layers))
+            self.final_norm = nn.LayerNorm(D)
+            self.output = nn.Linear(D, model.config.vocabulary, bias=False)
+
+        def forward(self, ids):
+            x = self.embedding(ids) * D**0.5 + self.positions.weight[: ids.shape[1]]
+            for block in self.blocks:
+                x = block(x)
+            return self.output(self.final_norm(x))
+
+    net, state = GPT(), {n: torch.tensor(a) for n, a in model.state_dict().items()}
+    copies = {}
+    for name in net.state_dict():
+        ours = [name]
+        for theirs, names in GPT_NAMES.items():
+            if theirs in name:
+                ours = [name.replace(theirs, each) for each in names]
+        ours = [each if each in state else f"decoder.{each}" for each in ours]
+        copies[name] = torch.cat([state[each] for each in ours])
+    net.load_state_dict(copies)
+    return net
+
+
+GPT_NAMES = {  # {a part of a name in torch: in ours}
+    "embedding.weight": ["embedding"],
+    "positions.": ["scheme.table."],
+    "in_proj": ["self_attn.W_q", "self_attn.W_k", "self_attn.W_v"],
+    "out_proj": ["self_attn.W_o"],
+    "norm1": ["self_attn_norm"],
+    "norm2": ["feed_forward_norm"],
+    "linear1": ["feed_forward.linear1"],
+    "linear2": ["feed_forward.linear2"],
+}
 
 
 def reversal(config, models, batches):

@@ -21,6 +21,7 @@ from ... import kernels
 from ...costs import cost_of
 from ...exact.sdpa import scaled_dot_product_attention
 from ...scores import tanh_scores
+from ...transformer import DecoderOnly, TransformerConfig
 from ..experiments import reversal
 from ..machine import SHORT_RUN
 from .timing import Case, peak_memory, timed
@@ -83,14 +84,45 @@ def memory_case(quick, peer, n=8192, E=64):
 
 
 def gru_case(quick, peer, B=64, T=32, hidden=128):
-    weights = (3 * hidden, hidden), (3 * hidden, hidden), (3 * hidden,), (3 * hidden,)
-    x, h0, *weights, g = draw((B, T, hidden), (B, hidden), *weights, (B, T, hidden))
-    weights = [w / np.float32(np.sqrt(hidden)) for w in weights]
-    layer = our_side(lambda *a: mg.gru(*a)[0], (x, h0, *weights), g)
-    sides = both_backends(layer)
+    layer = nn.GRU(hidden, hidden, rng=np.random.default_rng(0))
+    x, h0, g = draw((B, T, hidden), (1, B, hidden), (B, T, hidden))
+
+    def output(x, h0):
+        layer.zero_grad()
+        return layer(x, h0)[0]
+
+    sides = both_backends(our_side(output, (x, h0), g))
     if peer:
-        sides |= peer.gru(x, h0, weights, g)
+        sides |= peer.gru(x, h0, layer.state_dict(), g)
     return Case(sides)
+
+
+def gpt_case(B, T, D, heads, layers, V=256):
+    """A training step of a language model: forward, loss, backward, clip, AdamW."""
+
+    def make(quick, peer):
+        config = TransformerConfig(
+            V, D, heads, layers=layers, positions="learned", max_length=T, tied=False
+        )
+        rng = np.random.default_rng(0)
+        model, ids = DecoderOnly(config, rng), rng.integers(V, size=(B, T + 1))
+        parameters = model.parameters()
+        optimizer = optim.AdamW(parameters, lr=1e-3)
+
+        def step():
+            loss = mg.cross_entropy(model(ids[:, :-1]), ids[:, 1:])
+            optimizer.zero_grad()
+            loss.backward()
+            norm = optim.clip_grad_norm_(parameters, 1.0)
+            optimizer.step()
+            return [loss, np.array(norm)]
+
+        sides = {"ours": both_backends(step)["ours"]}
+        if peer:
+            sides |= peer.gpt(model, ids)
+        return Case(sides)
+
+    return make
 
 
 def tiny_case(quick, peer, operations=1000):
@@ -220,6 +252,16 @@ ROWS = {
     "window": Row("sliding window, n = 8192", window_case, {"fused": 1 / 12}),
     "memory": Row("tiled, bytes, n = 8192", memory_case, {"score matrix": 0.01}),
     "gru": Row("GRU layer", gru_case, {"eager": 0.6}),
+    "gpt-64": Row("GPT (16 x 64), 64, 4, 4", gpt_case(16, 64, 64, 4, 4), {"eager": 1}),
+    "gpt-128": Row(
+        "GPT (16 x 64), 128, 4, 4", gpt_case(16, 64, 128, 4, 4), {"eager": 1}
+    ),
+    "gpt-128-6": Row(
+        "GPT (8 x 128), 128, 4, 6", gpt_case(8, 128, 128, 4, 6), {"eager": 1}
+    ),
+    "gpt-192": Row(
+        "GPT (12 x 256), 192, 6, 6", gpt_case(12, 256, 192, 6, 6), {"eager": 1}
+    ),
     "tiny": Row("1000 tiny operations", tiny_case, {"eager": 0.7}),
     "sgd": Row("SGD step by hand", sgd_case, {"optim.SGD": 1.1}),
     "import": Row("import, beyond numpy", import_case, {"0.1 s": 1}),

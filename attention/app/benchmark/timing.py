@@ -54,13 +54,17 @@ def measure(case, rounds, seconds, least=1):
             left = [name for name in sides if turn < least or spent[name] < seconds]
             for name in rotated(left, turn):
                 start = time.perf_counter()
-                if case.measure is None:
-                    values[name].append(_mean_seconds(sides[name], values[name]))
-                else:
-                    values[name].append(case.measure(sides[name]))
+                values[name].append(measured(case, sides[name], values[name]))
                 spent[name] += time.perf_counter() - start
     found |= values
     return {name: found[name] for name in case.sides}
+
+
+def measured(case, run, earlier):
+    """Measure a side once; ``earlier`` has the results so far."""
+    if case.measure is None:
+        return _mean_seconds(run, earlier)
+    return case.measure(run)
 
 
 def ratio(ours, theirs):

@@ -11,6 +11,7 @@ from ...plotting.figure import check_ending
 from ..benchmark import peer as torch_sides
 from ..benchmark import rows as measured
 from ..benchmark import timing
+from ..benchmark.processes import isolated
 from ..files import free_path
 from ..machine import set_blas_threads, versions
 from ..options import wrapped
@@ -40,7 +41,9 @@ def run(args):
         try:
             case = row.make(args.quick, peer)
             unit = size if case.measure is timing.peak_memory else time_text
-            found = timing.measure(case, *((5, 0.5, 1) if args.quick else (31, 3.0, 7)))
+            rounds = (5, 0.5, 1) if args.quick else (31, 3.0, 7)
+            with isolated(name, case, args.quick) as sides:
+                found = timing.measure(sides, *rounds)
         except Exception as problem:
             found = {"ours": timing.reason(problem)}
         lines = list(table_lines(row, found, unit))

@@ -1,5 +1,7 @@
 """The benchmark compares results before it times them, and prints ratios."""
 
+import contextlib
+
 import numpy as np
 import pytest
 
@@ -104,6 +106,7 @@ def cases_of_kernels(peer):
     yield rows.window_case(True, peer, n=80, w=16, E=8)
     yield rows.memory_case(True, peer, n=128, E=8)
     yield rows.gru_case(True, peer, B=2, T=3, hidden=4)
+    yield rows.gpt_case(2, 5, 8, 2, 2, V=7)(True, peer)
     yield rows.reversal_case(True, peer, steps=1)
 
 
@@ -173,6 +176,14 @@ def test_every_limit_belongs_to_a_side():
 # -- the command -----------------------------------------------------------------------
 
 
+@pytest.fixture
+def one_process(monkeypatch):
+    """Run the sides of a row that a test defines in the process of the test."""
+    monkeypatch.setattr(
+        bench, "isolated", lambda name, case, quick: contextlib.nullcontext(case)
+    )
+
+
 def command_line(*words, rows=None):
     args = parser_of("bench").parse_args(list(words))
     args.rows = rows
@@ -193,7 +204,7 @@ def seconds(**sides):
     return make
 
 
-def test_the_table(monkeypatch, capsys):
+def test_the_table(monkeypatch, capsys, one_process):
     monkeypatch.setattr(rows, "ROWS", {
         "zero": Row("broken", lambda quick, peer: 1 / 0, {}),
         "one": Row("first", seconds(ours=1.0, eager=25.0, numpy=5.0), {"eager": 0.05}),
@@ -217,7 +228,7 @@ def test_the_table(monkeypatch, capsys):
     assert "first" not in capsys.readouterr().out
 
 
-def test_without_torch_our_sides_are_measured(monkeypatch, capsys):
+def test_without_torch_our_sides_are_measured(monkeypatch, capsys, one_process):
     def missing(threads):
         raise timing.Missing("torch does not load: No module named 'torch'")
 
