@@ -22,7 +22,8 @@ def cross_entropy(
 
     The taught form also computes smoothed targets, separate losses, and the messages.
     """
-    if label_smoothing or reduction not in ("mean", "sum"):
+    kinds = type(ignore_index), type(label_smoothing)
+    if kinds != (int, float) or label_smoothing or reduction not in ("mean", "sum"):
         return NotImplemented
     *positions, C = logits.shape
     time = FORWARD_NS * logits.size

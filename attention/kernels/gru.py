@@ -94,7 +94,7 @@ def gru(
     n_tokens = check_lengths("gru", B, T, lengths)
     time = T * B * H * 3 * (MULTIPLY_NS * (I + H) + TANH_NS)
     loop = forward_loop.version(x.dtype, time)
-    if loop is None:
+    if loop is None or not isinstance(reverse, bool):
         return NotImplemented
     order = np.argsort(-n_tokens, kind="stable")  # the longest example first
     n_tokens, steps = n_tokens[order].astype(np.int64), np.arange(T)[:, None]

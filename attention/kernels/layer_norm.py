@@ -5,6 +5,7 @@ and 1 / s of each row, and the backward computes xhat again: that is faster than
 store and load it.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -26,7 +27,8 @@ class Norm(NamedTuple):
 
 def layer_norm(x, weight=None, bias=None, eps=1e-5):
     """Compute ``minigrad.layer_norm``; NotImplemented if its taught form should run."""
-    if not all(isinstance(a, np.ndarray) for a in (x, weight, bias)):
+    is_number = type(eps) is float and 0 <= eps < math.inf
+    if not is_number or not all(isinstance(a, np.ndarray) for a in (x, weight, bias)):
         return NotImplemented
     shape, k, n = x.shape, weight.ndim, weight.size
     fits = 0 < k <= x.ndim and shape[-k:] == weight.shape == bias.shape
