@@ -20,6 +20,7 @@ sentence. If edits agree under different names, those of the function that the r
 about count; otherwise there is no name.
 """
 
+import functools
 import pathlib
 import re
 
@@ -48,7 +49,7 @@ class Replay(Harness):
 
     def __init__(self, my, text, end):
         namespace = {}
-        exec(compile(text, "the exercise in loops", "exec"), namespace)
+        exec(_compiled(text), namespace)
         super().__init__(my._id, namespace, my._signatures, my._path, my._seed)
         self._let_own(my._calls.own)
         self._end = end
@@ -122,6 +123,11 @@ def spoiled(text, old, new):
             "loops; expected 1"
         )
     return text.replace(old, new)
+
+
+@functools.cache  # an audit runs each edit for each other one
+def _compiled(text):
+    return compile(text, "the exercise in loops", "exec")
 
 
 def _function_at(text, line):
