@@ -2,10 +2,11 @@
 
 Read these first:
 
+first_model.py          a script: a small model with attention, and its training
 definitions.py          every variant in NumPy, for one head of one example
 scores.py, softmax.py   how well a key suits a query; scores into weights
 template.py, layers.py  the template that joins them; the same with learned scores
-                        (these four are the whole of classical attention)
+                        (scores to layers are the whole of classical attention)
 
 exact/          scaled dot-product attention, whole and in tiles; many heads; a cache
 variants/       windows, coverage, kernels, linear time, Longformer, decoder steps
