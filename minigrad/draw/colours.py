@@ -1,8 +1,8 @@
 """The colours of all curves, which readers with any colour vision can distinguish.
 
-Any two of the five colours differ by 18 or more (CIEDE2000) in full colour vision and
-in the three kinds of colour blindness, and each has a contrast of 3 to 1 with white and
-with a near-black page. A test measures both.
+Any two of the five colours differ by 20 or more in CIE L*a*b* (2 is just visible) in
+full colour vision and in the three kinds of colour blindness, and each has a contrast
+of 3 to 1 with white and with a near-black page. A test measures both.
 """
 
 BLUE, ORANGE, GREEN, PURPLE, RED = (
