@@ -387,7 +387,7 @@ def withheld(tmp_path):
     course = tmp_path / "course" / "lessons"
     for folder in ("classroom", "pages", "exercises", "checks"):
         shutil.copytree(catalogue.LESSONS / folder, course / folder)
-    for name in ("__init__.py", "__main__.py", "README.md", "book"):
+    for name in ("__init__.py", "__main__.py", "cli.py", "README.md", "book"):
         (course / name).symlink_to(catalogue.LESSONS / name)
     for name in ("minigrad", "attention", "setup.cfg"):
         (course.parent / name).symlink_to(catalogue.ROOT / name)

@@ -48,7 +48,7 @@ def course(tmp_path):
     lessons = tmp_path / "lessons"
     for folder in ("classroom", "pages", "exercises", "checks", "solutions"):
         shutil.copytree(LESSONS / folder, lessons / folder)
-    for name in ("__init__.py", "__main__.py", "README.md"):
+    for name in ("__init__.py", "__main__.py", "cli.py", "README.md"):
         shutil.copyfile(LESSONS / name, lessons / name)
     (lessons / "book").symlink_to(LESSONS / "book")
     for name in ("minigrad", "attention", "setup.cfg"):
