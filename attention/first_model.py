@@ -12,8 +12,9 @@ import numpy as np
 import minigrad as mg
 from attention import additive, alignment_heatmap, attend
 from minigrad import nn, optim
+from minigrad.shapes import shapes
 
-LETTERS, N, H = "abcdefghij", 5, 32  # strings of N letters; vectors of H numbers
+LETTERS, N, H = "abcdefghij", 5, 32  # V letters, N of them a string; vectors of H
 
 
 class Reverser(nn.Module):
@@ -30,8 +31,9 @@ class Reverser(nn.Module):
     def score(self, q, k):
         return additive(q, k, self.W_q, self.W_k, self.w_v)
 
+    @shapes
     def forward(self, source):
-        """source (B, N) integers  ->  logits (B, N, 10), weights (B, N, N)"""
+        """source (B, N) int  ->  logits (B, N, V), weights (B, N, N)"""
         states, _ = self.encoder(self.embed(source))  # (B, N, H), of both directions
         s, logits, weights = states[:, 0], [], []  # s (B, H), the decoder's state
         for _ in range(N):
