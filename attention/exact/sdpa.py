@@ -27,7 +27,7 @@ from ..kernels import dropout
 from ..kernels.tile_plan import tile_plan
 from ..positions import toeplitz
 from .combined_masks import combined_masks
-from .dense import attention_average, attention_scores
+from .dense import attention_average, attention_scores, flatten_batch, group_heads
 from .flash import flash_attention
 from .options import NAME, Options
 
@@ -212,18 +212,11 @@ def _dense(query, key, value, masks, options):
     else:
         allowed = np.broadcast_to(True if mask is None else mask, s.shape)
         weights = apply_normalizer(NAME, options.normalize, s, allowed)
-        o, lse = _average(weights if z is None else weights * z, value), None
+        V = flatten_batch(value)
+        o = group_heads(weights if z is None else weights * z, V) @ V
+        o, lse = o.reshape(*s.shape[:-1], value.shape[-1]), None
     results = [o] + [weights] * options.return_weights + [lse] * options.return_lse
     return tuple(results) if len(results) > 1 else o
-
-
-def _average(weights, value):
-    """Return sum_j p_ij v_j; the G heads with one key head are rows of one product."""
-    *heads, L, S = weights.shape
-    *key_heads, _, Ev = value.shape
-    G = math.prod(heads) // max(math.prod(key_heads), 1)
-    o = weights.reshape(*key_heads, G * L, S) @ value
-    return o.reshape(*heads, L, Ev)
 
 
 def _dropout_draws(query, masks, options):
