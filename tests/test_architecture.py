@@ -107,16 +107,16 @@ def test_a_module_imports_only_what_its_floor_allows():
             assert allowed, f"{path} imports pytest, which `pip install .` leaves out"
 
 
-def test_the_course_has_three_floors():
+def test_the_course_has_three_levels():
     """The command line, the pages, the classroom: an import goes down."""
-    floors = {"lessons.classroom": 0, "lessons.pages": 1, "lessons.cli": 2}
+    levels = {"lessons.classroom": 0, "lessons.pages": 1, "lessons.cli": 2}
 
-    def floor(name):
-        return next((n for p, n in floors.items() if f"{name}.".startswith(f"{p}.")), 0)
+    def level(name):
+        return next((n for p, n in levels.items() if f"{name}.".startswith(f"{p}.")), 0)
 
     for name in MODULES:
-        if name.startswith(tuple(floors)):
-            up = [t for t, _ in imports(name) if floor(t) > floor(name)]
+        if name.startswith(tuple(levels)):
+            up = [t for t, _ in imports(name) if level(t) > level(name)]
             assert not up, f"{name} imports {up}"
 
 

@@ -119,7 +119,7 @@ def row_of(own, heads):
     return np.broadcast_to(numbers, heads).ravel()
 
 
-@functools.lru_cache(maxsize=16)  # a model asks for the same plan again and again
+@functools.lru_cache(maxsize=16)  # a model uses the same plan again and again
 def _plan_of_window(window, B, H, L, S, size):
     """Return the plan of sliding_window(*window); of all pairs, if it is None."""
     mask = None if window is None else sliding_window(*window)

@@ -370,11 +370,10 @@ class Harness:
             count = len(found) if isinstance(found, tuple) else 1
             if count != len(inputs):
                 expected = f"{len(inputs)} gradient{'s' * (len(inputs) > 1)}"
-                names = f": of {', '.join(names)}" if len(names) == len(inputs) else ""
-                text = f"expected {expected}{names}", f"found {count}"
+                of = f": of {', '.join(names)}" if len(names) == len(inputs) else ""
+                text = f"expected {expected}{of}", f"found {count}"
                 raise CheckFailed("results", f"backward of {call}", *text)
             if isinstance(found, tuple):
-                names = list(inspect.signature(op).parameters)
                 if exchanged := diagnose.exchanged(op, inputs, names, g, found):
                     raise CheckFailed("swapped", f"backward of {call}", exchanged)
             return found if isinstance(found, tuple) else (found,)
