@@ -12,19 +12,17 @@ does the rest: the folder, the checkpoints, Ctrl-C, and the results:
 """
 
 import abc
-import contextlib
 import json
 from dataclasses import asdict
 
-from minigrad import checkpoint
-
 from ... import kernels
 from ...training import stop_signals
-from .. import resuming, stopping
-from ..files import locked, new_folder, write_text
+from .. import stopping
+from ..files import write_text
 from ..machine import SHORT_RUN, backend_for, versions
-from ..options import given, wrapped
+from ..options import wrapped
 from ..progress import Progress
+from ..run_folder import RunFolder
 from .workers import train_in_processes
 
 
@@ -65,33 +63,21 @@ class Study(abc.ABC):
 
     def run(self, args):
         """Run the command; return 0, or raise KeyboardInterrupt when stopped."""
-        is_new, options = args.resume is None, given(args, self.config)
-        if is_new:
-            config = self.config(**options)
-            data, checksum = self.load(config)
-            out = new_folder(args.out, self.files)
-        else:
-            out = resuming.folder_to_resume(args, "state")
-            path = out / "state" / "config.npz"
-            config, state = resuming.load_run(path, self.config, options)
-            data, checksum = self.load(config)
-            resuming.check_data(state, checksum, path)
-        states = out / "state"
-        with locked(out), backend_for(config.steps):
-            again = resuming.how_to_continue(self.name, out)
-            resumed = contextlib.nullcontext() if is_new else resuming.explained(states)
-            if is_new:
-                states.mkdir()
-                state = {"config": asdict(config), "data": checksum}
-                checkpoint.save(states / "config.npz", state)
-            with stopping.saying(f"stopped; what was trained is saved.\n{again}"):
+        folder = RunFolder(self.name, args, self.config, "state/config.npz")
+        config = folder.config
+        data, checksum = self.load(config)
+        with folder.used(checksum, self.files), backend_for(config.steps):
+            if folder.start is None:
+                folder.save_first()
+            text = f"stopped; what was trained is saved.\n{folder.how_to_continue()}"
+            with stopping.saying(text):
                 print(self.opening(config, data))
-                with resumed:
-                    self._train_and_conclude(config, data, out, again)
+                with folder.explained():
+                    self._train_and_conclude(config, data, folder)
         return 0
 
-    def _train_and_conclude(self, config, data, out, again):
-        states = {job: self.saved(job, out) for job in config.plan()}
+    def _train_and_conclude(self, config, data, folder):
+        states = {job: folder.load(job) for job in config.plan()}
         todo = [job for job in states if "result" not in states[job]]
 
         def finished(job, result):
@@ -102,56 +88,49 @@ class Study(abc.ABC):
 
         with stop_signals():  # from here on a signal ends training between two steps
             if min(kernels.threads(), len(todo)) > 1 and config.steps >= SHORT_RUN:
-                stopped = train_in_processes(self, config, data, todo, out, finished)
+                stopped = train_in_processes(self, config, data, todo, folder, finished)
             else:
-                stopped = self._train_in_turn(config, data, todo, out, finished)
+                stopped = self._train_in_turn(config, data, todo, folder, finished)
         if stopped:
             steps = [
                 f"{self.label(config, job)} {f'at step {n}' if n else 'not started'}"
                 for job, n in stopped
             ]
             text = f"stopped {', '.join(steps)} of {config.steps}, and saved."
-            raise KeyboardInterrupt(f"{wrapped(text)}\n{again}")
+            raise KeyboardInterrupt(f"{wrapped(text)}\n{folder.how_to_continue()}")
         runs = [states[job]["result"] for job in config.plan()]
-        text, more = self.conclude(config, data, runs, out)
+        text, more = self.conclude(config, data, runs, folder.path)
         results = {"config": asdict(config), "versions": versions(), **more}
-        write_text(out / "results.json", json.dumps(results | {"runs": runs}, indent=1))
+        written = json.dumps(results | {"runs": runs}, indent=1)
+        write_text(folder.path / "results.json", written)
         print(f"\n{text}")
 
-    def _train_in_turn(self, config, data, todo, out, finished):
+    def _train_in_turn(self, config, data, todo, folder, finished):
         """Train the jobs ``todo``; return [(job, step)] of the one that was stopped."""
         for job in todo:
             progress = Progress(self.label(config, job), config.steps)
-            result, step = self.train_and_save(config, job, data, out, progress)
+            result, step = self.train_and_save(config, job, data, folder, progress)
             if result is None:
                 return [(job, step)]
             finished(job, result)
         return []
 
-    def train_and_save(self, config, job, data, out, progress):
+    def train_and_save(self, config, job, data, folder, progress):
         """Train one model, from its checkpoint if there is one; return (result, step).
 
         The result is None if training was stopped.
         """
-        path, state = self.path(job, out), self.saved(job, out).get("run")
+        state = folder.load(job).get("run")
 
         def save(state):
-            checkpoint.save(path, {"run": state})
+            folder.save(job, {"run": state})
 
         run, is_finished = self.train(config, *job, data, state, save, progress)
         if not is_finished:
             return None, run.steps
         result = self.result(config, *job, data, run)
-        checkpoint.save(path, {"result": result})
+        folder.save(job, {"result": result})
         return result, run.steps
-
-    def path(self, job, out):
-        return out / "state" / f"{job[0]}-{job[1]}.npz"
-
-    def saved(self, job, out):
-        """Return the checkpoint of a run, or {} before its first one."""
-        path = self.path(job, out)
-        return checkpoint.load(path) if path.exists() else {}
 
     def label(self, config, job):
         """Return the printed name of a run."""

@@ -11,51 +11,40 @@ It writes into the folder ``--out``:
 It learns from the sentences of a grammar, the questions of a task, or a file.
 """
 
-import contextlib
 import json
 from dataclasses import asdict
 
-from minigrad import checkpoint
-
 from ...seq2seq import translator
 from ...training import stop_signals
-from .. import resuming, stopping
+from .. import stopping
 from ..experiments import scoring
 from ..experiments import translation as experiment
-from ..files import locked, new_folder, write_text
+from ..files import write_text
 from ..machine import backend_for, versions
 from ..metrics_file import MetricsFile
-from ..options import given, wrapped
+from ..options import wrapped
 from ..progress import Progress
+from ..run_folder import RunFolder
 
 
 def run(args):
     """Train a model and score it; return 0, or raise KeyboardInterrupt when stopped."""
-    options, state = given(args, experiment.Config), None
-    if args.resume is None:
-        config = experiment.Config(**options)
-        data = experiment.load(config)
-        out = new_folder(args.out, ("alignment.png",))
-    else:
-        out = resuming.folder_to_resume(args, "last.npz")
-        path = out / "last.npz"
-        config, saved = resuming.load_run(path, experiment.Config, options)
-        data = experiment.load(config)
-        resuming.check_data(saved, data.checksum, path)
-        with resuming.explained(path):
-            state = dict(saved["run"])
-    again = resuming.how_to_continue("translate train", out)
-    resumed = contextlib.nullcontext() if state is None else resuming.explained(path)
-    with locked(out), backend_for(config.steps), resumed:
+    folder = RunFolder("translate train", args, experiment.Config, "last.npz")
+    config = folder.config
+    data = experiment.load(config)
+    used = folder.used(data.checksum, ("alignment.png",))
+    with used, backend_for(config.steps), folder.explained():
+        again = folder.how_to_continue()
+        state = dict(folder.start["run"]) if folder.start else None
         with stop_signals():  # from here on a signal ends training between two steps
             print(wrapped(opening(config, data)))
-            run, finished = learn(config, data, state, out)
+            run, finished = learn(config, data, state, folder)
         if not finished:
             raise KeyboardInterrupt(
                 f"stopped at step {run.steps} of {config.steps}, and saved.\n{again}"
             )
         with stopping.saying(f"stopped; the trained model is saved.\n{again}"):
-            conclude(config, data, run, out)
+            conclude(config, data, run, folder.path)
     return 0
 
 
@@ -72,17 +61,16 @@ def opening(config, data):
     return "\n".join(filter(None, (data.report, parts, sizes)))
 
 
-def learn(config, data, state, out):
+def learn(config, data, state, folder):
     """Train and keep all files up to date; return (run, whether it is finished)."""
 
     def save(state):
-        saved = {"config": asdict(config), "data": data.checksum, "run": state}
-        checkpoint.save(out / "last.npz", saved)
+        folder.save_first(run=state)
 
     def keep(run):
-        translator.save(out / "best.npz", best_of(config, data, run))
+        translator.save(folder.path / "best.npz", best_of(config, data, run))
 
-    metrics = MetricsFile(out / "metrics.jsonl", state["step"] if state else 0)
+    metrics = MetricsFile(folder.path / "metrics.jsonl", state["step"] if state else 0)
     progress = Progress(config.attention, config.steps)
     try:
         run, finished = experiment.train(

@@ -22,7 +22,6 @@ from ...kernels.memory import keep_freed_memory
 from ...training import Run, stop_signals
 from ..machine import set_blas_threads
 from ..progress import Progress
-from ..resuming import how_to_continue
 
 
 class ProcessLost(OSError):
@@ -42,7 +41,7 @@ class Board:
         self.steps, self.losses = context.RawArray("d", n), context.RawArray("d", n)
 
 
-def train_in_processes(study, config, data, todo, out, finished):
+def train_in_processes(study, config, data, todo, folder, finished):
     """Train the jobs ``todo`` of a study, as many at once as there are threads.
 
     finished   called with (job, result) whenever a run ends with a result
@@ -55,9 +54,9 @@ def train_in_processes(study, config, data, todo, out, finished):
     context = multiprocessing.get_context("spawn")
     board = Board(context, len(todo))
     for i, job in enumerate(todo):
-        board.steps[i] = study.saved(job, out).get("run", {"step": 0})["step"]
+        board.steps[i] = folder.load(job).get("run", {"step": 0})["step"]
     progress = Progress(f"{workers} runs", config.steps * len(todo))
-    task = (study, config, data, out, board, threads)
+    task = (study, config, data, folder, board, threads)
     queue, stopped = list(enumerate(todo)), []
     with _signals_blocked():  # the pool starts the helper process of multiprocessing
         pool = ProcessPoolExecutor(workers, context, _prepare, task)
@@ -93,7 +92,7 @@ def train_in_processes(study, config, data, todo, out, finished):
                 process.kill()  # SIGTERM is blocked in them
             raise ProcessLost(
                 "A training process has ended unexpectedly; perhaps the memory was "
-                f"full. What was saved is good. {how_to_continue(study.name, out)}"
+                f"full. What was saved is good. {folder.how_to_continue()}"
             ) from None
         finally:
             board.stop.value = 1
@@ -135,10 +134,10 @@ def _prepare(*task):
 
 def _train(i, job):
     """Train one model; return (result or None, step)."""
-    study, config, data, out, board, threads = _task
+    study, config, data, folder, board, threads = _task
     with stop_signals() as stop:
         progress = _Report(board, i, threads, stop)
-        return study.train_and_save(config, job, data, out, progress)
+        return study.train_and_save(config, job, data, folder, progress)
 
 
 class _Report:

@@ -23,7 +23,7 @@ from ...tasks.bindings import NOTHING, Bindings
 from ...training import Run, fit
 from ...transformer import DecoderOnly
 from ..configs import SCALED, ExtrapolationConfig
-from ..resuming import restore
+from ..run_folder import restore
 
 Config = ExtrapolationConfig
 

@@ -21,7 +21,7 @@ from ...seq2seq.reverser import KINDS, Reverser  # noqa: F401  the lessons use K
 from ...tasks.reversal import PAD, Batches, decode, encode, make_batch, random_batch
 from ...training import Run, fit
 from ..configs import ReversalConfig
-from ..resuming import restore
+from ..run_folder import restore
 
 Config = ReversalConfig
 

@@ -25,7 +25,7 @@ from ...tasks.vocabulary import UNK
 from ...training import Run, Validation, fit
 from ...variants.coverage import coverage_loss
 from ..configs import TranslationConfig
-from ..resuming import restore
+from ..run_folder import restore
 from .translation_data import ids_of, load, name_of, task_of  # noqa: F401
 
 Config = TranslationConfig

@@ -5,7 +5,8 @@ import stat
 
 import pytest
 
-from attention.app.files import free_path, last_folder, new_folder, write_text
+from attention.app.files import free_path, write_text
+from attention.app.run_folder import last_folder, new_folder
 from attention.plotting import figure as figures
 from minigrad.files import write_whole
 

@@ -14,7 +14,7 @@ import pytest
 
 from attention import kernels
 from attention.__main__ import main
-from attention.app import files, machine
+from attention.app import machine, run_folder
 from attention.app.arguments import COMMANDS
 from attention.app.commands import reversal
 
@@ -249,12 +249,12 @@ def test_short_runs_use_numpy_and_the_environment_comes_first(monkeypatch):
 
 
 def test_a_folder_is_used_by_one_command_at_a_time(tmp_path, capsys):
-    with files.locked(tmp_path):
+    with run_folder.locked(tmp_path):
         assert main([*QUICK, str(tmp_path)]) == 2
         error = joined(capsys.readouterr().err)
         assert f"Another command is writing to {tmp_path}. Wait until" in error
         assert list(tmp_path.iterdir()) == []
-    with files.locked(tmp_path):  # it is free again
+    with run_folder.locked(tmp_path):  # it is free again
         pass
 
 

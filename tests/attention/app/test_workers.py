@@ -1,5 +1,6 @@
 """Several models trained at once: the numbers of one after the other, and every end."""
 
+import argparse
 import multiprocessing
 import os
 import signal
@@ -12,6 +13,7 @@ from attention import kernels
 from attention.app.commands import workers
 from attention.app.commands.reversal import Reversal
 from attention.app.experiments.reversal import Config
+from attention.app.run_folder import RunFolder
 
 from .app_cases import start, wait_for
 
@@ -60,13 +62,18 @@ def small(steps, kinds=KINDS):
     return Config(steps=steps, hidden=8, kinds=kinds, samples=5, lengths=(3,))
 
 
+def run_folder(path):
+    (path / "state").mkdir(parents=True, exist_ok=True)
+    args = argparse.Namespace(out=path, resume=None)
+    return RunFolder("reversal", args, Config, "state/config.npz")
+
+
 def train(study, config, out, todo=None):
     """Train in processes; return (results without times, stopped)."""
-    (out / "state").mkdir(exist_ok=True)
     results = {}
     todo = config.plan() if todo is None else todo
     stopped = workers.train_in_processes(
-        study, config, None, todo, out, results.__setitem__
+        study, config, None, todo, run_folder(out), results.__setitem__
     )
     return without_times(results), stopped
 
@@ -79,9 +86,10 @@ def without_times(results):
 
 
 def trained_in_turn(config, out):
-    (out / "state").mkdir(parents=True)
     results = {}
-    Reversal()._train_in_turn(config, None, config.plan(), out, results.__setitem__)
+    Reversal()._train_in_turn(
+        config, None, config.plan(), run_folder(out), results.__setitem__
+    )
     return without_times(results)
 
 
@@ -106,7 +114,7 @@ def test_stopped_by_ctrl_c_and_resumed(tmp_path, monkeypatch):
     before, stopped = train(Reversal(), config, tmp_path)
     assert sent and stopped
     for job, step in stopped:
-        saved = Reversal().saved(job, tmp_path)
+        saved = run_folder(tmp_path).load(job)
         assert step < 150 and saved.get("run", {"step": 0})["step"] in (step, step - 1)
     after, again = train(Reversal(), config, tmp_path, [job for job, _ in stopped])
     assert again == []
