@@ -11,7 +11,6 @@ Only the child imports NumPy and the engine.
 import contextlib
 import faulthandler
 import json
-import math
 import os
 import pathlib
 import re
@@ -253,31 +252,19 @@ def _read(results, report):
 
 
 def _out_of_time(place, stack, path, limit, waited):
-    """Return where the answer was when its time ran out, and how slow it is."""
+    """Return where the answer was when its time ran out."""
     said = f"out of time after {limit:g} s"
     if waited:
         said = f"out of time after {PATIENCE * limit:g} s, with less than {limit:g} s "
         said += "of computing"
     with contextlib.suppress(OSError, ValueError):
         facts = json.loads(place.read_text(encoding="utf-8"))
-        expected = facts["expected"]
-        if not waited and expected is not None and limit < expected < math.inf:
-            said = f"slow: about {_rounded(expected)} s expected"
-            said += f", the limit is {limit:g} s"
         if facts["call"]:
             said += f"; in {facts['call']}"
         return f"{said}; at {facts['where']}:  {facts['line']}"
     # no thread of Python could run: the system's own stack is left
     where = _last_line(stack, path)
     return said + (f"; at {where}" if where else "")
-
-
-def _rounded(seconds):
-    """Return a time with two digits."""
-    if seconds < 10:
-        return f"{seconds:.1f}"
-    unit = 10 ** (math.floor(math.log10(seconds)) - 1)
-    return str(round(seconds / unit) * unit)
 
 
 def _last_line(stack, path):
