@@ -17,6 +17,7 @@ from minigrad.checks import mask as check_mask
 
 from ..masks import algebra, arrays, windows
 from ..masks.block_mask import BlockMask
+from ..positions import OffsetBias
 from .options import NAME
 
 
@@ -26,7 +27,7 @@ class CombinedMasks:
 
     shape    (..., H, L, S), the shape of the scores
     mask     a mask of attention.masks, a BlockMask, or None: every pair may attend
-    offset   (H | 1, L + S - 1): a bias by offset, or None
+    offset   (H | 1, L + S - 1): the values of an OffsetBias, or None
     added    (..., H | 1, L | 1, S | 1): a float mask, a dense bias, their sum, or None
     """
 
@@ -86,13 +87,10 @@ def combined_masks(shape, dtype, options):
             patterns.append(_mask_of_array(attn_mask, shape))
         else:
             terms.append(_cast(attn_mask, dtype))
-    if options.bias is not None:
-        bias = _cast(_float_bias(options.bias), dtype)
-        if _is_by_offset(bias.shape, shape):
-            offset = bias if bias.ndim == 2 else bias.reshape(1, -1)
-        else:
-            broadcastable(NAME, "bias", bias.shape, shape)
-            terms.append(bias)
+    if isinstance(options.bias, OffsetBias):
+        offset = _cast(_offset_values(options.bias, shape), dtype)
+    elif options.bias is not None:
+        terms.append(_cast(_float_bias(options.bias, shape), dtype))
     added = functools.reduce(operator.add, terms) if terms else None
     if added is not None and (added._data == -np.inf).any():
         patterns.append(_mask_of_array(added._data != -np.inf, shape))
@@ -130,7 +128,18 @@ def _mask_of_array(allowed, shape):
     return arrays.from_array(allowed.reshape(math.prod(batch), H, L, S))
 
 
-def _float_bias(bias):
+def _offset_values(bias, shape):
+    *heads, L, S = shape
+    (H,), n = heads[-1:] or (1,), max(L + S - 1, 0)
+    if bias.values.shape not in ((H, n), (1, n)):
+        raise ValueError(
+            f"{NAME}: bias is an OffsetBias of shape {bias.values.shape}; expected "
+            f"(H | 1, L + S - 1) = ({H} | 1, {n})."
+        )
+    return bias.values
+
+
+def _float_bias(bias, shape):
     if plain(bias).dtype.kind != "f":
         found = type(bias).__name__ if callable(bias) else plain(bias).dtype
         raise TypeError(
@@ -138,20 +147,13 @@ def _float_bias(bias):
             "added to the scores. Call a function: bias(L, S). Pass a bool array as "
             "attn_mask."
         )
+    try:
+        broadcastable(NAME, "bias", plain(bias).shape, shape)
+    except ValueError as error:
+        raise ValueError(
+            f"{error} For values (H | 1, L + S - 1) by offset, pass OffsetBias(values)."
+        ) from None
     return bias
-
-
-def _is_by_offset(bias_shape, shape):
-    """Return whether a bias has one value for each offset j - i: (H | 1, L + S - 1).
-
-    For L = 1 this is (H | 1, S). A dense bias of that shape has H = 1, and then both
-    meanings give the same scores.
-    """
-    *heads, L, S = shape
-    H = heads[-1] if heads else 1
-    by_offset = len(bias_shape) in (1, 2) and bias_shape[-1] == max(L + S - 1, 0)
-    dense = bias_shape[-1:] in ((1,), (S,)) and L > 1 and S > 0
-    return by_offset and not dense and (1, *bias_shape)[-2] in (1, H)
 
 
 def _cast(x, dtype):

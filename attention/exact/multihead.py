@@ -139,11 +139,11 @@ class MultiHeadAttention(nn.Module):
         need_weights also return the weights of each head, before dropout
         average_attn_weights
                      with need_weights: return their mean over the heads instead
-        bias         added to the scores: (H, L, T), (H, L + T - 1) or what broadcasts
-                     to (B, H, L, T); or a function (L, T, causal_align) that makes it,
-                     such as a T5RelativeBias or its by_offset
+        bias         added to the scores: what broadcasts to (B, H, L, T), or an
+                     OffsetBias; or a function (L, T, causal_align) that makes it, such
+                     as a T5RelativeBias or its by_offset
         score        a function (q, k, causal_align) -> (B, H, L, T) that replaces the
-                     scaled products of q (B, H, L, E) and k (B, Hk, T, E), and ``bias``
+                     scaled products of q (B, H, L, E) and k (B, Hk, T, E)
         rotate       a function (x, positions) -> x such as ``rope``, which rotates q
                      (B, H, L, E) and k (B, Hk, S, E); each row has a position
         positions    of the queries, for ``rotate``, and of the keys in self-attention;
@@ -189,18 +189,20 @@ class MultiHeadAttention(nn.Module):
         if cache is not None:
             k, v = cache.concatenate(self, k, v)
         S, align = k.shape[2], "upper_left" if cache is None else "lower_right"
-        scale = self.scale
+        options = _mask_options(mask, valid_lens, S, growing=cache is not None)
+        if callable(bias):
+            bias = bias(L, S, align)
         if score is not None:
-            bias, scale = score(q, k, align), 0.0
+            options["score"] = lambda q, k: score(q, k, align)
         result = scaled_dot_product_attention(
             q,
             k,
             v,
-            **_mask_options(mask, valid_lens, S, growing=cache is not None),
-            bias=bias(L, S, align) if callable(bias) else bias,
+            **options,
+            bias=bias,
             is_causal=is_causal,
             causal_align=align,
-            scale=scale,
+            scale=self.scale,
             enable_gqa=True,
             dropout_p=self.dropout,
             training=self.training,

@@ -35,6 +35,7 @@ class Options:
     return_lse: bool
     path: str | None
     normalize: Callable | None
+    score: Callable | None
 
     def __post_init__(self):
         for name in (
@@ -53,8 +54,13 @@ class Options:
                 f"{NAME}: return_lse is True and normalize is {self.normalize!r}; "
                 "expected one of them, because lse belongs to the softmax."
             )
+        if self.score is not None and self.softcap is not None:
+            raise ValueError(
+                f"{NAME}: softcap is {self.softcap} and score is {self.score!r}; "
+                "expected one of them, because the softcap belongs to the products."
+            )
 
     def needs_matrix(self):
         """Return whether the matrix of scores is needed: only the dense path has it."""
-        functions = self.score_mod, self.normalize
+        functions = self.score, self.score_mod, self.normalize
         return self.return_weights or any(f is not None for f in functions)

@@ -58,6 +58,7 @@ def scaled_dot_product_attention(
     return_lse=False,
     path=None,
     normalize=None,
+    score=None,
 ) -> Tensor:
     """Average the values; the product of query and key decides the weight of a value.
 
@@ -84,17 +85,18 @@ def scaled_dot_product_attention(
                   h // (H / Hk)
     window_size   (left, right): the number of keys that are allowed before and after
                   the key at the query's position; -1: all
-    bias          b_ij, with a gradient: broadcasts to (..., H, L, S), or has a value
-                  for each head and offset, (H | 1, L + S - 1), b_ij = bias[h, j - i + L
-                  - 1] (T5, ALiBi)
+    bias          b_ij, with a gradient: broadcasts to (..., H, L, S), or is an
+                  OffsetBias, a value for each head and offset j - i (T5, ALiBi)
     score_mod     a function (score, b, h, q_idx, kv_idx) of a Tensor and indices that
                   broadcast, which returns new scores (B, H, L, S); B is the product
                   of all axes before the heads
     mask_mod      a function (b, h, q_idx, kv_idx) -> bool, or a mask of attention.masks
     block_mask    a BlockMask, made once for many calls
-    path          "dense" or "tiled"; None chooses: dense for weights, a score_mod, a
-                  normalize, and fewer than 64 queries, where it is faster
+    path          "dense" or "tiled"; None chooses: dense for weights, a score, a
+                  score_mod, a normalize, and fewer than 64 queries, where it is faster
     normalize     a function that replaces the softmax, as in ``attend``
+    score         a function (query, key) -> scores (..., H, L, S) that replaces
+                  cap(scale q_i . k_j), as in ``attend``
 
     A pair may attend if all masks allow it. A query with no allowed key has output,
     weights and gradient 0, and lse -inf. A masked pair has no influence. Keys and
@@ -122,6 +124,7 @@ def scaled_dot_product_attention(
         return_lse=return_lse,
         path=path,
         normalize=normalize,
+        score=score,
     )
     query, key, value = with_equal_batch(query, key, value, enable_gqa)
     scores_shape = *query.shape[:-1], key.shape[-2]
@@ -175,8 +178,8 @@ def with_equal_batch(query, key, value, enable_gqa):
 def _tiled(query, key, value, masks, options):
     if options.needs_matrix():
         raise ValueError(
-            f"{NAME}: path is 'tiled', but weights, a score_mod and a normalize need "
-            "the whole matrix of scores; expected 'dense' or None."
+            f"{NAME}: path is 'tiled', but weights, a score, a score_mod and a "
+            "normalize need the whole matrix of scores; expected 'dense' or None."
         )
     o, lse = flash_attention(
         query,
@@ -194,7 +197,11 @@ def _tiled(query, key, value, masks, options):
 
 def _dense(query, key, value, masks, options):
     L, S = masks.shape[-2:]
-    s = attention_scores(query, key, options.scale, options.softcap)  # (..., H, L, S)
+    if options.score is None:
+        s = attention_scores(query, key, options.scale, options.softcap)
+    else:
+        s = called(f"{NAME}: score", "(query, key)", options.score, query, key)
+        s = _checked_scores("score", s, masks.shape, query.dtype)  # (..., H, L, S)
     if options.score_mod is not None:
         s = _apply_score_mod(s, options.score_mod, masks.sizes)
     if masks.offset is not None:
@@ -235,10 +242,15 @@ def _apply_score_mod(s, score_mod, sizes):
     q_idx, kv_idx = np.arange(L)[:, None], np.arange(S)
     name, arguments = f"{NAME}: score_mod", "(score, b, h, q_idx, kv_idx)"
     y = called(name, arguments, score_mod, s.reshape(B, H, L, S), b, h, q_idx, kv_idx)
-    if not isinstance(y, Tensor) or y.shape != (B, H, L, S) or y.dtype.kind != "f":
+    return _checked_scores("score_mod", y, sizes, s.dtype).reshape(s.shape)
+
+
+def _checked_scores(option, y, shape, dtype):
+    """Return the scores y of a function, if they are a Tensor of that shape."""
+    if not isinstance(y, Tensor) or y.shape != shape or y.dtype.kind != "f":
         found = f"{y.dtype} {y.shape}" if isinstance(y, Tensor) else type(y).__name__
         raise ValueError(
-            f"{name} returned {found}; expected a Tensor of floats of the shape of the "
-            f"scores, {sizes}."
+            f"{NAME}: {option} returned {found}; expected a Tensor of floats of the "
+            f"shape of the scores, {shape}."
         )
-    return y.astype(s.dtype).reshape(s.shape)
+    return y if y.dtype == dtype else y.astype(dtype)

@@ -21,7 +21,7 @@ the frequencies of rope.py for sequences longer than in training.
 from .alibi import alibi_bias, alibi_by_offset, alibi_slopes
 from .disentangled import disentangled_scores
 from .learned import LearnedPositions
-from .offsets import toeplitz
+from .offsets import OffsetBias, toeplitz
 from .rope import rope, rope_permutation
 from .scaling import DynamicNTKScaling, LinearScaling, NTKScaling, YaRNScaling
 from .shaw import shaw_scores, shaw_values
@@ -35,6 +35,7 @@ __all__ = [
     "LearnedPositions",
     "t5_bucket",
     "T5RelativeBias",
+    "OffsetBias",
     "toeplitz",
     "shaw_scores",
     "shaw_values",

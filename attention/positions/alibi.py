@@ -16,7 +16,7 @@ import numpy as np
 
 from minigrad.checks import whole
 
-from .offsets import offsets, toeplitz
+from .offsets import OffsetBias, offsets
 
 
 def alibi_slopes(num_heads, dtype=np.float32):
@@ -39,18 +39,14 @@ def alibi_bias(num_heads, L, S, causal_align="upper_left", dtype=np.float32):
                    distance is then |i + S - L - j|
     dtype          of the result; float32 keeps float32 scores float32
     """
-    v = alibi_by_offset(num_heads, L, S, causal_align, dtype)
-    return toeplitz.raw(v, L, S)[0]
+    return alibi_by_offset(num_heads, L, S, causal_align, dtype).matrix(L, S).data
 
 
 def alibi_by_offset(num_heads, L, S, causal_align="upper_left", dtype=np.float32):
-    """Return the bias with one value for each offset: (H, L + S - 1).
-
-    b_ij = v[j - i + L - 1]. Tiled attention reads v, and needs no array (H, L, S).
-    """
+    """Return the same as an ``OffsetBias`` of values (H, L + S - 1)."""
     distance = np.abs(offsets("alibi_bias", L, S, causal_align))  # (L + S - 1,)
     slopes = alibi_slopes(num_heads, np.float64)
-    return (slopes[:, None] * -distance).astype(dtype)
+    return OffsetBias((slopes[:, None] * -distance).astype(dtype))
 
 
 def _slopes_of_power(n):

@@ -5,9 +5,9 @@ to S - 1, the first query and the last key. A bias b_ij = f(j - i) is kept as th
 
     v = [f(-(L - 1)), ..., f(0), ..., f(S - 1)],    so that  b_ij = v[j - i + L - 1].
 
-Tiled attention reads v; ``toeplitz`` writes it out as a matrix. If the value also
-depends on the query, each query has its own row of values: ``from_offsets`` writes
-these out as a matrix, and ``sum_offsets`` is its transpose.
+``OffsetBias`` holds v. Tiled attention reads v; ``toeplitz`` writes it out as a matrix.
+If the value also depends on the query, each query has its own row of values:
+``from_offsets`` writes these out as a matrix, and ``sum_offsets`` is its transpose.
 """
 
 import numpy as np
@@ -17,6 +17,24 @@ from minigrad.checks import one_of, whole
 from minigrad.shapes import shapes
 
 ALIGNMENTS = ("upper_left", "lower_right")
+
+
+class OffsetBias:
+    """A bias of the scores that depends on j - i: b_ij = values[h, j - i + L - 1]."""
+
+    @shapes
+    def __init__(self, values):
+        """Keep one value for each head, or for all heads, and each offset.
+
+        values (H | 1, n)  ->  ``OffsetBias``
+
+        n = L + S - 1, for L queries and S keys.
+        """
+        self.values = values
+
+    def matrix(self, L, S):
+        """Return the bias as a matrix for each head: (H | 1, L, S)."""
+        return toeplitz(self.values, L, S)
 
 
 @shapes

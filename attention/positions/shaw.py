@@ -39,7 +39,9 @@ def shaw_scores(queries, keys, relative_keys, scale=None, causal_align="upper_le
     calls give the same result:
 
         attend(q, k, v, lambda q, k: shaw_scores(q, k, a_K))
-        scaled_dot_product_attention(q, k, v, scale=0.0, bias=shaw_scores(q, k, a_K))
+        scaled_dot_product_attention(
+            q, k, v, score=lambda q, k: shaw_scores(q, k, a_K)
+        )
 
     With G = scale dL/ds, let N_id be the sum of G_ij over all keys j at distance d.
     Then dQ = G K + N a^K, dK = G^T Q and da^K = N^T Q, where N is (L, 2c + 1).

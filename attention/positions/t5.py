@@ -21,7 +21,7 @@ import numpy as np
 from minigrad import embedding, nn, swapaxes
 from minigrad.checks import flag, whole
 
-from .offsets import offsets, toeplitz
+from .offsets import OffsetBias, offsets
 
 
 def t5_bucket(relative_position, bidirectional=True, num_buckets=32, max_distance=128):
@@ -98,18 +98,16 @@ class T5RelativeBias(nn.Module):
 
         causal_align   "lower_right": the last query has the position of the last key
         """
-        return toeplitz(self.by_offset(L, S, causal_align), L, S)
+        return self.by_offset(L, S, causal_align).matrix(L, S)
 
     def by_offset(self, L, S, causal_align="upper_left"):
-        """Return the bias with one value for each offset: (H, L + S - 1).
-
-        b_ij = v[j - i + L - 1]. Tiled attention reads v.
-        """
+        """Return the same as an ``OffsetBias`` of values (H, L + S - 1)."""
         relative = offsets(repr(self), L, S, causal_align)
         buckets = t5_bucket(
             relative, self.bidirectional, self.num_buckets, self.max_distance
         )
-        return swapaxes(embedding(buckets, self.table), 0, 1)  # (H, L + S - 1)
+        by_bucket = embedding(buckets, self.table)  # (L + S - 1, H)
+        return OffsetBias(swapaxes(by_bucket, 0, 1))
 
     def extra_repr(self):
         sizes = f"{self.num_heads}, {self.num_buckets}, {self.max_distance}"

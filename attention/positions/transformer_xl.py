@@ -48,14 +48,13 @@ def transformer_xl_scores(
     scale           None is 1 / sqrt(D)
 
     In this example, R is made of sinusoids. A learned table of the distances -n to n
-    has the rows table[distances + n] instead. The last two lines give the same result:
-    the scores are a score function, or a bias that replaces the products.
+    has the rows table[distances + n] instead. The last two lines give the same result.
 
         distances = transformer_xl_distances(L, S)
         R = linear(sinusoidal(distances, D_model), W_kR)  # (L + S - 1, D)
         score = lambda q, k: transformer_xl_scores(q, k, R, u, w)
         attend(q, k, v, score)
-        scaled_dot_product_attention(q, k, v, scale=0.0, bias=score(q, k))
+        scaled_dot_product_attention(q, k, v, score=score)
 
     With G = scale dL/ds and G_r (L, L + S - 1), where row i has G_ij in the column of
     j - i, and 0 elsewhere: dQ = G K + G_r R, dK = G^T (Q + u), dR = G_r^T (Q + w); du

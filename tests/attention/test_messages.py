@@ -14,6 +14,7 @@ from attention.exact.multihead import MultiHeadAttention
 from attention.exact.sdpa import scaled_dot_product_attention, tiled_attention
 from attention.layers import AdditiveAttention, DotProductAttention, GeneralAttention
 from attention.masks.block_mask import BlockMask
+from attention.positions import OffsetBias
 from attention.scores import additive, concat, dot, general
 from attention.softmax import masked_softmax
 from minigrad import Tensor
@@ -126,6 +127,11 @@ SDPA = [
     (sdpa(attn_mask=zeros(L, 8)), ValueError, "attn_mask has shape (5, 8)", "5, 7)"),
     (sdpa(bias=zeros(L, S, dtype=bool)), TypeError, "bias is bool", "attn_mask"),
     (sdpa(bias=lambda L, S: 0), TypeError, "bias is function", "bias(L, S)"),
+    (sdpa(bias=zeros(1, L + S - 1)), ValueError, "(1, 11)", "OffsetBias(values)"),
+    (sdpa(bias=OffsetBias(zeros(1, L + S))), ValueError, "an OffsetBias of shape"),
+    (sdpa(score=lambda q: q), TypeError, "score takes (q)", "(query, key)"),
+    (sdpa(score=lambda q, k: q), ValueError, "score returned", "shape of the scores"),
+    (sdpa(score=dot, softcap=1.0), ValueError, "softcap is 1.0 and score"),
     (sdpa(mask_mod=np.tri(L, S)), TypeError, "mask_mod", "function"),
     (sdpa(block_mask=masks.causal), TypeError, "block_mask is", "from_mask"),
     (
@@ -153,7 +159,7 @@ SDPA = [
     (sdpa(path="fast"), ValueError, "path is 'fast'", "'tiled'"),
     (
         lambda: tiled_attention(Q, K, V, return_weights=True),
-        ValueError, "weights, a score_mod and a normalize need",
+        ValueError, "weights, a score, a score_mod and a normalize need",
     ),
 ]  # fmt: skip
 

@@ -14,6 +14,7 @@ from attention.exact.sdpa import dense_attention, tiled_attention
 from attention.kernels import pool
 from attention.kernels.tile_plan import tile_plan
 from attention.masks.block_mask import BlockMask
+from attention.positions import OffsetBias
 from minigrad import Tensor
 from minigrad.graph import reachable
 from minigrad.overwriting import saved_arrays
@@ -264,9 +265,9 @@ def test_memory_grows_with_the_sequence_and_not_with_its_square(backend, pattern
     """Beyond inputs and results, forward and backward take < 5 % of the scores."""
     n = 4096
     tensors = [Tensor(x, requires_grad=True) for x in draw(*[(n, 16)] * 3)]
-    bias = Tensor(np.zeros((1, 2 * n - 1)), requires_grad=True)
+    bias = OffsetBias(Tensor(np.zeros((1, 2 * n - 1)), requires_grad=True))
     few = [Tensor(x.data[:64], requires_grad=True) for x in tensors]
-    o = tiled_attention(*few, bias=np.zeros((1, 127)))
+    o = tiled_attention(*few, bias=OffsetBias(np.zeros((1, 127))))
     o.backward(o.data)  # the kernels are compiled now
     tracemalloc.start()
     try:

@@ -13,6 +13,8 @@ from attention.exact.sdpa import (
     scaled_dot_product_attention,
 )
 from attention.masks.block_mask import BlockMask
+from attention.positions import OffsetBias
+from attention.scores import dot
 from minigrad import Tensor
 
 from ...minigrad.array_cases import draw
@@ -62,14 +64,17 @@ class Case:
         """
         *arrays, g = self.arrays(dtype)
         tensors = [Tensor(self.shaped(x), requires_grad=True) for x in arrays]
-        options = dict(self.options)
+        options, leaves = dict(self.options), [*tensors]
         for name in self.wanted:
-            options[name] = Tensor(options[name].astype(dtype), requires_grad=True)
+            x = options[name]
+            by_offset = isinstance(x, OffsetBias)
+            array = (x.values.data if by_offset else x).astype(dtype)
+            leaves.append(Tensor(array, requires_grad=True))
+            options[name] = OffsetBias(leaves[-1]) if by_offset else leaves[-1]
         o, lse = attention(*tensors, return_lse=True, **options)
         gl = np.random.default_rng(2).standard_normal(lse.shape)
         o.backward(self.shaped(g), retain_graph=True)
         lse.backward(np.where(np.isfinite(lse.data), gl, 0))
-        leaves = [*tensors, *(options[name] for name in self.wanted)]
         return [o.data, lse.data, *(leaf.grad for leaf in leaves)]
 
     @functools.cached_property
@@ -172,7 +177,7 @@ def biased():
     at = j - i + L - 1  # the offset of each pair
     pairs, heads = rng.standard_normal((L, S)), rng.standard_normal((H, L, S))
     keys, queries = rng.standard_normal((B, 1, 1, S)), rng.standard_normal((H, L, 1))
-    offset, row = rng.standard_normal((H, L + S - 1)), rng.standard_normal(L + S - 1)
+    offset, row = (rng.standard_normal((n, L + S - 1)) for n in (H, 1))
     holes = np.where(rng.random((L, S)) < 0.3, -np.inf, pairs)
     holes[5] = -np.inf  # a query without keys
     return {
@@ -183,9 +188,11 @@ def biased():
         "float mask with holes": call(True, holes, ("attn_mask",), attn_mask=holes),
         "bias": call(j <= i, heads, ("bias",), is_causal=True, bias=heads),
         "bias by offset": call(
-            j <= i, offset[:, at], ("bias",), is_causal=True, bias=offset
+            j <= i, offset[:, at], ("bias",), is_causal=True, bias=OffsetBias(offset)
         ),
-        "bias by offset for all": call(True, row[at], ("bias",), bias=row),
+        "bias by offset for all": call(
+            True, row[0][at], ("bias",), bias=OffsetBias(row)
+        ),
         "float mask and bias": call(
             True, pairs + heads, ("attn_mask", "bias"), attn_mask=pairs, bias=heads
         ),
@@ -197,7 +204,7 @@ def biased():
             is_causal=True,
             window_size=(30, -1),
             attn_mask=pairs,
-            bias=offset,
+            bias=OffsetBias(offset),
             mask_mod=masks.padding([60, 60]),
         ),
     }
@@ -256,7 +263,7 @@ def test_gradcheck(attention):
 
     def function(q, k, v, mask, bias):
         options = {"softcap": 1.1, "is_causal": True, "return_lse": True}
-        return attention(q, k, v, mask, bias=bias, **options)
+        return attention(q, k, v, mask, bias=OffsetBias(bias), **options)
 
     arrays = draw((2, 5, 3), (2, 7, 3), (2, 7, 3), (5, 7), (2, 11), seed=3)
     result = mg.gradcheck(function, arrays)
@@ -306,6 +313,19 @@ def test_dropout():
     close(weights.data, p)  # those before dropout
 
 
+def test_a_score_replaces_the_scaled_products():
+    """With a bias and a mask; in values and gradients."""
+    arrays, g = draw((2, 70, 5), (2, 90, 5), (2, 90, 3), (2, 70, 90)), draw((70, 3))[0]
+    options, found = {"is_causal": True}, []
+    for given in {"score": dot}, {"scale": 1.0}:
+        *inputs, bias = [Tensor(x, requires_grad=True) for x in arrays]
+        o = scaled_dot_product_attention(*inputs, bias=bias, **given, **options)
+        (o * g).sum().backward()
+        found.append([o.data, *(x.grad for x in (*inputs, bias))])
+    for x, y in zip(*found):
+        close(x, y)
+
+
 def test_score_mod():
     """A learned slope for each head, in a batch with any leading axes."""
     q, k, v, g = draw((2, 3, 4, 9, 5), (2, 3, 4, 12, 5), (2, 3, 4, 12, 3), (4, 9, 3))
@@ -341,7 +361,7 @@ def test_the_path_follows_from_sizes_and_options():
     rng = np.random.default_rng(0)
     for options in (
         {},
-        {"attn_mask": np.ones((64, 80), bool), "bias": np.zeros((1, 143))},
+        {"attn_mask": np.ones((64, 80), bool), "bias": OffsetBias(np.zeros((1, 143)))},
         {"return_lse": True},
         {"dropout_p": 0.5, "rng": rng},
     ):
@@ -351,6 +371,7 @@ def test_the_path_follows_from_sizes_and_options():
         {"return_weights": True},
         {"dropout_p": 0.5, "rng": rng, "return_weights": True},
         {"score_mod": lambda s, *_: s},
+        {"score": dot},
     ):
         assert op_of(**options) == "attention_average[0]", options
 
@@ -380,7 +401,7 @@ def test_masks_and_biases_of_another_precision_are_cast(attention):
     q, k, v = draw((9, 4), (12, 4), (12, 2), dtype=np.float32)
     mask = Tensor(np.where(np.tri(9, 12), 0.5, -1e300), requires_grad=True)
     bias = Tensor(np.zeros((1, 20)), requires_grad=True)
-    o = attention(q, k, v, mask, bias=bias)
+    o = attention(q, k, v, mask, bias=OffsetBias(bias))
     o.sum().backward()
     assert o.dtype == np.float32 and mask.grad.dtype == bias.grad.dtype == np.float64
     close(o.data, attention(q, k, v, is_causal=True).data, np.float32)

@@ -11,6 +11,7 @@ from attention.exact.sdpa import dense_attention, tiled_attention
 from attention.kernels import dropout
 from attention.kernels.compiling import kernel, reads, writes
 from attention.kernels.dropout import Draws, drop_out, read_draws
+from attention.positions import OffsetBias
 from minigrad import Tensor
 
 from ...minigrad.array_cases import draw
@@ -60,7 +61,7 @@ def test_gradients():
 
     def function(q, k, v, offset, added):
         return tiled_attention(
-            q, k, v, added, bias=offset, dropout_p=0.3, is_causal=True,
+            q, k, v, added, bias=OffsetBias(offset), dropout_p=0.3, is_causal=True,
             causal_align="lower_right", enable_gqa=True,
             rng=np.random.default_rng(5), return_lse=True,
         )  # fmt: skip

@@ -88,7 +88,7 @@ def test_buckets_of_any_integers():
 def test_t5_bias_by_its_buckets(L, S, align, bidirectional):
     module = relative_bias(bidirectional)
     found = module(L, S, causal_align=align)
-    v = module.by_offset(L, S, causal_align=align)
+    v = module.by_offset(L, S, causal_align=align).values
     assert found.shape == (3, L, S) and v.shape == (3, L + S - 1)
     for h, i, j in np.ndindex(3, L, S):
         rel = j - query_position(i, L, S, align)
@@ -140,13 +140,13 @@ def test_slopes_for_any_number_of_heads(H):
 @both_alignments
 def test_alibi_of_each_pair(L, S, align):
     found = alibi_bias(12, L, S, align, np.float64)
-    v = alibi_by_offset(12, L, S, align, np.float64)
+    v = alibi_by_offset(12, L, S, align, np.float64).values
     slopes = definitions.alibi_slopes(12)
     assert found.shape == (12, L, S) and v.shape == (12, L + S - 1)
     for h, i, j in np.ndindex(12, L, S):
         distance = abs(query_position(i, L, S, align) - j)
         assert found[h, i, j] == pytest.approx(-slopes[h] * distance, rel=1e-14)
-        assert found[h, i, j] == v[h, j - i + L - 1]
+        assert found[h, i, j] == v.data[h, j - i + L - 1]
     if align == "upper_left":
         q, k = draw((L, 4), (S, 4))
         scores = definitions.alibi(q, k, slopes[2])

@@ -135,12 +135,12 @@ def test_transformer_xl(L, S, align):
 # In attention; masks and queries without keys are in variants/test_variants.py
 
 
-def test_scores_may_be_the_bias_of_exact_attention():
+def test_exact_attention_takes_the_scores():
     q, k, v, *rest = draw((2, 5, 3), (2, 7, 3), (2, 7, 4), (11, 3), (3,), (3,))
     s = transformer_xl_scores(q, k, *rest)
     context, _ = attend(q, k, v, lambda q, k: s)
     found = scaled_dot_product_attention(
-        q[:, None], k[:, None], v[:, None], scale=0.0, bias=mg.unsqueeze(s, 1)
+        q[:, None], k[:, None], v[:, None], score=lambda q, k: mg.unsqueeze(s, 1)
     )
     np.testing.assert_allclose(found.data[:, 0], context.data, **CLOSE)
 

@@ -14,7 +14,7 @@ SDPA = (
     "enable_gqa=False, *, softcap=None, window_size=(-1, -1), bias=None, "
     "score_mod=None, mask_mod=None, block_mask=None, causal_align='upper_left', "
     "training=True, rng=None, return_weights=False, return_lse=False, path=None, "
-    "normalize=None"
+    "normalize=None, score=None"
 )
 SIGNATURES = {
     "scaled_dot_product_attention": SDPA,

@@ -20,6 +20,7 @@ import minigrad as mg
 from attention import definitions, masks
 from attention.exact.sdpa import dense_attention, tiled_attention
 from attention.masks.block_mask import BlockMask
+from attention.positions import OffsetBias
 from minigrad import Tensor, nn
 
 from ...ops.recurrent import gru_step
@@ -280,7 +281,7 @@ def sdpa_variants():
             f"{name} bias by offset": sdpa(
                 path,
                 by_offset,
-                bias=lambda P, L, S: P.b[:, : max(L + S - 1, 0)],
+                bias=lambda P, L, S: OffsetBias(P.b[:, : max(L + S - 1, 0)]),
                 shapes={"b": (2, 500)},
             ),
             f"{name} window": sdpa(
