@@ -18,6 +18,7 @@ PROSE = {  # functions whose results are tuples of other things, or layers and m
     "attention.masks.tokens.document.__init__",
     "attention.masks.tokens.padding.__init__",
     "attention.masks.tokens.prefix_lm.__init__",
+    "attention.positions.offsets.OffsetBias.__init__",
     "attention.seq2seq.model.Seq2Seq.encode",
     "attention.seq2seq.model.Seq2Seq.forced",
     "attention.seq2seq.model.Seq2Seq.step",
