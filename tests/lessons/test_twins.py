@@ -7,7 +7,7 @@ import pytest
 
 from lessons.classroom.checking import twins
 from lessons.classroom.checking.harness import Harness
-from lessons.classroom.checking.sequence import run_steps
+from lessons.classroom.checking.sequence import run_function, run_steps
 from lessons.classroom.stubs import StubError
 
 CHECK = '''
@@ -93,6 +93,25 @@ def test_an_edit_that_another_function_of_the_check_would_notice_is_no_name(outc
 
 def test_edits_that_agree_under_different_names_are_no_name(outcome):
     assert [tag for tag, _ in outcome(h=lambda x: f(x) + x)] == ["unknown"]
+
+
+def test_a_condition_that_the_edit_meets_gives_no_name(tmp_path):
+    """The sentences are the same whether the condition holds or not."""
+    text = "# THE EXERCISE IN LOOPS\ndef f(x):\n    return 3\n# THE CHECK\n"
+    path = tmp_path / "check.py"
+    path.write_text(text)
+    edits = [("four", "4", "", "return 3", "return 4")]
+
+    def step(my, rng):
+        truth = my.f(0) > my_limit  # noqa: F821, a name of checks
+        my.holds(truth, "small", "expected more", "found less")
+
+    checks = {"__file__": str(path), "SPOILED": edits, "my_limit": 3}
+    step = types.FunctionType(step.__code__, checks)
+    for limit, name in ((3, "small"), (4, "four")):
+        checks["my_limit"], step.step, step.title = limit, "values", "f"
+        my = Harness("X.1", {"f": lambda x: 2}, {"f": ["x"]}, tmp_path / "a.py")
+        assert run_function(step, my).tag == name
 
 
 def test_an_edit_stands_in_the_loops_once():

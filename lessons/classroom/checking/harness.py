@@ -204,7 +204,7 @@ class Harness:
             # the learner returned it, in the place of one truth
             text = "expected one True or False", f"found {brief(truth)}"
             raise CheckFailed("type", *self.last_call(call), *text)
-        with self._comparing(*sentences):
+        with self._comparing(bool(truth), *sentences):
             if not truth:
                 raise CheckFailed(tag, *self.last_call(call), *sentences)
 
