@@ -84,22 +84,3 @@ WHY = (
     "is only one W_a for a given score. After h becomes R h, the score s^T W_a R h "
     "equals s^T h for all vectors only if W_a R is the identity."
 )
-
-MUTANTS = [
-    ("return np.eye(d)", "return np.ones((d, d))", "ones"),
-    ("return np.eye(d)", "return np.eye(d) / np.sqrt(d)", "scaled"),
-    ("return s @ h", "return s[:3] @ h[:3]", "truncated"),
-    (
-        "    if len(s)",
-        "    return sum(a * b for a, b in zip(s, h))\n    if len(s)",
-        "no-error",
-    ),
-    ("if len(s) != len(h):", "if len(s) < len(h):", "error-type"),
-    ("s has {len(s)} entries, h has {len(h)}", "wrong widths", "error-text"),
-    ("return W\n", "return W.T\n", "transpose"),
-    ("np.eye(d_h)", "np.tri(d_h)", "cross-terms"),
-    ("W[i, k] = score(s, h)", "W[i, k] = score(s, h) + 0 * score(s, h)", "too-many"),
-    ("np.linalg.inv(R)", "R.T", "not-inverse"),
-    ("np.linalg.inv(R)", "np.linalg.inv(R).T", "transposed-inverse"),
-    ("np.linalg.inv(R)", "R", "forward"),
-]  # fmt: skip

@@ -396,11 +396,6 @@ SCORED = [
     ("6.10", "softmax_t(X @ X.T, tau)",
      "softmax_t((U := X / np.linalg.norm(X, axis=1, keepdims=True)) @ U.T, tau)",
      "cosines", "softmax of cosines"),
-    ("6.2", "return s @ h", "return s @ h / (s @ s * (h @ h)) ** 0.5",
-     "cosine", "the cosine of s and h"),
-    ("6.2", "return np.eye(d)", "return np.eye(d)[::-1]", "reversed", "h reversed"),
-    ("6.2", "np.linalg.inv(R)", "np.eye(len(R))", "unchanged", "the identity"),
-    ("6.2", "np.linalg.inv(R)", "1 / R", "elementwise", "entry by entry"),
     ("6.2", "    W = np.empty((d_s, d_h))\n    for i, s in enumerate(np.eye(d_s)):\n"
      "        for k, h in enumerate(np.eye(d_h)):",
      "    W = np.zeros((d_s, d_h))\n    for i, s in enumerate(np.eye(d_s)):\n"
@@ -558,7 +553,6 @@ RENAMED_6 = [  # once under another name
     ("6.10", "(e - e.max(-1, keepdims=True)) / tau",
      "e / tau - e.max(-1, keepdims=True)", "maximum-not-divided", "the largest e"),
     ("6.10", "variance / tau**3", "2 * variance / tau**3", "scale:2", "2 x"),
-    ("6.2", "return s @ h", "return s[1:] @ h[1:]", "loop-short", "first term"),
     ("6.6", "np.median(seconds)", "np.percentile(seconds, 25)", "not-median", "quartile"),
     ("6.7", "if last == EOS:", "if last == PAD:", "eos-written", "expected [5, 4, 7"),
     ("6.7", 'flat.reshape(entry["shape"])', 'flat.reshape(entry["shape"], order="F")',
@@ -566,7 +560,6 @@ RENAMED_6 = [  # once under another name
     ("6.7", "    return arrays\n", "        return arrays\n", "early-return", "found ['a']"),
 ]  # fmt: skip
 NAMED_6 = [  # once without a name
-    ("6.2", "return W\n", "    return W\n", "first-row", "all others wrong"),
     ("6.2", "return np.eye(d)", "return np.tri(d)", "off-diagonal", "(1, 0)"),
     ("6.3", "return T * d_a  #", "return T * (d_a + 1)  #", "extra-term", "+ T"),
     ("6.3", "    return T * d\n", "    return T * T\n", "other-size", "T T"),
