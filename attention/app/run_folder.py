@@ -60,7 +60,7 @@ class RunFolder:
         self.config = self._resumed(config, options)
 
     def _resumed(self, config, options):
-        """Load ``start``; return its config, which the typed options must not change."""
+        """Load ``start``; return its config, which typed options must not change."""
         path = self.path / self.first
         if not path.is_file():
             raise ValueError(
