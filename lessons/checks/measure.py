@@ -44,6 +44,19 @@ def calls_of(my, *names):
         my._namespace.update(before)
 
 
+@contextlib.contextmanager
+def without_loops():
+    """Compare a failure in this block with no edit of the exercise in loops (twins.py).
+
+    For what an answer costs: the loops are slow, and cost something else.
+    """
+    try:
+        yield
+    except CheckFailed as failure:
+        failure.place = None
+        raise
+
+
 def peak_numbers(f, *args):
     """Return the most memory that f(*args) took, in numbers of 8 bytes."""
     tracemalloc.start()

@@ -14,7 +14,9 @@ def result(name):
         yield
     except CheckFailed as failure:
         lines = f"{name}, in the result of", *failure.lines
-        raise CheckFailed(failure.tag, *lines) from failure.__cause__
+        named = CheckFailed(failure.tag, *lines)
+        named.place = failure.place
+        raise named from failure.__cause__
 
 
 def several(my, found, names):

@@ -5,9 +5,11 @@ import types
 import numpy as np
 import pytest
 
+from lessons.checks import measure, results
 from lessons.classroom.checking import twins
 from lessons.classroom.checking.harness import Harness
 from lessons.classroom.checking.sequence import run_function, run_steps
+from lessons.classroom.steps import CheckFailed
 from lessons.classroom.stubs import StubError
 
 CHECK = '''
@@ -117,3 +119,12 @@ def test_a_condition_that_the_edit_meets_gives_no_name(tmp_path):
 def test_an_edit_stands_in_the_loops_once():
     with pytest.raises(StubError, match="occurs 2 times"):
         twins.spoiled("a + a", "a", "b")
+
+
+def test_a_named_result_is_compared_with_the_edits_unless_it_is_a_cost(tmp_path):
+    my = Harness("X.1", {"f": f}, {"f": ["x"]}, tmp_path / "a.py")
+    for block, is_compared in ((results.result("y"), True),
+                               (measure.without_loops(), False)):  # fmt: skip
+        with pytest.raises(CheckFailed) as failure, block:
+            my.equal(my.f(np.ones(2)), np.zeros(2))
+        assert (failure.value.place is not None) == is_compared
