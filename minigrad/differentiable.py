@@ -188,14 +188,15 @@ def _several_outputs(name, outputs, node):
         return tuple(map(Tensor._from_array, arrays))
     node.shape, node.dtype = [y.shape for y in arrays], [y.dtype for y in arrays]
     nodes = [
-        Node(f"{node.op}[{i}]", (node,), (True,), _identity, slot=i)
+        Node(f"{node.op}[{i}]", (node,), (True,), _as_output(i), output_index=i)
         for i in range(len(arrays))
     ]
     return tuple(map(Tensor._from_array, arrays, nodes))
 
 
-def _identity(g):
-    return g
+def _as_output(i):
+    """Return the backward of output i of several: to the gradients of the operation."""
+    return lambda g: {i: g}
 
 
 def _describe_inputs(args, options):

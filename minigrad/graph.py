@@ -16,6 +16,9 @@ x^2, and dL/dx = 3 + 2 x.
 A node is recorded after its parents. So the backward pass goes from the last node to
 the first: it comes to x after all operations that use x, and dL/dx is then complete.
 There is no recursion, so a long chain of operations does not overflow Python's stack.
+
+In code, g is the gradient of the output of a node, and d is the gradient that its
+backward computes for one input.
 """
 
 import operator
@@ -36,26 +39,26 @@ class Node:
     needs     for each input, whether its gradient is needed
     backward  maps g to one gradient, or to a tuple in the order of ``parents``;
               None after backward() has deleted it
-    order     the number that ``clock`` gave: a later node has a larger number
-    shape     the shape of the output; a list of shapes for several outputs. It and
-              dtype are set when the output becomes a tensor
-    dtype     the dtype of the output; a list of dtypes for several outputs
-    slot      for a node of an operation: None. An operation with several outputs has
-              one more node for each output; its slot is the index of the output, and
-              its only parent is the node of the operation
+    order     a number: larger than that of every node that was recorded before
+    shape     the shape of the output
+    dtype     the dtype of the output
+
+    ``shape`` and ``dtype`` are set when the output becomes a tensor. For an operation
+    with several outputs they are lists, and each output has one more node, whose only
+    parent is the node of the operation, and whose ``output_index`` is not None.
     """
 
-    __slots__ = "op parents needs backward order shape dtype slot".split()
+    __slots__ = "op parents needs backward order shape dtype output_index".split()
 
-    _version = 0  # as a tensor that was never overwritten (overwriting.py)
+    _version = 0  # the same attribute of a tensor counts writes; a node has none
 
-    def __init__(self, op, parents, needs, backward, slot=None):
+    def __init__(self, op, parents, needs, backward, output_index=None):
         self.op = op
         self.parents = parents
         self.needs = needs
         self.backward = backward
         self.order = next(clock)
-        self.slot = slot
+        self.output_index = output_index
 
     def input_gradients(self, g):
         """Return what ``backward`` computes: for each input its gradient, or None."""
@@ -82,11 +85,11 @@ def backward_pass(root, gradient, free=True, visit=None):
     nodes = reachable(root)
     check_not_overwritten(nodes)
     gradients = {root: gradient}  # {node or leaf: the sum so far}
-    new_arrays = set()  # nodes and leaves whose sum is a new array: += is safe
+    new_arrays = set()  # the nodes and leaves whose sum can be changed in place
     for node in nodes:
         g = gradients.pop(node, None)  # dL/d(output); None if no backward computed one
         if g is not None:
-            if type(g) is list:  # several outputs, with None for unused ones
+            if type(g) is dict:  # of several outputs: the gradients of the used ones
                 g = _with_zeros(g, node)
             if visit is not None:
                 visit(node, g)
@@ -99,6 +102,23 @@ def backward_pass(root, gradient, free=True, visit=None):
         if free:
             node.parents, node.backward = (), None
     return list(gradients.items())  # the nodes were removed; only leaves remain
+
+
+def _add_to_parents(node, g, gradients, new_arrays):
+    """Run the backward of ``node``; add what it computes to the sums of its parents."""
+    for parent, needed, d in zip(node.parents, node.needs, node.input_gradients(g)):
+        if not needed or d is None:
+            continue
+        if (
+            type(d) is not np.ndarray
+            or d.dtype is not parent.dtype
+            or d.shape != parent.shape
+        ):
+            d = _fitted(d, parent)
+        if parent in gradients:
+            _add(d, parent, gradients, new_arrays)
+        else:
+            gradients[parent] = d if type(parent) is Node else _owned(d, g)
 
 
 def reachable(root):
@@ -121,62 +141,55 @@ def reachable(root):
     return sorted(nodes, key=operator.attrgetter("order"), reverse=True)
 
 
-def _add_to_parents(node, g, gradients, new_arrays):
-    """Add the gradients that the backward of ``node`` computes to those of its parents.
+# ---- A first reading can stop here ----
 
-    The first gradient d of a parent is stored as it is. The second makes a new array,
-    and later ones are added to that array in place. A leaf stores the sum in ``.grad``,
-    which is changed in place. So it receives a copy if d is shared.
+
+def _fitted(d, parent):
+    """Return the gradient ``d`` with the shape and dtype of ``parent``.
+
+    This is also called for an equal dtype that is another object.
     """
-    if node.slot is not None:
-        _put_in_slot(node, g, gradients)
-        return
-    for parent, needed, d in zip(node.parents, node.needs, node.input_gradients(g)):
-        if not needed or d is None:
-            continue
-        # fit_to_input also handles an equal dtype that is another object
-        if not (
-            type(d) is np.ndarray
-            and d.dtype is parent.dtype
-            and d.shape == parent.shape
-        ):
-            d = fit_to_input(d, parent)
-        total = gradients.get(parent)
-        if total is None:
-            is_leaf = type(parent) is not Node
-            gradients[parent] = d.copy() if is_leaf and _is_shared(d, g) else d
-        elif parent in new_arrays:
-            total += d
-        else:
-            # the sum of two arrays of shape () is a NumPy scalar, not an array
-            gradients[parent] = np.asarray(total + d)
-            new_arrays.add(parent)
+    if type(parent.shape) is list:  # d is {output_index: its gradient}
+        return d
+    return fit_to_input(d, parent)
 
 
-def _is_shared(d, g):
-    """Return whether another array may have the memory of the gradient ``d``.
+def _add(d, parent, gradients, new_arrays):
+    """Add d to the sum of ``parent``.
 
-    If d is a view of a whole array, as ``reshape`` returns it, nobody else can read
-    that memory unless some other object refers to that array.
+    The first gradient was stored as it is, and other objects may use its memory. So the
+    second addition makes a new array, and later ones change that array in place.
+    """
+    total = gradients[parent]
+    if type(d) is dict:
+        total |= d  # the gradient of another output
+    elif parent in new_arrays:
+        total += d
+    else:
+        # the sum of two arrays of shape () is a NumPy scalar, not an array
+        gradients[parent] = np.asarray(total + d)
+        new_arrays.add(parent)
+
+
+def _owned(d, g):
+    """Return d, or a copy if another array may have its memory.
+
+    A leaf stores the result in ``.grad``, which is changed in place. If d is a view of
+    a whole array, as ``reshape`` returns it, nobody else can read that memory unless
+    some other object refers to that array.
     """
     if d.base is None:
-        return d is g
+        return d.copy() if d is g else d
     is_whole = d.flags.carray and d.nbytes == getattr(d.base, "nbytes", None)
-    return not is_whole or sys.getrefcount(d.base) > 2  # by d and by this call
+    is_shared = not is_whole or sys.getrefcount(d.base) > 2  # by d and by this call
+    return d.copy() if is_shared else d
 
 
-def _put_in_slot(node, g, gradients):
-    """Store ``g`` of one of several outputs in the list of the operation's node."""
-    (operation_node,) = node.parents
-    no_gradients = [None for _ in operation_node.shape]  # it has n shapes
-    gradients.setdefault(operation_node, no_gradients)[node.slot] = g
-
-
-def _with_zeros(g, node):
+def _with_zeros(gradients, node):
     """Return the gradients of the several outputs of ``node``: 0 for unused ones."""
     return [
-        np.zeros(shape, dtype) if d is None else d
-        for d, shape, dtype in zip(g, node.shape, node.dtype)
+        gradients[i] if i in gradients else np.zeros(shape, dtype)
+        for i, (shape, dtype) in enumerate(zip(node.shape, node.dtype))
     ]
 
 

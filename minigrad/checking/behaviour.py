@@ -118,10 +118,10 @@ def _record_operation(run):
             "left the graph (.data, .detach(), NumPy, no_grad) or uses no input."
         )
     nodes = {n for t in run.outputs if t._node for n in reachable(t._node)}
-    run.size = sum(n.slot is None for n in nodes)
+    run.size = sum(n.output_index is None for n in nodes)
     node = next((t._node for t in run.outputs if t._node), None)
     if node is not None:  # a slot is one output of an operation with several
-        run.op = node.op if node.slot is None else node.parents[0].op
+        run.op = node.op if node.output_index is None else node.parents[0].op
 
 
 def _check_outputs(subject, run):

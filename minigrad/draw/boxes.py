@@ -44,7 +44,7 @@ def boxes_of(tensor, names, gradient, limit):
     for thing in things:
         if type(thing) is Node:
             kind = "result" if thing is tensor._node else "operation"
-            title = thing.op if thing.slot is None else f"output {thing.slot}"
+            title = thing.op if thing.output_index is None else f"output {thing.output_index}"
             title = f"{called[thing]} = {title}" if thing in called else title
             value = values.get(thing)
             inputs = [number[p] for p in thing.parents if p is not None]
