@@ -176,6 +176,7 @@ def your_own_words(my, rng):
 EYE = "[[float(i == k) for k in range(d)] for i in range(d)]"
 SUM = "sum(s[i] * h[i] for i in range(len(s)))"
 SIGN = "A dot product may be negative."
+WIDTHS = "    if len(s) != len(h):"
 UNIT, INVERSE = "s[i] = h[k] = 1", "    return W\n\n\ndef explanation"
 ONES = "Which entries of W_a multiply s_0 with h_1? Does s . h contain that term?"
 SCALED = "The exercise asks for the dot product itself, without 1 / sqrt(d)."
@@ -184,6 +185,14 @@ ALL = "The sum is over all entries."
 CROSS = (
     "If a vector contains more than one 1, the score is a sum of several entries "
     "of W_a."
+)
+NO_ERROR = (
+    "Some ways to write the sum return a number even if the widths differ. Compare the "
+    "widths first."
+)
+ERROR = (
+    "NumPy's own error message speaks of signatures. Compare the widths, and raise a "
+    "ValueError, and nothing else, with a message that contains both."
 )
 AGAIN = "W_a must undo the change R. Yours applies it a second time."
 
@@ -206,6 +215,14 @@ SPOILED = [  # (name, sentence, hint, line, spoiled line)
     ("loop-short", "the sum without its last term", ALL, SUM, "s[:-1] @ h[:-1]"),
     ("loop-short", "the sum without its first term", ALL, SUM, "s[1:] @ h[1:]"),
     ("truncated", "the sum over the first three entries", ALL, SUM, "s[:3] @ h[:3]"),
+    ("no-error", "a sum up to the smaller width", NO_ERROR, WIDTHS,
+     f"    return sum(a * b for a, b in zip(s, h))\n{WIDTHS}"),
+    ("error-type", "an IndexError where h is too short", ERROR, WIDTHS,
+     WIDTHS.replace("!=", "<")),
+    ("error-text", "an error without the widths", "The message of the error must contain "
+     "both widths.", "the widths are {len(s)} and {len(h)}", "the widths differ"),
+    ("too-many", "two calls for each entry", "One call is enough for one entry of W_a.",
+     "score(s, h)\n", "score(s, h) + 0 * score(s, h)\n"),
     ("first-row", "the matrix after its first row",
      "Where does ``return`` stand: inside the loop, or after it?",
      "h)\n    return W\n", "h)\n        return W\n"),
@@ -249,15 +266,4 @@ HINTS = {
         "h. What does that mean for the product W_a R?",
     ],
     "off-diagonal": ["Which product of an s_i and an h_k does W_a[0, 1] multiply?"],
-    "no-error": [
-        "Some ways to write the sum return a number even if the widths differ. "
-        "Compare the widths first.",
-    ],
-    "error-type": [
-        "NumPy's own error message speaks of signatures. Compare the widths, and "
-        "raise a ValueError with a message that contains both.",
-        "For widths that differ, dot must raise ValueError and nothing else.",
-    ],
-    "error-text": ["The message of the error must contain both widths."],
-    "too-many": ["One call is enough for one entry of W_a."],
 }
