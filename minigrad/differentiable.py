@@ -11,6 +11,12 @@ order: one array for one argument, a tuple for several, None if an argument has 
 gradient. It is made by ``def`` or ``lambda`` inside the forward, so it is a closure: it
 can use all local variables of the forward.
 
+``square(x)`` takes tensors, arrays and numbers; ``square.raw`` is the function of
+arrays. ``@differentiable`` also registers the name, so that the operators of tensors
+find the operation. For a function of your own use ``lift``, which does not register it.
+
+The rest of this text is for those who write operations.
+
 - The gradient of a broadcast argument may have the shape of the output:
   ``unbroadcast`` sums it to the shape of the argument. Its dtype is converted to
   that of the argument.
@@ -23,10 +29,6 @@ can use all local variables of the forward.
 - The output may be a tuple; then g is a list, with zeros for unused outputs.
 - If an argument is a list of n tensors, ``backward`` returns n gradients for it.
 - Other keyword-only parameters are options, without a gradient.
-
-``square(x)`` then takes tensors, arrays and numbers; ``square.raw`` is the function of
-arrays. ``@differentiable`` also registers the name, so that the operators of tensors
-find the operation. For a function of your own use ``lift``, which does not register it.
 """
 
 import functools
@@ -46,36 +48,23 @@ from .torch_names import explain_keyword
 P = ParamSpec("P")  # the parameters of a function, for editors
 
 
-class Operation(Protocol[P]):
-    """The type of an operation, for editors.
-
-    It has parameters P and returns a Tensor, or a tuple of Tensors.
-
-    raw   the function of arrays, which returns (output, backward)
-    """
-
-    raw: Callable
-
-    def __call__(self, *args: P.args, **options: P.kwargs) -> Tensor: ...
-
-
-def differentiable(function: Callable[P, Any]) -> Operation[P]:
+def differentiable(function: Callable[P, Any]) -> "Operation[P]":
     """Turn ``function`` into an operation on tensors, and register its name."""
     op = lift(function)
     register(op.__name__, op)
     return op
 
 
-def lift(function: Callable[P, Any]) -> Operation[P]:
+def lift(function: Callable[P, Any]) -> "Operation[P]":
     """Turn ``function`` into an operation on tensors, without registering its name."""
     name = function.__name__
-    signature, takes_needs = _signature(function)
+    signature, takes_needs = _signature(function)  # takes_needs: it has ``needs``
 
     @functools.wraps(function)
     def op(*args, **options):
         try:
             if options:
-                args, options = _move_tensors_to_position(signature, args, options)
+                args, options = _with_positional_tensors(signature, args, options)
             arrays, parents, needs = _inputs(args)
             is_recorded = True in needs and is_recording()
             needs = tuple(needs) if is_recorded else (False,) * len(needs)
@@ -92,14 +81,8 @@ def lift(function: Callable[P, Any]) -> Operation[P]:
         except (TypeError, ValueError):  # not two values
             backward = None
         if not callable(backward):
-            raise TypeError(
-                f"{name} returned {_describe(result)}; an operation returns (output, "
-                "backward), where backward maps g = dL/d(output) to the gradients of "
-                "the inputs."
-            )
-        node = None
-        if is_recorded:
-            node = Node(name, tuple(parents), needs, backward)
+            raise TypeError(_no_pair_message(name, result))
+        node = Node(name, tuple(parents), needs, backward) if is_recorded else None
         if type(output) is tuple:
             return _several_outputs(name, output, node)
         array = np.asarray(output)
@@ -109,14 +92,6 @@ def lift(function: Callable[P, Any]) -> Operation[P]:
 
     op.raw, op.__signature__ = function, signature
     return op
-
-
-def _signature(function):
-    """Return the signature without ``needs``, and whether there is a ``needs``."""
-    signature = inspect.signature(function)
-    parameters = list(signature.parameters.values())
-    others = [p for p in parameters if (p.name, p.kind) != ("needs", p.KEYWORD_ONLY)]
-    return signature.replace(parameters=others), len(others) < len(parameters)
 
 
 def _inputs(args):
@@ -149,10 +124,35 @@ def _inputs(args):
     return arrays, parents, needs
 
 
-def _move_tensors_to_position(signature, args, options):
-    """Convert keyword arguments to positional arguments, if there is a tensor.
+# ---- A first reading can stop here ----
 
-    A gradient belongs to a position: linear(x, W, bias=b) becomes linear(x, W, b).
+
+class Operation(Protocol[P]):
+    """The type of an operation, for editors.
+
+    It has parameters P and returns a Tensor, or a tuple of Tensors.
+
+    raw   the function of arrays, which returns (output, backward)
+    """
+
+    raw: Callable
+
+    def __call__(self, *args: P.args, **options: P.kwargs) -> Tensor: ...
+
+
+def _signature(function):
+    """Return the signature without ``needs``, and whether there is a ``needs``."""
+    signature = inspect.signature(function)
+    parameters = list(signature.parameters.values())
+    others = [p for p in parameters if (p.name, p.kind) != ("needs", p.KEYWORD_ONLY)]
+    return signature.replace(parameters=others), len(others) < len(parameters)
+
+
+def _with_positional_tensors(signature, args, options):
+    """Return (args, options) of the same call without tensors among the options.
+
+    linear(x, W, bias=b) becomes linear(x, W, b), because the gradients that a backward
+    returns are in the order of the positional arguments.
     """
     arrays, parents, _ = _inputs(options.values())
     if all(parent is None for parent in parents):
@@ -197,6 +197,14 @@ def _several_outputs(name, outputs, node):
 def _as_output(i):
     """Return the backward of output i of several: to the gradients of the operation."""
     return lambda g: {i: g}
+
+
+def _no_pair_message(name, result):
+    return (
+        f"{name} returned {_describe(result)}; an operation returns (output, "
+        "backward), where backward maps g = dL/d(output) to the gradients of the "
+        "inputs."
+    )
 
 
 def _describe_inputs(args, options):

@@ -1,6 +1,9 @@
 """The operators and methods of tensors: ``a @ b`` calls ``OPS["matmul"](a, b)``.
 
 ``OPS`` is the table of all operations that ``@differentiable`` has registered, by name.
+The methods find an operation there by its name when they are called. They cannot import
+it: the modules of ``minigrad.ops`` import ``Tensor``, and ``Tensor`` imports this file.
+
 There is no mathematics here: each method calls an operation. The methods have the names
 and keywords of NumPy's arrays (``unsqueeze`` is PyTorch's). Comparisons have no
 gradient and return arrays of booleans.
@@ -12,18 +15,6 @@ from collections.abc import Callable
 import numpy as np
 
 from .registry import OPS
-
-ARITHMETIC = {
-    np.add: "add",
-    np.subtract: "sub",
-    np.multiply: "mul",
-    np.divide: "div",
-    np.power: "pow",
-    np.matmul: "matmul",
-}
-COMPARISONS = {
-    np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal
-}  # fmt: skip
 
 
 def _binary(name):
@@ -39,14 +30,6 @@ def _comparison(compare: Callable[..., np.ndarray]):
     return lambda self, other: compare(self._data, array_or_value(other))
 
 
-def array_or_value(value):
-    """Return the array of a tensor; return any other value unchanged."""
-    if isinstance(value, Operators):
-        return value._data
-    check_array(value)
-    return value
-
-
 class Operators:
     """Base class of ``Tensor``, with its operators and methods."""
 
@@ -58,6 +41,19 @@ class Operators:
     __truediv__, __rtruediv__ = _binary("div")
     __pow__, __rpow__ = _binary("pow")
     __matmul__, __rmatmul__ = _binary("matmul")
+
+    def __neg__(self):
+        return OPS["neg"](self)
+
+    def __abs__(self):
+        return OPS["abs"](self)
+
+    def __getitem__(self, index):
+        if type(index) is tuple:  # the tensors in it are indices, without gradients
+            index = tuple(array_or_value(i) for i in index)
+        return OPS["getitem"](self, index)
+
+    # ---- A first reading can stop here ----
 
     __hash__ = object.__hash__  # by identity, although == compares values
     __eq__: Callable[..., np.ndarray]  # for editors: it is no bool
@@ -78,66 +74,70 @@ class Operators:
             f"{ufunc.__name__}, if there is one, or apply it to the tensor's .data."
         )
 
-    def __neg__(self):
-        return OPS["neg"](self)
-
-    def __abs__(self):
-        return OPS["abs"](self)
-
-    def __getitem__(self, index):
-        if type(index) is tuple:  # the tensors in it are indices, without gradients
-            index = tuple(array_or_value(i) for i in index)
-        return OPS["getitem"](self, index)
-
     # others: unknown keywords, such as PyTorch's dim=. They are passed on, so that the
     # operation raises the error that suggests axis=. np.sum(tensor) calls tensor.sum
     # with out=None, which is left out.
 
     def sum(self, axis=None, keepdims=False, **others):
+        """Return the sum over ``axis``, or over all axes."""
         return OPS["sum"](self, axis=axis, keepdims=keepdims, **_not_none(others))
 
     def mean(self, axis=None, keepdims=False, **others):
+        """Return the mean over ``axis``, or over all axes."""
         return OPS["mean"](self, axis=axis, keepdims=keepdims, **_not_none(others))
 
     def var(self, axis=None, ddof=0, keepdims=False, **others):
+        """Return the variance over ``axis``; the divisor is n - ddof."""
         options = {"ddof": ddof, "keepdims": keepdims, **_not_none(others)}
         return OPS["var"](self, axis=axis, **options)
 
     def max(self, axis=None, keepdims=False, **others):
+        """Return the maximum over ``axis``, or over all axes."""
         return OPS["max"](self, axis=axis, keepdims=keepdims, **_not_none(others))
 
     def min(self, axis=None, keepdims=False, **others):
+        """Return the minimum over ``axis``, or over all axes."""
         return OPS["min"](self, axis=axis, keepdims=keepdims, **_not_none(others))
 
     def cumsum(self, axis=None, **others):
+        """Return the cumulative sums along ``axis``."""
         return OPS["cumsum"](self, axis=axis, **_not_none(others))
 
     def clip(self, min=None, max=None):
+        """Return the values, limited to [min, max]; None is no limit."""
         return OPS["clip"](self, min, max)
 
     def reshape(self, *shape):
+        """Return the values in another shape: x.reshape(2, 3) or ((2, 3))."""
         return OPS["reshape"](self, _as_tuple(shape))
 
     def transpose(self, *axes):
+        """Permute the axes; without arguments, reverse their order."""
         return OPS["transpose"](self, _as_tuple(axes) or None)
 
     @property
     def T(self):
+        """The tensor with its axes in reverse order."""
         return OPS["transpose"](self)
 
     def swapaxes(self, axis1, axis2):
+        """Exchange two axes."""
         return OPS["swapaxes"](self, axis1, axis2)
 
     def squeeze(self, axis=None, **others):
+        """Remove axes of length one: all, or ``axis``."""
         return OPS["squeeze"](self, axis=axis, **others)
 
     def unsqueeze(self, axis):
+        """Insert an axis of length one."""
         return OPS["unsqueeze"](self, axis)
 
     def flatten(self):
+        """Return all values in one axis."""
         return OPS["reshape"](self, (-1,))
 
     def astype(self, dtype):
+        """Return the values converted to ``dtype``."""
         return OPS["astype"](self, dtype)
 
     @property
@@ -146,6 +146,27 @@ class Operators:
         raise TypeError(
             "A MaskedArray cannot record gradients: write a.filled(value) for it."
         )
+
+
+ARITHMETIC = {
+    np.add: "add",
+    np.subtract: "sub",
+    np.multiply: "mul",
+    np.divide: "div",
+    np.power: "pow",
+    np.matmul: "matmul",
+}
+COMPARISONS = {
+    np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal
+}  # fmt: skip
+
+
+def array_or_value(value):
+    """Return the array of a tensor; return any other value unchanged."""
+    if isinstance(value, Operators):
+        return value._data
+    check_array(value)
+    return value
 
 
 def check_array(value):

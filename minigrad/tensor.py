@@ -43,7 +43,7 @@ class Tensor(Operators):
         self.grad: np.ndarray | Any = None
         self.requires_grad = False
         self._node = None  # the Node that computed the tensor; None for a leaf
-        self._version = 0  # the number of the last in-place write (overwriting.py)
+        self._version = 0  # for overwriting.py, which detects in-place writes
         if flag("Tensor", "requires_grad", requires_grad):
             self.requires_grad_()
 
@@ -86,6 +86,8 @@ class Tensor(Operators):
                 leaf.grad = d
             else:
                 leaf.grad += d
+
+    # ---- A first reading can stop here ----
 
     @property
     def data(self):
@@ -143,6 +145,7 @@ class Tensor(Operators):
         return self._data.item()
 
     def tolist(self):
+        """Return the values as nested lists of Python numbers."""
         return self._data.tolist()
 
     def detach(self):
