@@ -147,13 +147,6 @@ WRONG = [
      "        return base + e + min(K - 1, int(round(K * np.log(n / e) / "
      "np.log(max_distance / e))))\n",
      "rounded", "round("),
-    ("E.13", "dc = -(g * o).sum(1, keepdims=True) / c ",
-     "dc = -(g * o).sum(1, keepdims=True) / c**2 ",
-     "denominator-squared", "c^3 for c^2"),
-    ("E.13", "y, c = both[:, :-1], both[:, -1:]",
-     "y, c = both[:, :-1], both[:, -1:]\n"
-     "    c = (q @ k.sum(0))[:, None]",
-     "not-causal", "c of all keys"),
     ("E.8", "high = np.maximum(lse1, lse2)", "high = lse1",
      "overflow", "lse1 of 0 and lse2 of 1000"),
     ("E.4", "lambda x: op(x)[0], x, c)", "lambda x: op(x)[0], x, c, h=1e-2)",
@@ -332,10 +325,6 @@ WRONG = [
      "        return base + e + min(K - 1, int(np.floor(K * (n - e) / "
      "(max_distance - e))))\n",
      "not-logarithmic", "without logarithms"),
-    ("E.13", "        S, R = np.zeros((2, k.shape[1], v.shape[1]))\n",
-     "        nonlocal S\n"
-     "        R = np.zeros((k.shape[1], v.shape[1]))\n",
-     "not-reset", "and all keys"),
     ("E.15", 'x = np.concatenate([p["E_target"][y], c])',
      'x = np.concatenate([p["E_source"][y], c])',
      "source-table", "E_source for E_target"),
@@ -441,9 +430,6 @@ WRONG = [
     ("E.5", '"pick", "softmax", "standardise"}', '"pick", "softmax"}',
      "missed", "but more are"),
     ("E.6", "dm = da_n * r", "dm = da_n * (1 - r)", "wrong-factor", "1 - r for r"),
-    ("E.13", "dq[i] = S @ g[i]",
-     "dq[i] = sum(np.outer(k[j], v[j]) for j in range(i, len(q))) @ g[i]",
-     "wrong-direction", "j >= i"),
     ("E.1", WINDOWS, MOVED_WINDOWS, "differences", "12 digits"),
     ("E.1", WINDOWS + "        return dx\n",
      WINDOWS + "        return dx + 1e-7\n", "epsilon", "+ 1e-07 in every entry"),

@@ -466,7 +466,7 @@ SCORED = [
      "        S += np.outer(q[i], v[i])\n        y[i] = k[i] @ S",
      "exchanged", "q and k exchanged"),
     ("E.13", "R += np.outer(q[j], g[j])", "R += np.outer(k[j], g[j])",
-     "exchanged", "d_k: yours equals the gradient with k in the place of q"),
+     "exchanged", "yours equals the gradient with k in the place of q"),
     ("E.13", "dc = -(g * o)", "dc = -(g * y)", "denominator-squared", "c for c^2"),
     ("E.13", "o = y / c", "o = y / c.sum()", "sum-over-everything", "of all c"),
     ("E.14", "np.where(seen, np.exp(np.where(seen, s - lse[:, None], 0.0)), 0.0)",
