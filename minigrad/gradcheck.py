@@ -92,6 +92,38 @@ def gradcheck(fn, inputs, *, seed=0, rtol=1e-6, atol=1e-8, no_gradient=(), names
     return _check(subject, None, seed, Options(rtol, atol, no_gradient))
 
 
+def _check(subject, op, seed, options):
+    """Run the backward, measure its entries, compare; return the result.
+
+    subject   the call that is checked, and its leaves: the tensors with a gradient
+    """
+    _check_inputs(subject, options.no_gradient)
+    rng = np.random.default_rng(seed)
+    points = [leaf._data.astype(np.float64) for leaf in subject.leaves]
+    with subject.with_data(points):
+        run = observe(subject, points, rng)  # runs the backward, and checks the rules
+        result = GradcheckResult(op or _title(run))
+        if run.fatal_findings:  # the gradients cannot be compared
+            result.rows = list(map(_row_not_checked, subject.names, points))
+            explain_broken(result, subject, run)
+            return result
+        all_situations = list(situations(subject, points, run, rng))
+        # A Comparison measures the slopes of one leaf. Its Judgement marks the entries
+        # of the backward's gradient that differ from them by more than the tolerance.
+        comparisons = [
+            Comparison(subject, i, run, all_situations, options, rng)
+            for i in range(len(points))
+        ]
+        result.rows = [comparison.row() for comparison in comparisons]
+        entries = [entry for entry in (c.worst() for c in comparisons) if entry]
+        result.worst = max(entries, key=lambda entry: entry.ratio, default=None)
+        _conclude(result, comparisons, run, points)
+    return result
+
+
+# ---- A first reading can stop here ----
+
+
 def gradcheck_module(module, *inputs, seed=0, rtol=1e-6, atol=1e-8, no_gradient=()):
     """Check every parameter of ``module``, and every float array among ``inputs``.
 
@@ -142,33 +174,8 @@ def _mode(module, training):
             part.training = mode
 
 
-def _check(subject, op, seed, options):
-    """Run the backward, measure its entries, compare; return the result.
-
-    subject   the call that is checked, and its leaves: the tensors with a gradient
-    """
-    _check_inputs(subject, options.no_gradient)
-    rng = np.random.default_rng(seed)
-    points = [leaf._data.astype(np.float64) for leaf in subject.leaves]
-    with subject.with_data(points):
-        run = observe(subject, points, rng)  # outputs, gradients, broken rules
-        result = GradcheckResult(op or _title(run))
-        if run.fatal_findings:  # the gradients cannot be compared
-            for name, point in zip(subject.names, points):
-                row = Row(name, point.shape, "nothing", np.nan, np.nan, "not checked")
-                result.rows.append(row)
-            explain_broken(result, subject, run)
-            return result
-        all_situations = list(situations(subject, points, run, rng))
-        comparisons = [
-            Comparison(subject, i, run, all_situations, options, rng)
-            for i in range(len(points))
-        ]
-        result.rows = [comparison.row() for comparison in comparisons]
-        entries = [entry for entry in (c.worst() for c in comparisons) if entry]
-        result.worst = max(entries, key=lambda entry: entry.ratio, default=None)
-        _conclude(result, comparisons, run, points)
-    return result
+def _row_not_checked(name, point):
+    return Row(name, point.shape, "nothing", np.nan, np.nan, "not checked")
 
 
 def _conclude(result, comparisons, run, points):

@@ -6,6 +6,48 @@ from .numeric import Point, directions_for, flat
 from .verdict import Entry, Row
 
 
+class Judgement:
+    """The slopes of one input in one situation, and which of them are wrong.
+
+    numeric     the measured slopes, a ``Slopes``
+    analytic    the slopes that the backward computed
+    tolerance   how far they may differ
+    wrong       whether each differs by more
+    """
+
+    def __init__(self, situation, numeric, i, shape, options):
+        self.situation, self.numeric = situation, numeric
+        gradient = situation.gradients[i]
+        gradient = np.zeros(shape) if gradient is None else gradient.astype(np.float64)
+        self.analytic = numeric.along(gradient)
+        size = np.fmax(np.abs(self.analytic), np.abs(numeric.value))
+        largest = np.abs(numeric.value[numeric.is_nonzero]).max(initial=0)
+        slack = situation.slack[i]
+        if numeric.directions is not None:
+            slack = np.array([slack * np.abs(v).sum() for v in numeric.directions])
+        relative = np.maximum(options.atol * largest, options.rtol * size)
+        self.tolerance = np.maximum(relative, 10 * numeric.bar) + slack
+        with np.errstate(invalid="ignore"):
+            right = np.abs(self.analytic - numeric.value) <= self.tolerance
+        self.wrong = ~numeric.kink & ~(right & np.isfinite(self.analytic))
+        self.wrong &= not numeric.is_unmeasurable
+
+    def worst(self):
+        """Return the number of the slope with the largest error / tolerance."""
+        smooth = np.flatnonzero(~self.numeric.kink)
+        if not len(smooth):
+            return None
+        with np.errstate(all="ignore"):
+            excess = np.abs(self.analytic - self.numeric.value) / self.tolerance
+        excess = np.nan_to_num(excess, nan=0, posinf=np.inf)
+        excess[self.wrong & ~np.isfinite(self.analytic)] = np.inf
+        excess[self.wrong] += 1  # also if the slopes are equal, but should be 0
+        return smooth[np.argmax(excess[smooth])]
+
+
+# ---- A first reading can stop here ----
+
+
 class Comparison:
     """The slopes of one input, from the backward (analytic) and measured (numeric).
 
@@ -57,6 +99,7 @@ class Comparison:
 
     @property
     def verdict(self):
+        """The last column of the table, such as "ok" or "wrong"."""
         if self.usual.wrong.any():
             return "wrong"
         if self.usual.numeric.kink.any():
@@ -95,40 +138,3 @@ class Comparison:
             index = tuple(int(i) for i in np.unravel_index(k_of_x, self.x.shape))
         numbers = j.analytic, j.numeric.value, j.numeric.bar, j.tolerance
         return Entry(self.name, index, *(float(each[k]) for each in numbers))
-
-
-class Judgement:
-    """The slopes of one input in one situation, and which of them are wrong.
-
-    numeric, analytic   the slopes
-    tolerance           how far they may differ
-    """
-
-    def __init__(self, situation, numeric, i, shape, options):
-        self.situation, self.numeric = situation, numeric
-        yours = situation.gradients[i]
-        yours = np.zeros(shape) if yours is None else yours.astype(np.float64)
-        self.analytic = numeric.along(yours)
-        size = np.fmax(np.abs(self.analytic), np.abs(numeric.value))
-        largest = np.abs(numeric.value[numeric.is_nonzero]).max(initial=0)
-        slack = situation.slack[i]
-        if numeric.directions is not None:
-            slack = np.array([slack * np.abs(v).sum() for v in numeric.directions])
-        relative = np.maximum(options.atol * largest, options.rtol * size)
-        self.tolerance = np.maximum(relative, 10 * numeric.bar) + slack
-        with np.errstate(invalid="ignore"):
-            right = np.abs(self.analytic - numeric.value) <= self.tolerance
-        self.wrong = ~numeric.kink & ~(right & np.isfinite(self.analytic))
-        self.wrong &= not numeric.is_unmeasurable
-
-    def worst(self):
-        """Return the number of the slope with the largest error / tolerance."""
-        smooth = np.flatnonzero(~self.numeric.kink)
-        if not len(smooth):
-            return None
-        with np.errstate(all="ignore"):
-            excess = np.abs(self.analytic - self.numeric.value) / self.tolerance
-        excess = np.nan_to_num(excess, nan=0, posinf=np.inf)
-        excess[self.wrong & ~np.isfinite(self.analytic)] = np.inf
-        excess[self.wrong] += 1  # also if the slopes are equal, but should be 0
-        return smooth[np.argmax(excess[smooth])]

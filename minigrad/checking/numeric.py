@@ -37,6 +37,64 @@ MAX_ENTRIES = 400  # each entry of an array of at most this size is measured
 DIRECTIONS = 6  # the number of random directions for a larger array
 
 
+def _measure(point, v, unit, step_number):
+    """Measure the slope of F along v / unit, with the steps h and h / 2.
+
+    A gradient check uses several F of the same f. So the weights c are the rows of a
+    matrix, and each number below is an array with one entry for each row.
+
+    point         x, f(x), and ``point.weights``, the matrix
+    v             a direction. For one entry x_i it is a unit vector times ``unit``, a
+                  power of two near |x_i|, so that x + h v is exact
+    step_number   0 for the usual h = STEP; a larger one for a larger h
+    """
+    h = STEP * RATIO**step_number
+    slopes_of_steps = []
+    for step in (h, h / 2):
+        right_change, left_change = _changes(point, step * v)
+        right = point.weights @ right_change / (step * unit)  # (F(x + hv) - F(x)) / h
+        left = point.weights @ left_change / (step * unit)  # (F(x) - F(x - hv)) / h
+        slopes_of_steps.append((left, right))
+    # wide = D(h), narrow = D(h/2)
+    wide, narrow = ((left + right) / 2 for left, right in slopes_of_steps)
+    return _Measurement(
+        (4 * narrow - wide) / 3,
+        *slopes_of_steps[1],
+        truncation=np.abs(wide - narrow),
+        # of value: for unit 1, it has two values of F with the weight 4 / (3h) and two
+        # with 1 / (6h), 3 / h together; 4 / h is a bound
+        rounding=4 * point.rounding(step_number) / (h * unit),
+        gaps=tuple(np.abs(right - left) for left, right in slopes_of_steps),
+    )
+
+
+def _changes(point, step):
+    """Return (f(x + step) - f(x), f(x) - f(x - step)), all outputs in one row."""
+    up, down = point.outputs(point.x + step), point.outputs(point.x - step)
+    return _minus(up, point.y), _minus(point.y, down)
+
+
+def entry_scale(x):
+    """Return the largest power of two up to each |x|, which makes x + h exact.
+
+    Entries that are 0 have the scale of the others.
+    """
+    size = np.abs(x)
+    typical = np.median(size[size > 0]) if size.any() else 1.0
+    return 2.0 ** np.floor(np.log2(np.where(size > 0, size, typical)))
+
+
+def _one_by_one(x):
+    """Yield the directions that move one entry each, by its own scale."""
+    for i, scale in enumerate(entry_scale(x).reshape(-1)):
+        direction = np.zeros(x.size)
+        direction[i] = scale
+        yield direction.reshape(x.shape)
+
+
+# ---- A first reading can stop here ----
+
+
 @dataclass
 class Slopes:
     """Numeric slopes of one array: of its entries, or along directions.
@@ -114,16 +172,6 @@ def jacobian(f, x, largest=200_000):
     return rows.T
 
 
-def entry_scale(x):
-    """Return the largest power of two up to each |x|, which makes x + h exact.
-
-    Entries that are 0 have the scale of the others.
-    """
-    size = np.abs(x)
-    typical = np.median(size[size > 0]) if size.any() else 1.0
-    return 2.0 ** np.floor(np.log2(np.where(size > 0, size, typical)))
-
-
 def flat(arrays):
     """Return the entries of all arrays in one row."""
     return np.concatenate([np.reshape(a, -1) for a in arrays])
@@ -142,6 +190,7 @@ class Point:
         self._deviations = {}
 
     def outputs(self, x):
+        """Return all outputs of f(x) in one row."""
         return flat(self.f(x))
 
     def slopes(self, directions=None):
@@ -275,6 +324,7 @@ class _Measurement:
 
     @property
     def bar(self):
+        """The error bar, (S,)."""
         return self.truncation + self.rounding
 
     def roughness(self, largest):
@@ -291,34 +341,6 @@ class _Measurement:
         error = self.truncation + corner
         is_finite = np.isfinite(error + self.value)
         return np.where(is_finite, error, np.inf), (corner > 0) | jump | ~is_finite
-
-
-def _measure(point, v, unit, step_number):
-    """Measure the slopes of F along v / unit, one for each row of the weights c.
-
-    The steps are h = STEP * RATIO**step_number and h / 2.
-
-    v       moves one entry of x by ``unit``, or all entries along a direction (unit 1)
-    point   f at x: ``point.weights`` are c, ``point.rounding`` is the rounding of F
-    """
-    h = STEP * RATIO**step_number
-    slopes_of_steps = []  # (left, right) of x; their mean is D(step)
-    for step in (h, h / 2):
-        right, left = (
-            point.weights @ change / (step * unit)
-            for change in _changes(point, step * v)
-        )
-        slopes_of_steps.append((left, right))
-    wide, narrow = (np.add(left, right) / 2 for left, right in slopes_of_steps)
-    return _Measurement(
-        (4 * narrow - wide) / 3,
-        *slopes_of_steps[1],
-        truncation=np.abs(wide - narrow),
-        # of value: for unit 1, it has two values of F with the weight 4 / (3h) and two
-        # with 1 / (6h), 3 / h together; 4 / h is a bound
-        rounding=4 * point.rounding(step_number) / (h * unit),
-        gaps=tuple(np.abs(right - left) for left, right in slopes_of_steps),
-    )
 
 
 def _all_steps(point, v, unit, first, largest):
@@ -371,12 +393,6 @@ def _best(measurements, largest):
     return value, bar, left[best], right[best], kinks[best]
 
 
-def _changes(point, step):
-    """Return (f(x + step) - f(x), f(x) - f(x - step)), all outputs in one row."""
-    up, down = point.outputs(point.x + step), point.outputs(point.x - step)
-    return _minus(up, point.y), _minus(point.y, down)
-
-
 def _minus(a, b):
     """Return a - b, where equal infinities differ by 0."""
     return np.where(a == b, 0, a - b)
@@ -385,11 +401,3 @@ def _minus(a, b):
 def finite(a):
     """Return ``a`` with 0 for NaN and infinity."""
     return np.where(np.isfinite(a), a, 0)
-
-
-def _one_by_one(x):
-    """Yield the directions that move one entry each, by its own scale."""
-    for i, scale in enumerate(entry_scale(x).reshape(-1)):
-        direction = np.zeros(x.size)
-        direction[i] = scale
-        yield direction.reshape(x.shape)

@@ -33,6 +33,7 @@ class Module:
     training = True  # whether dropout is on; set by train() and eval()
 
     def forward(self, *args, **kwargs):
+        """Compute the output; ``module(x)`` calls it."""
         raise NotImplementedError(f"{type(self).__name__} has no method forward.")
 
     def __call__(self, *args, **kwargs):
@@ -42,20 +43,6 @@ class Module:
             explain_keyword(error)
             raise
 
-    def __setattr__(self, name, value):
-        """Set an attribute; refuse a tensor in the place of a parameter.
-
-        The tensor would not be trained: only Parameters are found.
-        """
-        replaced = isinstance(vars(self).get(name), Parameter)
-        if replaced and isinstance(value, Tensor) and not isinstance(value, Parameter):
-            raise TypeError(
-                f"{type(self).__name__}.{name} is a Parameter, and a Tensor in its "
-                f"place would not be trained. Write .{name}.data = ..., or assign a "
-                "Parameter."
-            )
-        super().__setattr__(name, value)
-
     def named_parameters(self) -> list[tuple[str, Parameter]]:
         """Return [(name, parameter), ...]; a shared parameter comes once."""
         return _once(_find(self, Parameter))
@@ -64,13 +51,10 @@ class Module:
         """Return all parameters, each once."""
         return [parameter for _, parameter in self.named_parameters()]
 
-    def num_parameters(self):
-        """Return how many numbers are trained."""
-        return sum(parameter.size for parameter in self.parameters())
-
-    def named_modules(self):
-        """Return [(name, module), ...]: this one, named "", and all inside it."""
-        return _once([("", self), *_find(self, Module)])
+    def zero_grad(self):
+        """Set the gradients of all parameters to None."""
+        for parameter in self.parameters():
+            parameter.zero_grad()
 
     def modules(self):
         """Return this module and all inside it, each once."""
@@ -87,10 +71,29 @@ class Module:
         """Switch training off: no dropout."""
         return self.train(False)
 
-    def zero_grad(self):
-        """Set the gradients of all parameters to None."""
-        for parameter in self.parameters():
-            parameter.zero_grad()
+    # ---- A first reading can stop here ----
+
+    def num_parameters(self):
+        """Return how many numbers are trained."""
+        return sum(parameter.size for parameter in self.parameters())
+
+    def named_modules(self):
+        """Return [(name, module), ...]: this one, named "", and all inside it."""
+        return _once([("", self), *_find(self, Module)])
+
+    def __setattr__(self, name, value):
+        """Set an attribute; refuse a tensor in the place of a parameter.
+
+        The tensor would not be trained: only Parameters are found.
+        """
+        replaced = isinstance(vars(self).get(name), Parameter)
+        if replaced and isinstance(value, Tensor) and not isinstance(value, Parameter):
+            raise TypeError(
+                f"{type(self).__name__}.{name} is a Parameter, and a Tensor in its "
+                f"place would not be trained. Write .{name}.data = ..., or assign a "
+                "Parameter."
+            )
+        super().__setattr__(name, value)
 
     def state_dict(self):
         """Return {name: copy of the values}; a shared parameter has several names."""

@@ -21,7 +21,9 @@ def cross_entropy(
     The classes lie on the *last* axis. ``reduction`` is "mean", over the positions that
     count, or "sum"; "none" returns the loss (...) of each position.
 
-    With p = softmax(z) and the smoothed target q = (1 - eps) onehot(t) + eps / C,
+    For one position with the logits z and the target t, let p = softmax(z), and let q
+    be the smoothed target, q = (1 - eps) onehot(t) + eps / C, with eps =
+    label_smoothing (0 gives q = onehot(t)). The loss of the position is
 
         l = -sum_c q_c ln p_c = ln sum_c exp(z_c) - sum_c q_c z_c,    dl/dz = p - q
 
@@ -68,7 +70,11 @@ def cross_entropy(
     return loss.sum() * scale, backward
 
 
+# ---- A first reading can stop here ----
+
+
 def _check_targets(logits, targets, ignored):
+    """Raise unless there is one target for each position, and it names a class."""
     *positions, C = logits.shape
     if targets.shape != tuple(positions):
         raise ValueError(

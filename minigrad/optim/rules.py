@@ -99,6 +99,10 @@ class Adam(Optimizer):
 
     @replaceable
     def _change(self, t, g, change, m, v):
+        """Write what step t subtracts from the parameters into ``change``.
+
+        All arrays are written in place, and ``change`` also holds the terms before.
+        """
         b1, b2 = self.betas
         c = math.sqrt(1 - b2**t)
         m *= b1
@@ -108,7 +112,7 @@ class Adam(Optimizer):
         change *= 1 - b2
         v += change
         np.sqrt(v, out=change)
-        change += c * self.eps
+        change += c * self.eps  # sqrt(v) + c eps
         np.divide(m, change, out=change)
         change *= self.lr * c / (1 - b1**t)
 
