@@ -14,7 +14,6 @@ from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.checks.results import equal_all, same, shape_all
 from lessons.classroom.steps import edges, gradients, laws, numbers, shape, values
 
-
 NAMES = "dq", "dk", "dv"
 AXES = {"dq": ("n", "E"), "dk": ("n", "E"), "dv": ("n", "Ev")}
 
