@@ -50,7 +50,7 @@ class Node:
 
     __slots__ = "op parents needs backward order shape dtype output_index".split()
 
-    _version = 0  # the same attribute of a tensor counts writes; a node has none
+    _version = 0  # for overwriting.py: no program writes into the output of a node
 
     def __init__(self, op, parents, needs, backward, output_index=None):
         self.op = op
@@ -107,17 +107,17 @@ def backward_pass(root, gradient, free=True, visit=None):
 def _add_to_parents(node, g, gradients, new_arrays):
     """Run the backward of ``node``; add what it computes to the sums of its parents."""
     for parent, needed, d in zip(node.parents, node.needs, node.input_gradients(g)):
-        if not needed or d is None:
+        if not needed or d is None:  # None: a constant, such as a mask
             continue
-        if (
+        if (  # broadcast, or of another dtype
             type(d) is not np.ndarray
             or d.dtype is not parent.dtype
             or d.shape != parent.shape
         ):
             d = _fitted(d, parent)
-        if parent in gradients:
+        if parent in gradients:  # another operation has used the parent
             _add(d, parent, gradients, new_arrays)
-        else:
+        else:  # a leaf needs an array of its own, for .grad
             gradients[parent] = d if type(parent) is Node else _owned(d, g)
 
 

@@ -47,10 +47,12 @@ class Item:
 
     @property
     def text(self):
+        """The shape as the line has it."""
         return " or ".join(shape.text for shape in self.shapes)
 
     @property
     def dtype_kinds(self):
+        """NumPy's letters for the kinds of numbers that are allowed."""
         return "".join(KINDS[kind] for kind in self.kinds)
 
 
@@ -63,6 +65,7 @@ class Shape:
 
     @property
     def text(self):
+        """The shape as the line has it."""
         return self._text([" | ".join(axis.texts) for axis in self.axes])
 
     def described(self, sizes):
@@ -71,6 +74,7 @@ class Shape:
         return self.text if numbers == self.text else f"{self.text} = {numbers}"
 
     def letters(self):
+        """Return the letters of all axes."""
         return {letter for axis in self.axes for letter in axis.letters}
 
     def _text(self, texts):
@@ -101,6 +105,7 @@ class Axis:
         return None in values
 
     def described(self, sizes):
+        """Return the sizes of this axis: numbers, and letters that have no size yet."""
         values = zip(self.texts, self._values(sizes))
         return " | ".join(text if n is None else str(n) for text, n in values)
 

@@ -194,6 +194,7 @@ class _WriteDetector:
         self.copies = [(a, a.copy()) for a in arrays]
 
     def compare(self):
+        """Note the operation, if its backward changed the gradient that it received."""
         if self.culprit is None and not all(_equal(a, b) for a, b in self.copies):
             self.culprit = self.node.op
 

@@ -9,6 +9,9 @@ from .verdict import Entry, Row
 class Judgement:
     """The slopes of one input in one situation, and which of them are wrong.
 
+    A slope is an entry of the gradient, or for a large input the slope along a random
+    direction. It is not judged at a kink, or if f is too rough to be measured.
+
     numeric     the measured slopes, a ``Slopes``
     analytic    the slopes that the backward computed
     tolerance   how far they may differ
@@ -22,13 +25,14 @@ class Judgement:
         self.analytic = numeric.along(gradient)
         size = np.fmax(np.abs(self.analytic), np.abs(numeric.value))
         largest = np.abs(numeric.value[numeric.is_nonzero]).max(initial=0)
-        slack = situation.slack[i]
+        slack = situation.slack[i]  # the rounding error of the gradient
         if numeric.directions is not None:
             slack = np.array([slack * np.abs(v).sum() for v in numeric.directions])
         relative = np.maximum(options.atol * largest, options.rtol * size)
         self.tolerance = np.maximum(relative, 10 * numeric.bar) + slack
         with np.errstate(invalid="ignore"):
             right = np.abs(self.analytic - numeric.value) <= self.tolerance
+        # NaN and infinity in the gradient are always wrong
         self.wrong = ~numeric.kink & ~(right & np.isfinite(self.analytic))
         self.wrong &= not numeric.is_unmeasurable
 

@@ -37,6 +37,7 @@ def fits_float32(a):
 
 
 def missing(case):
+    """Test for a gradient that is None, or 0 everywhere."""
     if case.yours is None:
         return "none", "yours is None: no gradient arrives; numeric is not 0"
     most = np.abs(case.yours).max(initial=0)
@@ -46,6 +47,7 @@ def missing(case):
 
 
 def nan(case):
+    """Test for NaN and infinity."""
     bad = ~np.isfinite(case.yours)
     if bad.any():
         first = tuple(int(i) for i in np.argwhere(bad)[0])
@@ -59,6 +61,7 @@ def nan(case):
 
 
 def unbroadcast(case):
+    """Test for the gradient of a repeated input that is not summed, or only in part."""
     A, G = case.yours, case.numeric
     if A.shape != G.shape:
         for axes in _choices(range(A.ndim)):
@@ -86,6 +89,7 @@ def unbroadcast(case):
 
 
 def transposed(case):
+    """Test for exchanged axes."""
     A, G = case.yours, case.numeric
     for permuted, what in (
         (G.swapaxes(-1, -2) if G.ndim > 1 else G, "its last two axes swapped"),
@@ -98,6 +102,7 @@ def transposed(case):
 
 
 def scaled(case):
+    """Test for a factor that has a name, such as 1/n."""
     k = _ratio(case)
     for name, value in _factors(case) if k is not None else ():
         if abs(k - value) <= CLOSE * abs(value):
@@ -112,6 +117,7 @@ def multiple(case):
 
 
 def accumulates(case):
+    """Test for a backward that adds to the result of an earlier call."""
     second = case.again() if case.again is not None else None
     if second is None or same(second, case.yours):
         return None
@@ -122,6 +128,7 @@ def accumulates(case):
 
 
 def ignores_upstream(case):
+    """Test for a backward that does not use the cotangent."""
     if _has_vjp(case) and same(case.yours, case.vjp(_other(case.cotangent))):
         return "ignores-upstream", "yours is the same for two different cotangents"
 

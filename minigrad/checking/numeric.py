@@ -22,19 +22,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-EPSILON = np.finfo(np.float64).eps
-DENORMAL = np.finfo(np.float64).smallest_subnormal
 STEP = 2.0**-15  # the truncation h^2/8 and the rounding 4 eps/h are then near 1e-10
 RATIO = 16  # between one step and the next
-SMALLEST_STEP = -8  # the number of the smallest step, some units in the last place of x
-LARGEST_STEP = 0.05  # relative to the largest |x|, or to 1 if that is larger
-PRECISION = 1e-7  # a relative error bar that needs no other step
-CLEAR_FACTOR = 100  # a slope larger than 100 error bars is not 0
-SMOOTH = 1e-6  # a smooth function deviates less from a cubic, relative to its change
-LARGEST_DEVIATION = 0.01  # a step is used if its deviation is smaller; a jump has more
-LAST_DIGITS = 1e4 * EPSILON  # a larger relative deviation is more than rounding
-MAX_ENTRIES = 400  # each entry of an array of at most this size is measured
-DIRECTIONS = 6  # the number of random directions for a larger array
 
 
 def _measure(point, v, unit, step_number):
@@ -57,9 +46,11 @@ def _measure(point, v, unit, step_number):
         slopes_of_steps.append((left, right))
     # wide = D(h), narrow = D(h/2)
     wide, narrow = ((left + right) / 2 for left, right in slopes_of_steps)
+    left, right = slopes_of_steps[1]
     return _Measurement(
-        (4 * narrow - wide) / 3,
-        *slopes_of_steps[1],
+        value=(4 * narrow - wide) / 3,
+        left=left,
+        right=right,
         truncation=np.abs(wide - narrow),
         # of value: for unit 1, it has two values of F with the weight 4 / (3h) and two
         # with 1 / (6h), 3 / h together; 4 / h is a bound
@@ -93,6 +84,18 @@ def _one_by_one(x):
 
 
 # ---- A first reading can stop here ----
+
+EPSILON = np.finfo(np.float64).eps
+DENORMAL = np.finfo(np.float64).smallest_subnormal
+SMALLEST_STEP = -8  # the number of the smallest step, some units in the last place of x
+LARGEST_STEP = 0.05  # relative to the largest |x|, or to 1 if that is larger
+PRECISION = 1e-7  # a relative error bar that needs no other step
+CLEAR_FACTOR = 100  # a slope larger than 100 error bars is not 0
+SMOOTH = 1e-6  # a smooth function deviates less from a cubic, relative to its change
+LARGEST_DEVIATION = 0.01  # a step is used if its deviation is smaller; a jump has more
+LAST_DIGITS = 1e4 * EPSILON  # a larger relative deviation is more than rounding
+MAX_ENTRIES = 400  # each entry of an array of at most this size is measured
+DIRECTIONS = 6  # the number of random directions for a larger array
 
 
 @dataclass

@@ -82,6 +82,7 @@ class GradcheckResult:
 
     @property
     def ok(self):
+        """Whether no mistake was found."""
         return self.tag is None
 
     def __bool__(self):

@@ -18,6 +18,7 @@ class Sequential(Module):
             setattr(self, str(i), layer)
 
     def forward(self, x):
+        """Apply the layers in their order."""
         for i in range(self.length):
             x = getattr(self, str(i))(x)
         return x

@@ -34,6 +34,7 @@ class Linear(Module):
         return ops.linear.unchecked(x, self.weight, self.bias)
 
     def extra_repr(self):
+        """Return the options, for ``repr``."""
         bias = "" if self.bias is not None else ", bias=False"
         return f"{self.in_features}, {self.out_features}{bias}"
 
@@ -72,6 +73,7 @@ class Embedding(Module):
         return ops.embedding.unchecked(ids, self.weight, self.padding_idx)
 
     def extra_repr(self):
+        """Return the options, for ``repr``."""
         sizes = f"{self.num_embeddings}, {self.embedding_dim}"
         if self.padding_idx is None:
             return sizes
@@ -101,6 +103,7 @@ class LayerNorm(Module):
         return ops.layer_norm(x, self.weight, self.bias, eps=self.eps)
 
     def extra_repr(self):
+        """Return the options, for ``repr``."""
         return f"{self.normalized_shape}, eps={self.eps}"
 
 
@@ -111,7 +114,9 @@ class Dropout(Module):
         self.p, self.rng = probability("Dropout", "p", p), rng
 
     def forward(self, x):
+        """Return ``ops.dropout(x)`` in training, otherwise x."""
         return ops.dropout(x, self.p, training=self.training, rng=self.rng)
 
     def extra_repr(self):
+        """Return the options, for ``repr``."""
         return f"p={self.p}"

@@ -94,6 +94,7 @@ class Recurrent(Module):
         return [[f"_l{i}{end}" for end in ends] for i in range(self.num_layers)]
 
     def extra_repr(self):
+        """Return the options, for ``repr``."""
         text = f"{self.input_size}, {self.hidden_size}"
         text += f", num_layers={self.num_layers}" if self.num_layers > 1 else ""
         text += ", bidirectional=True" if self.bidirectional else ""
@@ -138,6 +139,7 @@ class LSTM(Recurrent):
     op, gates = staticmethod(ops.lstm.unchecked), 4
 
     def forward(self, x, state=None, lengths=None):
+        """Split the state and call ``_forward``, which has the shapes."""
         h0, c0 = _pair(self, state, "(h0, c0)")
         return self._forward(x, h0, c0, lengths)
 
@@ -174,6 +176,7 @@ class Cell(Module):
         return self.op(x, *states, *_weights(self, ""))
 
     def extra_repr(self):
+        """Return the options, for ``repr``."""
         bias = "" if self.bias else ", bias=False"
         return f"{self.input_size}, {self.hidden_size}{bias}"
 
@@ -196,6 +199,7 @@ class LSTMCell(Cell):
     op, gates = staticmethod(ops.lstm_cell.unchecked), 4
 
     def forward(self, x, state=None):
+        """Split the state and call ``_forward``, which has the shapes."""
         h, c = _pair(self, state, "(h, c)")
         return self._forward(x, h, c)
 

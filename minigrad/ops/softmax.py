@@ -35,6 +35,9 @@ def softmax(x, axis=-1):
     return y, backward
 
 
+# ---- A first reading can stop here ----
+
+
 @differentiable
 def log_softmax(x, axis=-1):
     """Compute the logarithm of softmax.

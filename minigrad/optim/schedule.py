@@ -88,6 +88,7 @@ class CosineAnnealingLR(Schedule):
         super().__init__(optimizer)
 
     def lr_at(self, t):
+        """Return the rate of step t."""
         height = (1 + math.cos(math.pi * t / self.T_max)) / 2
         return self.eta_min + (self.base - self.eta_min) * height
 
@@ -104,6 +105,7 @@ class StepLR(Schedule):
         super().__init__(optimizer)
 
     def lr_at(self, t):
+        """Return the rate of step t."""
         return self.base * self.gamma ** (t // self.step_size)
 
 
@@ -120,6 +122,7 @@ class InverseSqrtLR(Schedule):
         super().__init__(optimizer)
 
     def lr_at(self, t):
+        """Return the rate of step t."""
         return self.base * math.sqrt(self.scale / (self.scale + t))
 
 
@@ -146,6 +149,7 @@ class WarmupLR(Schedule):
         super().__init__(optimizer)
 
     def lr_at(self, t):
+        """Return the rate of step t."""
         if t < self.warmup_steps:
             return self.base * (t + 1) / self.warmup_steps
         if self.after is None:
@@ -153,6 +157,7 @@ class WarmupLR(Schedule):
         return self.after.lr_at(t - (self.warmup_steps - 1))
 
     def state_dict(self):
+        """Return the state of this schedule and of ``after``."""
         after = None if self.after is None else self.after.state_dict()
         return {**super().state_dict(), "after": after}
 
