@@ -118,6 +118,7 @@ class Harness:
         self._id, self._namespace, self._path = id, namespace, str(path)
         self._signatures, self._seed, self._calls = signatures, seed, Calls(path)
         self._comparisons = 0  # how many were made
+        self._searched = 0.0  # seconds, for a mistake that nobody wrote down
         self._after_pass = []  # lines to print when the whole check has passed
 
     def __getattr__(self, name):

@@ -15,7 +15,7 @@ from lessons import NotWritten
 from ..catalogue import LESSONS
 from ..steps import STEPS, CheckFailed, Outcome, folded
 from ..terminal import plain
-from . import twins
+from . import mutants, twins
 
 UNPACKED = re.compile(
     r"^ValueError: (not enough|too many) values to unpack "
@@ -101,7 +101,11 @@ def _named(failure, function, my, rng_of, passed):
     """Return a failure with the name of the mistake in the exercise in loops, if any."""
     if failure.place is None or "SPOILED" not in function.__globals__:
         return failure
-    if found := twins.name_of(failure, function, my, rng_of, passed):
+    place = failure, function, my, rng_of, passed
+    found = twins.name_of(*place)
+    if not found and failure.tag == "unknown":
+        found = mutants.name_of(*place)
+    if found:
         lines = [line for line in failure.lines if not line.endswith(f"[{failure.tag}]")]
         sentence = f"yours equals {found[1]}  [{found[0]}]"
         return CheckFailed(found[0], "\n".join(lines), sentence)

@@ -78,9 +78,9 @@ def name_of(failure, function, my, rng_of, passed):
     found, of_part = {}, {}
     for name, sentence, _, old, new in function.__globals__.get("SPOILED", ()):
         twin = spoiled(text, old, new)
-        reached = _replay(twin, my, function, rng_of, end)
-        if reached and _same(reached, results):
-            if not any(_replay(twin, my, f, rng_of) is None for f in passed):
+        reached = replay(twin, my, function, rng_of, end)
+        if reached and same(reached, results):
+            if not any(replay(twin, my, f, rng_of) is None for f in passed):
                 found.setdefault(name, sentence)
                 if _function_at(text, old) == part:
                     of_part.setdefault(name, sentence)
@@ -88,7 +88,7 @@ def name_of(failure, function, my, rng_of, passed):
     return next(iter(found.items())) if len(found) == 1 else None
 
 
-def _replay(twin, my, function, rng_of, end=0):
+def replay(twin, my, function, rng_of, end=0):
     """Return the results that a twin has at comparison ``end``; None if it fails before.
 
     end   0: the function runs to its end, and the result is ()
@@ -135,7 +135,7 @@ def _function_at(text, line):
     return re.findall(r"^def (\w+)", text[: text.index(line)], re.MULTILINE)[-1]
 
 
-def _same(found, expected):
+def same(found, expected):
     """Return whether two comparisons have the same results: arrays, or sentences."""
     return len(found) == len(expected) and all(map(_is_equal, found, expected))
 

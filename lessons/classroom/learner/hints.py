@@ -12,6 +12,7 @@ import re
 from .. import journal, stubs
 
 FOR_KNOWN_MISTAKES = {
+    "edit": "Compare this part of your formula with the one in the docstring.",
     "none": "Does every path through the function return a value?",
     "zero": "Every entry is 0. Which line computes the numbers, and does it run?",
     "nan": (
