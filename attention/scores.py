@@ -18,6 +18,9 @@ These letters are sizes. A docstring that uses one in another way defines it.
     H    the number of heads, or the width of a recurrent state
 
 A width is the number of entries of a vector. [q; k] is the concatenation of q and k.
+W_a is Luong's name for the matrix of a score: in ``general`` it has the shape (Dq, Dk),
+in ``concat`` (A, Dq + Dk). In ``tanh_scores`` and ``tanh_scores_definition``, q and k
+are queries and keys that are already projected.
 ``...`` in a shape means any leading axes, such as (B,) or (B, H).
 
 Bahdanau et al. 2015, appendix A.1.2 (additive); Luong et al. 2015, section 3.1 (dot,

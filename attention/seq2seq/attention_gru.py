@@ -107,12 +107,20 @@ def attention_gru(
     of step t and the gradients da are those of ``gru``. W_c are the columns of
     weight_ih that multiply c_t:
 
-        dc_t     = (da_r, da_z, da_n) W_c
+        dc_t     = W_c^T [da_r; da_z; da_n]
         dp_tj    = dc_t . h_j
         de_tj    = p_tj (dp_tj - sum_i p_ti dp_ti)
-        ds_{t-1} = z ds_t + (da_r, da_z, dm) W_hh + the gradient through the score
+        ds_{t-1} = z ds_t + W_hh^T [da_r; da_z; dm] + u_t
         dh_j     = sum_t p_tj dc_t
-        dk_j     = sum_t de_tj scale s_{t-1}    or as in ``tanh_scores``
+
+    u_t is the gradient of s_{t-1} through the scores, where it is the query. With the
+    dot score, e_tj = scale s_{t-1} . k_j, and
+
+        u_t = scale sum_j de_tj k_j             dk_j = scale sum_t de_tj s_{t-1}
+
+    With the additive score, q_t = W_q s_{t-1}; ``tanh_scores`` has dq_t, dk_j and dw_v:
+
+        u_t = W_q^T dq_t                        dW_q = sum_t dq_t s_{t-1}^T
 
     The gradients of the three outputs are added to ds_t, dc_t and dp_tj. dx and the
     gradients of the cell's parameters are those of ``gru`` for the input [x_t; c_t].
@@ -170,8 +178,10 @@ class CellParameters(NamedTuple):
 class History(NamedTuple):
     """Arrays of all steps. The forward loop fills them; the backward reads them.
 
-    The first axis is the step t, except in ``gates``. ``gru_slopes`` takes the rows of
-    all steps at once: there, the row of step t and example b is t B + b.
+    The first axis is the step, except in ``gates``. ``states`` begins with s_0, so that
+    states[t] is the state before the step whose other arrays have the index t.
+    ``gru_slopes`` takes the rows of all steps at once: there, the row of step t and
+    example b is t B + b.
     """
 
     inputs: np.ndarray  # (L, B, E + M)  [x_t; c_t]
@@ -211,7 +221,7 @@ def _steps(attention, cell, history):
     project(x, W_x, cell.bias_ih, out=gates[:3])
     W_c, W_hh = cell.weight_ih[:, E:], cell.weight_hh  # (3H, M), (3H, H)
     for t in range(L):
-        s, rows = states[t], slice(t * B, (t + 1) * B)
+        s, rows = states[t], slice(t * B, (t + 1) * B)  # s is s_{t-1}
         if w_v is None:
             e = scale * (s[:, None, :] @ keys.swapaxes(1, 2))  # (B, 1, S)
         else:
@@ -235,18 +245,18 @@ def _steps_back(attention, cell, history, g):
     H, E = states.shape[2], inputs.shape[2] - M
     g_states, g_contexts, g_weights = g  # (L, B, ...)
     previous_states = states[:L].reshape(L * B, H)  # s_{t-1} of all steps
-    da = gru_slopes(gates, previous_states)  # gru_step_back multiplies it by ds_t
+    slopes = gru_slopes(gates, previous_states)  # (L B, 4H), of all steps
     W, z = _state_and_context_matrix(cell.weight_hh, cell.weight_ih[:, E:]), gates[1]
-    dc, de = np.empty((L, B, M), da.dtype), np.empty_like(weights)
+    dc, de = np.empty((L, B, M), slopes.dtype), np.empty_like(weights)
     dqueries, dkeys = np.empty_like(queries), np.zeros_like(keys)
     dw_v = None if w_v is None else np.zeros_like(w_v)
-    ds = np.zeros((B, H), da.dtype)
+    ds = np.zeros((B, H), slopes.dtype)
     for t in reversed(range(L)):
         rows = slice(t * B, (t + 1) * B)
         # through the cell: s_t depends on s_{t-1} and c_t
         ds += g_states[t]
-        ds_z = gru_step_back(ds, da[rows], z[rows])
-        ds_and_dc = da[rows] @ W  # (B, H + M)
+        da, ds_z = gru_step_back(ds, slopes[rows], z[rows])
+        ds_and_dc = da @ W  # (B, H + M)
         ds = ds_z + ds_and_dc[:, :H]
         dc[t] = g_contexts[t] + ds_and_dc[:, H:]
         # through the average c_t = sum_j p_tj h_j and the softmax
@@ -270,7 +280,7 @@ def _steps_back(attention, cell, history, g):
     else:
         dW_q = dqueries.reshape(L * B, len(w_v)).T @ previous_states
     dinputs, *dcell = gru_products(
-        da,
+        slopes,  # the loop has replaced every row by its da
         inputs.reshape(L * B, E + M),
         previous_states,
         cell.weight_ih,

@@ -70,7 +70,10 @@ class State:
 
 
 class Decoder(nn.Module):
-    """The decoder of a ``Seq2SeqConfig``. ``order`` computes one step.
+    """The decoder of a ``Seq2SeqConfig``.
+
+    order   the layer that computes one step. Its name is part of saved models; it means
+            the order in which a step computes its context and its state
 
     start(memory, lengths, recurrent)   -> State, before the first step
     step(state, tokens (B,))            -> logits (B, V), State, weights (B, S) or None

@@ -8,8 +8,9 @@
 
 The logits are one number for each letter; their softmax is the probability of each. The
 four models differ only in the score of attention. Only two scores have parameters: W_a
-(H, 2H) and v_a (H,) for ``additive``, W_a (H, H) for ``general``, where H is the width
-of h_j and s_t. ``scaled`` is the score ``scaled_dot``.
+(H, 2H) and v_a (H,) for ``additive``, which is computed as ``concat``, and W_a (H, H)
+for ``general``, where H is the width of h_j and s_t. ``scaled`` is the score
+``scaled_dot``.
 """
 
 import math
@@ -49,7 +50,8 @@ class Reverser(Seq2Seq):
             VOCABULARY,
             embedding,
             hidden,
-            score="concat" if kind == "additive" else kind,  # v_a . tanh(W_a [s; h])
+            # the additive score in the notation v_a . tanh(W_a [s; h])
+            score="concat" if kind == "additive" else kind,
             decoder_init=decoder_init,
             mask_padding=mask_padding,
         )

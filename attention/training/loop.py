@@ -157,8 +157,8 @@ def fit(
     # Unless the user chose NumPy or numba, a loop may change from NumPy to its compiled
     # version during a run. To choose the present one by name prevents this, so that a
     # resumed run computes the same bits.
-    one_backend = kernels.backend(kernels.backend())
-    with one_backend, stop_signals() as stop, closing, no_warnings:
+    present = kernels.backend()  # "numpy" or "numba"
+    with kernels.backend(present), stop_signals() as stop, closing, no_warnings:
         if prepare is not None and not finished():
             with explained(run, prepare, seed):
                 prepare()

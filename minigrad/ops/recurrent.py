@@ -19,10 +19,15 @@ from the last step to the first and computes da, the gradient of the argument of
 sigmoid and tanh. After this loop, one product of da gives dx, one gives dW_ih, and one
 gives dW_hh.
 
+The equations are about one example; their vectors are columns, and [u; v] is u above v.
+In the code each row of an array is such a vector, so W x becomes x W^T, and W^T da
+becomes da W. T is the number of steps, I the width of x_t and H the width of h_t.
+
 Inside, sequences are packed without padding: N rows, one for each token, in order of
-time (``packing.py``). Parameters have PyTorch's shapes and orders. For a GRU, weight_ih
-is (3H, I), weight_hh (3H, H) and a bias (3H,): the rows of r, then of z, then of n. For
-an LSTM they have 4H rows, in the order i, f, n, o.
+time (``packing.py``). N is a number of rows, n is the candidate. Parameters have
+PyTorch's shapes and orders. For a GRU, weight_ih is (3H, I), weight_hh (3H, H) and a
+bias (3H,): the rows of r, then of z, then of n. For an LSTM they have 4H rows, in the
+order i, f, n, o.
 """
 
 import numpy as np
@@ -107,15 +112,15 @@ def gru(
 
         da_n = dh (1 - z) (1 - n^2)             da_z = dh (h - n) z (1 - z)
         dm = da_n r                             da_r = da_n m r (1 - r)
-        dL/dh_{t-1} = dh z + (da_r, da_z, dm) W_hh
+        dL/dh_{t-1} = dh z + W_hh^T [da_r; da_z; dm]
 
     da_r, da_z, dm and da_n are each dh times a slope, such as dh_t/da_n. ``gru_slopes``
     computes the slopes of all steps at once. The gradients of the parameters are sums
     over t and the batch:
 
-        dx_t = (da_r, da_z, da_n) W_ih
-        dW_ih = sum (da_r, da_z, da_n)^T x_t        db_ih = sum (da_r, da_z, da_n)
-        dW_hh = sum (da_r, da_z, dm)^T h_{t-1}      db_hh = sum (da_r, da_z, dm)
+        dx_t = W_ih^T [da_r; da_z; da_n]
+        dW_ih = sum [da_r; da_z; da_n] x_t^T        db_ih = sum [da_r; da_z; da_n]
+        dW_hh = sum [da_r; da_z; dm] h_{t-1}^T      db_hh = sum [da_r; da_z; dm]
     """
     dtype = np.result_type(x, weight_ih)
     (B, T, _), H = x.shape, h0.shape[1]
@@ -130,16 +135,17 @@ def gru(
     def backward(g):
         g_output, g_h = packing.pack(g[0]), g[1]
         h_before, z = packing.before(states), gates[1]
-        da = gru_slopes(gates, h_before)  # (N, 4 H); gru_step_back multiplies it by dh
+        slopes = gru_slopes(gates, h_before)  # (N, 4 H), of all steps
         dh = np.array(g_h[packing.order], dtype)
         for _, rows, _ in reversed(packing.steps):
             count = rows.stop - rows.start  # the examples with a token at t are first
             dh[:count] += g_output[rows]  # dL/dh_t
-            dh_z = gru_step_back(dh[:count], da[rows], z[rows])
-            dh[:count] = da[rows, : 3 * H] @ weight_hh + dh_z  # dL/dh_{t-1}
+            da, dh_z = gru_step_back(dh[:count], slopes[rows], z[rows])
+            dh[:count] = da[:, : 3 * H] @ weight_hh + dh_z  # dL/dh_{t-1}
         dh0 = np.empty_like(dh)
         dh0[packing.order] = dh
         x_rows = packing.pack(x) if needs[2] else None
+        da = slopes  # the loop has replaced every row by its da
         dx, *dweights = gru_products(
             da, x_rows, h_before, weight_ih, bias_ih, bias_hh, needs
         )
@@ -165,8 +171,7 @@ def gru_cell(
     gru_step(gates, affine(h, weight_hh, bias_hh), h, out=h_new)
 
     def backward(g):
-        z, da = gates[1], gru_slopes(gates, h)
-        dh = gru_step_back(g, da, z)
+        da, dh = gru_step_back(g, gru_slopes(gates, h), gates[1])
         if needs[1]:
             dh += da[:, : 3 * H] @ weight_hh  # summed over the gates
         dx, *dweights = gru_products(da, x, h, weight_ih, bias_ih, bias_hh, needs)
@@ -194,7 +199,8 @@ def gru_step(gates, ah, h, out):
 def gru_slopes(gates, h):
     """Return dh_t/da_r, dh_t/da_z, dh_t/dm, dh_t/da_n: (N, 4 H). h (N, H) is h_{t-1}.
 
-    dm stands before da_n, so that the first 3 H columns are those of W_hh h + b_hh.
+    The order of the columns is r, z, m, n, and not r, z, n, m as in ``gates``: so the
+    first 3 H columns belong to W_hh h + b_hh, whose parts are those of r, z and m.
     """
     r, z, n, m = gates
     slopes = np.empty((len(h), 4 * h.shape[1]), gates.dtype)
@@ -206,10 +212,14 @@ def gru_slopes(gates, h):
     return slopes
 
 
-def gru_step_back(dh, da, z):
-    """Replace the slopes dh_t/da in ``da`` (B, 4 H) by dL/da; return dh z (B, H)."""
+def gru_step_back(dh, slopes, z):
+    """Return da = dh * slopes (B, 4 H) and dh z (B, H), the direct part of dL/dh_{t-1}.
+
+    ``da`` has the memory of ``slopes``, which are not needed any more.
+    """
+    da = slopes
     by_gate(da, 4)[:] *= dh
-    return dh * z
+    return da, dh * z
 
 
 def gru_products(da, x, h, weight_ih, bias_ih, bias_hh, needs):
@@ -231,6 +241,9 @@ def gru_products(da, x, h, weight_ih, bias_ih, bias_hh, needs):
     dx = da @ weight_ih if needs[0] else None  # (N, I), summed over the gates
     dW_ih = da.T @ x if needs[2] else None  # (3 H, I), summed over the rows
     return dx, dW_ih, dW_hh, db_ih, db_hh
+
+
+# ---- A first reading can stop here ----
 
 
 @shapes
@@ -267,12 +280,12 @@ def lstm(
         dc = dc' + dh o (1 - k^2)               da_o = dh k o (1 - o)
         da_i = dc n i (1 - i)                   da_f = dc c_{t-1} f (1 - f)
         da_n = dc i (1 - n^2)
-        dL/dc_{t-1} = dc f                      dL/dh_{t-1} = da W_hh
+        dL/dc_{t-1} = dc f                      dL/dh_{t-1} = W_hh^T da
 
     The gradients of the parameters are sums over t and the batch:
 
-        dx_t = da W_ih,                         db = sum da
-        dW_ih = sum da^T x_t,                   dW_hh = sum da^T h_{t-1}
+        dx_t = W_ih^T da,                       db = sum da
+        dW_ih = sum da x_t^T,                   dW_hh = sum da h_{t-1}^T
     """
     dtype = np.result_type(x, weight_ih)
     (B, T, _), H = x.shape, h0.shape[1]
