@@ -22,7 +22,6 @@ backward computes for one input.
 """
 
 import operator
-import sys
 
 import numpy as np
 
@@ -172,17 +171,11 @@ def _add(d, parent, gradients, new_arrays):
 
 
 def _owned(d, g):
-    """Return d, or a copy if another array may have its memory.
+    """Return d, or a copy if another array may have its memory: if d is g or a view.
 
-    A leaf stores the result in ``.grad``, which is changed in place. If d is a view of
-    a whole array, as ``reshape`` returns it, nobody else can read that memory unless
-    some other object refers to that array.
+    A leaf stores the result in ``.grad``, which is changed in place.
     """
-    if d.base is None:
-        return d.copy() if d is g else d
-    is_whole = d.flags.carray and d.nbytes == getattr(d.base, "nbytes", None)
-    is_shared = not is_whole or sys.getrefcount(d.base) > 2  # by d and by this call
-    return d.copy() if is_shared else d
+    return d.copy() if d is g or d.base is not None else d
 
 
 def _with_zeros(gradients, node):
