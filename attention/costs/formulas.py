@@ -22,6 +22,7 @@ import numpy as np
 
 from minigrad.checks import one_of, whole
 
+from ..variants.table import PATTERNS
 from . import pair_counts
 
 TILE = 64  # queries, and keys, of a kernel's tile
@@ -136,10 +137,7 @@ FORMULAS = {
     ),
     # at each tile the sum so far and o are rescaled: Ev + 1 a query
     "tiled": PATTERN._replace(averaging="P*Ev + V*(Ev + 1)", exponentials="P + V"),
-    "window": PATTERN,
-    "dilated": PATTERN,
-    "longformer": PATTERN,
-    "bigbird": PATTERN,
+    **dict.fromkeys(PATTERNS, PATTERN),
     # phi(q) (sum_j phi(k_j) v_j^T) / phi(q) sum_j phi(k_j), without pairs
     "linear": Formulas(
         scoring="L*E",
@@ -150,7 +148,7 @@ FORMULAS = {
     ),
 }
 VARIANTS = tuple(name for name in FORMULAS if "," not in name)
-TILED = ("tiled", "window", "dilated", "longformer", "bigbird")
+TILED = ("tiled", *PATTERNS)
 PROJECTED = {
     "general": ("queries", "keys", "pairs"),  # the first is the usual one
     "additive": ("once", "steps", "pairs"),
@@ -225,7 +223,10 @@ def cost_of(
     sizes = {name: whole("cost_of", name, n, least=1) for name, n in sizes.items()}
     _check(variant, projected, sizes, blocks, D)
     L, S, w = sizes["L"], sizes["S"], np.dtype(dtype).itemsize
-    P, V = _pairs(variant, L, S, window, dilation, global_tokens, blocks, tile)
+    options = dict(
+        window=window, dilation=dilation, global_tokens=global_tokens, blocks=blocks
+    )
+    P, V = _pairs(variant, L, S, tile, options)
     sizes |= dict(P=P, V=V, W=min(2 * int(D) + 1, S), w=w)
     formulas = FORMULAS[variant]
     if projected and projected != PROJECTED[variant][0]:
@@ -239,17 +240,15 @@ def cost_of(
     return Cost(parameters, *(N * n for n in operations), N * w * scores, held)
 
 
-def _pairs(variant, L, S, window, dilation, global_tokens, blocks, tile):
+def _pairs(variant, L, S, tile, options):
     """Return P and V of one head: the pairs computed, and the visits of tiles."""
     if variant == "tiled":
-        return pair_counts.window_tiles(L, S, *window, tile)
-    if variant == "dilated":
-        return pair_counts.dilated_pairs(L, S, *window, dilation), 0
-    if variant == "longformer":
-        return pair_counts.longformer_pairs(L, S, *window, global_tokens), 0
-    if variant == "bigbird":
-        return pair_counts.bigbird_blocks(L, S, *blocks) * blocks[0] ** 2, 0
-    return pair_counts.window_pairs(L, S, *window), 0
+        return pair_counts.window_tiles(L, S, *options["window"], tile)
+    if variant in PATTERNS:
+        pattern = PATTERNS[variant]
+        own = {name: options[name] for name in pattern.options}
+        return pattern.pairs(L, S, **own), 0
+    return L * S, 0
 
 
 def _tile_bytes(variant, sizes, window, blocks, N):

@@ -15,7 +15,7 @@ import numpy as np
 
 from minigrad import Tensor, no_grad
 
-from .. import kernels, masks
+from .. import kernels
 from ..template import attend
 from ..exact.multihead import MultiHeadAttention
 from ..exact.sdpa import dense_attention, tiled_attention
@@ -26,29 +26,24 @@ from ..variants.coverage import CoverageAttention
 from ..variants.gaussian import gaussian
 from ..variants.linear import linear_attention
 from ..variants.local import LocalAttention
+from ..variants.table import PATTERNS
 from .counted import count
 from .formulas import cost_of
 
 OPTIONS = {  # of measured calls
-    "window": dict(window=(255, 0)),
-    "dilated": dict(window=(256, 256), dilation=2),
-    "longformer": dict(window=(128, 128), global_tokens=(0,)),
-    "bigbird": dict(blocks=(64, 3, 3, 2)),
+    **{name: pattern.options for name, pattern in PATTERNS.items()},
     "local-m": dict(D=10),
     "local-p": dict(D=10),
 }
 SMALL = dict(L=6, S=8, E=4, Ev=3, A=5)  # of counted calls
 SMALL_OPTIONS = {
-    "window": dict(window=(2, 1)),
-    "dilated": dict(window=(4, 4), dilation=2),
-    "longformer": dict(window=(1, 1), global_tokens=(0,)),
-    "bigbird": dict(blocks=(2, 1, 1, 1)),
+    **{name: pattern.small for name, pattern in PATTERNS.items()},
     "local-m": dict(D=2),
     "local-p": dict(D=2),
     "tiled": dict(tile=4),
     "multi-head": dict(H=2),
 }
-LISTED = ("dilated", "longformer", "bigbird")  # patterns that need a list of tiles
+LISTED = tuple(name for name, pattern in PATTERNS.items() if pattern.listed)
 PARAMETERS = {
     "coverage": ("W_q", "W_k", "w_v", "w_c"),
     "local-p": ("W_p", "v_p"),
@@ -159,16 +154,7 @@ def inputs(variant, *, L, S, E, Ev, A, heads=1, dtype=float, seed=0):
 
 def mask_of(variant, options):
     """Return the mask of a sparse pattern, None for other variants."""
-    if variant == "window":
-        return masks.sliding_window(*options["window"])
-    if variant == "dilated":
-        return masks.dilated(options["window"][0], options["dilation"])
-    if variant == "longformer":
-        marked = masks.global_tokens(options["global_tokens"])
-        return masks.sliding_window(*options["window"]) | marked
-    if variant == "bigbird":
-        return masks.bigbird(*options["blocks"], seed=0)
-    return None
+    return PATTERNS[variant].mask(**options) if variant in PATTERNS else None
 
 
 def block_mask_of(variant, n):

@@ -6,15 +6,15 @@ import pytest
 from attention import kernels, masks
 from attention.costs import FORMULAS, PROJECTED, VARIANTS, cost_of, pair_counts, trials
 from attention.costs.counted import OpCounter, count
+from attention.costs.formulas import TILED
 from attention.exact.sdpa import dense_attention
 from attention.kernels.tile_plan import of_ranges
 
 SHAPES = [(1, 1, 1, 1, 1), (1, 7, 4, 3, 5), (5, 1, 2, 2, 3), (4, 6, 3, 5, 2)]
 WINDOWS = [(6, 6, 2, 0), (6, 9, 0, 3), (9, 4, 1, 1), (3, 8, -1, 2), (8, 3, 2, -1),
            (5, 5, -1, -1), (7, 7, 9, 9), (1, 1, 0, 0), (1, 6, 0, 0)]  # fmt: skip
-PATTERNS = ("tiled", "window", "dilated", "longformer", "bigbird")
 WHOLE = [name for name in FORMULAS if name.partition(",")[0] not in
-         (*PATTERNS, "local-m", "local-p", "multi-head")]  # fmt: skip
+         (*TILED, "local-m", "local-p", "multi-head")]  # fmt: skip
 
 
 def assert_counted(cost, ops):
@@ -227,12 +227,12 @@ def test_chapter_38_for_one_query():
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_a_call_holds_the_bytes_of_the_formula(variant):
     """In NumPy, which holds phi(q), phi(k) and one temporary for linear attention."""
-    predicted, held = trials.measured(variant, 1024 if variant in PATTERNS else 512)
-    most = dict.fromkeys(PATTERNS, 1.25) | {"linear": 2.5, "coverage": 1.15}
+    predicted, held = trials.measured(variant, 1024 if variant in TILED else 512)
+    most = dict.fromkeys(TILED, 1.25) | {"linear": 2.5, "coverage": 1.15}
     assert 0.98 < held / predicted < most.get(variant, 1.05)
 
 
-@pytest.mark.parametrize("variant", [*PATTERNS, "linear"])
+@pytest.mark.parametrize("variant", [*TILED, "linear"])
 def test_without_a_matrix_memory_grows_with_n(variant):
     held = {n: trials.measured(variant, n)[1] for n in (1024, 2048)}
     for n, found in held.items():
