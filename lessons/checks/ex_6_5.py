@@ -4,21 +4,71 @@ import math
 
 import numpy as np
 
-from lessons.checks.attending import wrong_sums
-from lessons.checks.attending import wrong_weights as of_scores
+from lessons.checks.attending import wrong_sums, wrong_weights
 from lessons.checks.before import answers_pass
 from lessons.checks.measure import has_all_digits
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.checks.results import result
 from lessons.classroom.checking.hypotheses import wrong_softmax_gradients
-from lessons.classroom.steps import (
-    edges,
-    gradients,
-    laws,
-    numbers,
-    shape,
-    values,
-)
+from lessons.classroom.steps import edges, gradients, laws, numbers, shape, values
+
+# THE EXERCISE IN LOOPS
+
+
+def arguments(s, H, W_s, W_h):
+    """pre_jk = (W_s s)_k + (W_h h_j)_k, the arguments of tanh"""
+    pre = np.zeros((len(H), len(W_s)))
+    for j, k in np.ndindex(*pre.shape):
+        of_s = sum(a * b for a, b in zip(W_s[k], s))
+        of_h = sum(a * b for a, b in zip(W_h[k], H[j]))
+        pre[j, k] = of_s + of_h
+    return pre
+
+
+def scores(pre, v):
+    """e_j = sum_k v_k tanh(pre_jk)"""
+    return np.array([sum(a * math.tanh(x) for a, x in zip(v, row)) for row in pre])
+
+
+def softmax(e, mask):
+    top = max(x for x, may in zip(e, mask) if may)
+    z = np.array([np.exp(x - top) if may else 0.0 for x, may in zip(e, mask)])
+    return z / sum(z)
+
+
+def bahdanau_forward(s, H, W_s, W_h, v, mask):
+    e = scores(arguments(s, H, W_s, W_h), v)
+    alpha, c = softmax(e, mask), np.zeros(H.shape[1])
+    for j in range(len(H)):
+        c += alpha[j] * H[j]
+    return c, alpha
+
+
+def bahdanau_backward(s, H, W_s, W_h, v, mask, g):
+    alpha = bahdanau_forward(s, H, W_s, W_h, v, mask)[1]
+    pre = arguments(s, H, W_s, W_h)
+    t, d_pre = np.tanh(pre), np.zeros(pre.shape)
+    d_W_s, d_W_h, d_v = np.zeros(W_s.shape), np.zeros(W_h.shape), np.zeros(len(v))
+    d_s, d_query = np.zeros(len(s)), np.zeros(len(v))
+    d_alpha = np.array([sum(a * b for a, b in zip(h, g)) for h in H])
+    mean = sum(a * x for a, x in zip(alpha, d_alpha))
+    d_e = np.array([a * (x - mean) for a, x in zip(alpha, d_alpha)])
+    d_H = np.array([a * g for a in alpha])
+    for j, k in np.ndindex(*pre.shape):
+        d_pre[j, k] = d_e[j] * v[k] * (1 - t[j, k] ** 2)
+        d_v[k] += d_e[j] * t[j, k]
+        d_query[k] += d_pre[j, k]
+        d_W_h[k] += d_pre[j, k] * H[j]
+        d_H[j] += d_pre[j, k] * W_h[k]
+    for k in range(len(v)):
+        d_W_s[k] = d_query[k] * s
+        d_s += d_query[k] * W_s[k]
+    chain = {"alpha": d_alpha, "e": d_e, "pre": d_pre}
+    return chain | {"v": d_v, "W_s": d_W_s, "W_h": d_W_h, "s": d_s, "H": d_H}
+
+
+# THE CHECK
+
 
 NAMES = "s", "H", "W_s", "W_h", "v"
 CHAIN = "alpha", "e", "pre", "v", "W_s", "W_h", "s", "H"  # from the loss backwards
@@ -39,183 +89,6 @@ def draw(rng, S=7, d=None):
     mask = np.ones(S, bool)
     mask[[1, -1]] = False
     return [rng.normal(size=shape) for shape in shapes], mask
-
-
-def arguments(s, H, W_s, W_h):
-    """Return the arguments of tanh (S, d_a), number by number."""
-    pre = np.zeros((len(H), len(W_s)))
-    for j, h in enumerate(H):
-        for k in range(len(W_s)):
-            pre[j, k] = sum(a * b for a, b in zip(W_s[k], s))
-            pre[j, k] += sum(a * b for a, b in zip(W_h[k], h))
-    return pre
-
-
-def scores(pre, v, bend=math.tanh):
-    return np.array([sum(a * bend(x) for a, x in zip(v, row)) for row in pre])
-
-
-def sigmoid(x):
-    return 1 / (1 + math.exp(-x))
-
-
-def softmax(e, mask):
-    top = max((x for x, may in zip(e, mask) if may), default=0.0)
-    z = np.array([math.exp(x - top) if may else 0.0 for x, may in zip(e, mask)])
-    return z / z.sum()
-
-
-def weights(s, H, W_s, W_h, v, mask):
-    return softmax(scores(arguments(s, H, W_s, W_h), v), mask)
-
-
-def wrong_weights(s, H, W_s, W_h, v, mask):
-    """Return the weights of forwards with one mistake: (tag, what, array)."""
-    pre, query = arguments(s, H, W_s, W_h), W_s @ s
-    blind, minus = (scores(arguments(k * s, H, W_s, W_h), v) for k in (0, -1))
-    straight, right = scores(pre, v, bend=float), scores(pre, v)
-    e = {
-        ("no-tanh", "v . (W_s s + W_h h_j)"): straight,
-        ("ignores-query", "v . tanh(W_h h_j)"): blind,
-        ("sign", "v . tanh(W_h h_j - W_s s)"): minus,
-        ("product", "v . tanh(W_s s * W_h h_j)"): scores((pre - query) * query, v),
-        ("relu", "v . max(0, W_s s + W_h h_j)"): scores(pre, v, lambda x: max(x, 0)),
-        ("sigmoid", "v . sigmoid(W_s s + W_h h_j)"): scores(pre, v, sigmoid),
-        ("tanh-outside", "tanh(v . (W_s s + W_h h_j))"): np.tanh(straight),
-        ("no-v", "the sum of tanh(W_s s + W_h h_j)"): scores(pre, np.ones(len(v))),
-        ("absolute", "|v| . tanh(W_s s + W_h h_j)"): scores(pre, abs(v)),
-        ("scaled", "e / sqrt(d_a)"): right / len(v) ** 0.5,
-        ("scaled", "e / 2"): right / 2,
-    }
-    of_wrong = [(*name, softmax(x, mask)) for name, x in e.items()]
-    return [
-        *((tag, f"softmax of {text}", alpha) for tag, text, alpha in of_wrong),
-        ("no-softmax", "the scores e, without the softmax", right),
-        ("no-softmax", "the scores e, 0 where masked", right * mask),
-        *of_scores(right, mask),
-    ]
-
-
-def backward_by_loop(
-    inputs, mask, g, softmax=None, slope="tanh", query="sum", H="2", keys="states"
-):
-    """Return all gradients; each option adds one mistake.
-
-    softmax  a place in the list of ``wrong_softmax_gradients``
-    """
-    s, states, W_s, W_h, v = inputs
-    S, pre = len(states), arguments(s, states, W_s, W_h)
-    t, alpha = np.tanh(pre), weights(*inputs, mask)
-    d = {"alpha": np.array([sum(a * b for a, b in zip(h, g)) for h in states])}
-    J = np.array([[a * ((i == j) - b) for j, b in enumerate(alpha)]
-                  for i, a in enumerate(alpha)])  # fmt: skip
-    d["e"] = sum(d["alpha"][i] * J[i] for i in range(S))
-    if softmax is not None:
-        d["e"] = wrong_softmax_gradients(alpha, d["alpha"], "alpha")[softmax][2]
-    bent = {"tanh": 1 - t**2, "argument": 1 - pre**2, "once": 1 - t,
-            "twice": 1 - np.tanh(t) ** 2, "none": np.ones_like(t),
-            "no-v": (1 - t**2) / v, "plus": 1 + t**2, "square": t**2,
-            "logistic": t * (1 - t), "squared": (1 - t**2) ** 2,
-            "tanh-of-tanh": 1 - np.tanh(t)}[slope]  # fmt: skip
-    d["pre"] = np.array([d["e"][j] * v * bent[j] for j in range(S)])
-    d["v"] = sum(d["e"][j] * t[j] for j in range(S))
-    used = {"sum": range(S), "last": [S - 1], "first": [0], "mean": range(S)}[query]
-    reached = sum(d["pre"][j] for j in used) / (S if query == "mean" else 1)
-    d["W_s"] = np.array([x * s for x in reached])
-    c = sum(a * h for a, h in zip(alpha, states))
-    rows = {"states": states, "context": [c] * S, "weighted": alpha[:, None] * states,
-            "sum": [states.sum(0)] * S, "mean": [states.mean(0)] * S,
-            "last": [states[-1]] * S}[keys]  # fmt: skip
-    d["W_h"] = sum(np.array([x * rows[j] for x in d["pre"][j]]) for j in range(S))
-    d["s"] = sum(x * row for x, row in zip(reached, W_s))
-    read = np.array([a * g for a in alpha])
-    scored = np.array([sum(x * row for x, row in zip(p, W_h)) for p in d["pre"]])
-    d["H"] = {"2": read + scored, "read": read, "scored": scored,
-              "unweighted": g + scored, "minus": read - scored,
-              "read-twice": 2 * read + scored, "scored-twice": read + 2 * scored,
-              "summed": read + scored.sum(0)}[H]  # fmt: skip
-    return d
-
-
-KNOWN = [  # (tag, what, option, the gradients that it changes)
-    *((tag, f"with {text} as that of the scores, g = dL/dalpha", {"softmax": k}, NAMES)
-      for k, (tag, text, _) in enumerate(
-          wrong_softmax_gradients(np.ones(2), np.ones(2), "alpha"))),
-    ("wrong-derivative", "with 1 - x * x as the slope of tanh(x)",
-     {"slope": "argument"}, NAMES[:4]),
-    ("wrong-derivative", "with 1 - tanh(x) as the slope of tanh(x)",
-     {"slope": "once"}, NAMES[:4]),
-    ("wrong-derivative", "with 1 - tanh(tanh(x))^2 as the slope of tanh(x)",
-     {"slope": "twice"}, NAMES[:4]),
-    ("wrong-derivative", "with 1 - tanh(tanh(x)) as the slope of tanh(x)",
-     {"slope": "tanh-of-tanh"}, NAMES[:4]),
-    ("wrong-derivative", "with tanh(x) (1 - tanh(x)) as the slope of tanh(x)",
-     {"slope": "logistic"}, NAMES[:4]),
-    ("wrong-derivative", "with the slope of tanh squared",
-     {"slope": "squared"}, NAMES[:4]),
-    # not s and W_s: the sum over j of dL/de_j is 0, so theirs is only negative
-    ("wrong-derivative", "with 1 + tanh(x)^2 as the slope of tanh(x)",
-     {"slope": "plus"}, ("H", "W_h")),
-    ("wrong-derivative", "with tanh(x)^2 as the slope of tanh(x)",
-     {"slope": "square"}, ("H", "W_h")),
-    ("no-slope", "without the slope of tanh", {"slope": "none"}, NAMES[:4]),
-    ("unbroadcast", "of the last position alone, of a sum over all",
-     {"query": "last"}, ("s", "W_s")),
-    ("unbroadcast", "of the first position alone, of a sum over all",
-     {"query": "first"}, ("s", "W_s")),
-    ("mean-not-sum", "with a mean over the positions in place of the sum",
-     {"query": "mean"}, ("s", "W_s")),
-    ("overwrites", "of the context alone, without the scores", {"H": "read"}, ("H",)),
-    ("overwrites", "of the scores alone, without the context", {"H": "scored"}, ("H",)),
-    ("ignores-weights", "with g for every state, without its weight alpha",
-     {"H": "unweighted"}, ("H",)),
-    ("minus", "of the context, minus that of the scores", {"H": "minus"}, ("H",)),
-    ("term-twice", "with that of the context twice", {"H": "read-twice"}, ("H",)),
-    ("term-twice", "with that of the scores twice", {"H": "scored-twice"}, ("H",)),
-    ("sum-for-each", "with the sum over all positions in each row",
-     {"H": "summed"}, ("H",)),
-    ("weighted-states", "with alpha_j h_j in the place of h_j",
-     {"keys": "weighted"}, ("W_h",)),
-    ("sum-for-each", "with the sum of all states in the place of h_j",
-     {"keys": "sum"}, ("W_h",)),
-    ("sum-for-each", "with the mean of all states in the place of h_j",
-     {"keys": "mean"}, ("W_h",)),
-    ("last-term", "with the last state in the place of h_j",
-     {"keys": "last"}, ("W_h",)),
-    ("context-not-states", "with the context in the place of h_j",
-     {"keys": "context"}, ("W_h",)),
-    ("no-v", "without the factor v", {"slope": "no-v"}, NAMES[:4]),
-]  # fmt: skip
-
-
-def known(inputs, mask):
-    """Return wrong gradients: {name: [(tag, what, function of g)]}."""
-    wrong = {name: [] for name in NAMES}
-    for tag, what, option, changed in KNOWN:
-        for name in changed:
-
-            def make(g, name=name, option=option):
-                return backward_by_loop(inputs, mask, g, **option)[name]
-
-            wrong[name].append((tag, f"the gradient {what}", make))
-
-    def right(g):
-        return backward_by_loop(inputs, mask, g)
-
-    pre, text = arguments(*inputs[:4]), "sum_j de_j (W_s s + W_h h_j), without tanh"
-    no_tanh = "no-tanh", text, lambda g: backward_by_loop(inputs, mask, g)["e"] @ pre
-    text = "the gradient with the slope of tanh in the place of tanh"
-    wrong["v"] += [
-        no_tanh,
-        ("slope-for-tanh", text, lambda g: right(g)["e"] @ (1 - np.tanh(pre) ** 2)),
-    ]
-    text = "the sum of dL/dpre_j, the gradient of W_s s"
-    wrong["v"].append(("of-query", text, lambda g: right(g)["pre"].sum(0)))
-    text = "the gradient without the factor s: the same number in a row"
-    ones = np.ones(inputs[2].shape)
-    no_s = "no-s", text, lambda g: right(g)["pre"].sum(0)[:, None] * ones
-    wrong["W_s"].append(no_s)
-    return wrong
 
 
 @shape("a context, a weight for each state, and eight gradients")
@@ -258,25 +131,21 @@ def the_worked_example(my, rng):
     inputs = s, np.array(projected), np.eye(4), np.eye(4), v
     mask = np.arange(5) < 4
     _, alpha = my.bahdanau_forward(*inputs, mask)
-    wrong = [(t, w, np.round(a, 3)) for t, w, a in wrong_weights(*inputs, mask)]
     want = [0.297, 0.213, 0.197, 0.293, 0.0]
     with result("alpha"):
-        my.equal(np.round(alpha, 3), want, "S", wrong, mask=mask)
+        my.equal(np.round(alpha, 3), want, "S", mask=mask)
 
 
 @values("weights and context, against loops")
 def against_loops(my, rng):
     inputs, mask = draw(rng)
-    H = inputs[1]
+    e = scores(arguments(*inputs[:4]), inputs[-1])
     for may in (np.ones(7, bool), mask):
-        c, alpha = my.bahdanau_forward(*inputs, may)
-        want = weights(*inputs, may)
+        found, want = (f(*inputs, may) for f in (my.bahdanau_forward, bahdanau_forward))
         with result("alpha"):
-            my.equal(alpha, want, "S", wrong_weights(*inputs, may), mask=may)
-        text = "the mean of the allowed states"
-        wrong = [*wrong_sums(want, H), ("ignores-weights", text, H[may].mean(0))]
+            my.equal(found[1], want[1], "S", wrong_weights(e, may), mask=may)
         with result("c"):
-            my.equal(c, sum(a * h for a, h in zip(want, H)), ("d_h",), wrong)
+            my.equal(found[0], want[0], ("d_h",), wrong_sums(want[1], inputs[1]))
 
 
 @laws("6, 12, 24 and 48 states: weights that sum to 1, and are 0 where masked")
@@ -320,6 +189,25 @@ def order_and_padding(my, rng):
         )
 
 
+@gradients("link by link, from the loss backwards")
+def link_by_link(my, rng):
+    for S, masked, d in ((7, False, 0), (7, True, 0), (11, True, 0), (5, False, 5)):
+        inputs, mask = draw(rng, S, d)
+        may, g = mask | (not masked), rng.normal(size=d or D_H)
+        right = bahdanau_backward(*inputs, may, g)
+        yours = my.bahdanau_backward(*inputs, may, g)
+        for name in CHAIN:
+            shape_of(my, name, yours[name], right[name].shape)
+        alpha = bahdanau_forward(*inputs, may)[1]
+        wrong = {"e": wrong_softmax_gradients(alpha, right["alpha"], "alpha")}
+        # a weight that is always 0 needs no gradient
+        for name in CHAIN[0 if may.all() else 1 :]:
+            with result(f"d_{name}, the first that is wrong"):
+                known = wrong.get(name, ())
+                my.equal(yours[name], right[name], AXES[name], known, rtol=1e-5)
+            has_all_digits(my, yours[name], right[name], f"d_{name}")
+
+
 @gradients("of the context, for all five")
 def of_the_context(my, rng):
     inputs, mask = draw(rng)
@@ -333,51 +221,19 @@ def of_the_context(my, rng):
         return my.bahdanau_forward(s, H, W_s, W_h, v, mask)[0], backward
 
     attend.__name__ = "bahdanau_backward"  # for the report
-    my.gradients(attend, inputs, variants=known(inputs, mask))
-
-
-@gradients("link by link, from the loss backwards")
-def link_by_link(my, rng):
-    for S, masked, d in ((7, False, 0), (7, True, 0), (11, True, 0), (5, False, 5)):
-        inputs, mask = draw(rng, S, d)
-        may, g = mask | (not masked), rng.normal(size=D_H)
-        right = backward_by_loop(inputs, may, g)
-        yours = my.bahdanau_backward(*inputs, may, g)
-        for name in ("alpha", "e", "pre", *NAMES):
-            shape_of(my, name, yours[name], right[name].shape)
-        if not may.all():  # a weight that is always 0 needs no gradient
-            right = {name: right[name] for name in CHAIN[1:]}
-        chain = {name: right[name] for name in CHAIN if name in right}
-        pre = arguments(*inputs[:4])
-        forward = weights(*inputs, may), scores(pre, inputs[-1]), pre
-        text = "the forward's value, not its gradient"
-        known = {n: [("forward-value", text, x)] for n, x in zip(CHAIN, forward)}
-        of_all = backward_by_loop(inputs, np.ones(S, bool), g)
-        known["e"] += [
-            ("mask-leak", "the gradient with all positions allowed", of_all["e"]),
-            ("softmax-skipped", "dL/dalpha", of_all["alpha"]),
-        ]
-        text = "dL/de_j v, without the slope of tanh"
-        known["pre"].append(("no-slope", text, right["e"][:, None] * inputs[-1]))
-        my.first_wrong(yours, chain, AXES, known)
-        for name in chain:
-            has_all_digits(my, yours[name], right[name], f"d_{name}")
+    my.gradients(attend, inputs)
 
 
 @edges("scores of 1e4, and a single state")
 def far_and_alone(my, rng):
     inputs, mask = draw(rng)
-    z = np.exp(np.where(mask, at_the_limit(inputs, mask), -np.inf))
-    naive = [("overflow", "exp(e) / sum exp(e), too large or too small", z / z.sum())]
+    at_the_limit(inputs, mask)
     found = my.bahdanau_forward(*inputs, mask)[1]
-    my.equal(found, weights(*inputs, mask), "S", naive)
+    my.equal(found, bahdanau_forward(*inputs, mask)[1], "S")
     inputs[-1] = 1e4 * inputs[-1]
     e = scores(arguments(*inputs[:4]), inputs[-1])
     lowest = np.isin(e, np.sort(e)[:3])  # the masked scores are thousands above
     for may in (mask, lowest):
-        z = np.where(may, np.exp(e - e.max()), 0.0)
-        above = "exp(e - the largest score, masked or not), divided by its sum"
-        masked = [("masked-maximum", above, z / z.sum()), ("masked-maximum", above, z)]
         found = my.bahdanau_forward(*inputs, may)[1]
         my.holds(
             np.isfinite(found).all() or may is mask,
@@ -386,7 +242,7 @@ def far_and_alone(my, rng):
             "scores here are thousands above the others",
             f"found {np.isnan(found).sum()} of {len(found)} weights NaN",
         )
-        my.equal(found, weights(*inputs, may), "S", masked)
+        my.equal(found, bahdanau_forward(*inputs, may)[1], "S")
     inputs, _ = draw(rng, 2)
     one = inputs[1][:1]
     inputs[1], g = one, rng.normal(size=D_H)
@@ -405,10 +261,7 @@ def far_and_alone(my, rng):
 
 
 def at_the_limit(inputs, mask):
-    """Change H and v so that exp of one score overflows and exp of the next does not.
-
-    Return the scores.
-    """
+    """Change H and v so that exp of one score overflows and exp of the next does not."""
     e = np.where(mask, scores(arguments(*inputs[:4]), inputs[-1]), 0.0)
     top = int(np.abs(e).argmax())
     other = next(j for j in np.flatnonzero(mask) if j != top)
@@ -416,11 +269,140 @@ def at_the_limit(inputs, mask):
     e = scores(arguments(*inputs[:4]), inputs[-1])
     limit = math.log(np.finfo(float).max)
     inputs[-1] = inputs[-1] * limit / e[[top, other]].mean()
-    return scores(arguments(*inputs[:4]), inputs[-1])
 
+
+OF_S, TANH = "of_s + of_h", "sum(a * math.tanh(x) for"
+TOP = "max(x for x, may in zip(e, mask) if may)"
+TERM, ALPHA = "c += alpha[j] * H[j]", "softmax(e, mask), np"
+OF_C = "[a * g for a in alpha]"
+SLOPE, PRE_V = "(1 - t[j, k] ** 2)", "d_e[j] * v[k] *"
+TO_V, TO_QUERY = "d_v[k] += d_e[j] * t[j, k]", "d_query[k] += d_pre[j, k]"
+TO_W_H, TO_H = "d_W_h[k] += d_pre[j, k] * H[j]", "d_H[j] += d_pre[j, k] * W_h[k]"
+TO_W_S = "d_W_s[k] = d_query[k] * s"
+SIGNS = "Which signs do W_s s, W_h h_j and e have in the formula?"
+NO_TANH = "Without tanh the score is affine in h_j. Does your score contain the tanh?"
+NO_V = "e_j = v . tanh(…): what is de_j / dtanh?"
+NO_SLOPE = (
+    "Between e and W_h h_j there is a tanh, and its derivative is a factor of the "
+    "gradient."
+)
+DERIVATIVE = (
+    "The derivative of tanh at x is 1 - tanh(x)^2. Did you square x or tanh(x)?"
+)
+RANGE = (
+    "exp(1e4) is larger than any float64. Which number can you subtract from all scores?"
+)
+LARGEST = (
+    "The largest score is subtracted to keep exp in range. Over which positions may the "
+    "maximum be taken, if a masked score is 1000 above all others?"
+)
+OWN_WEIGHT = "c is not the plain mean of the states: each state has its own weight."
+AVERAGED = (
+    "A value that is used S times receives S gradients. Are they added or averaged?"
+)
+EACH = "Row j of dL/dpre belongs to h_j alone."
+TWICE = "c contains h_j once, and so does the argument of tanh at j."
+VALUES = "The dictionary contains gradients: dL/dalpha, dL/de, dL/dpre."
+
+SPOILED = [  # (name, sentence, hint, line, spoiled line)
+    ("ignores-query", "softmax of v . tanh(W_h h_j)",
+     "Which term of the score contains the state of the decoder?", OF_S, "of_h"),
+    ("sign", "softmax of v . tanh(W_h h_j - W_s s)", SIGNS, OF_S, "of_h - of_s"),
+    ("product", "softmax of v . tanh(W_s s * W_h h_j)", "W_s s and W_h h_j are added.",
+     OF_S, "of_s * of_h"),
+    ("no-tanh", "softmax of v . (W_s s + W_h h_j)", NO_TANH, TANH, "sum(a * x for"),
+    ("relu", "softmax of v . max(0, W_s s + W_h h_j)", "", TANH,
+     "sum(a * max(x, 0) for"),
+    ("sigmoid", "softmax of v . sigmoid(W_s s + W_h h_j)", "", TANH,
+     "sum(a / (1 + math.exp(-x)) for"),
+    ("tanh-outside", "softmax of tanh(v . (W_s s + W_h h_j))",
+     "tanh bends each of the d_a entries; v comes after it.",
+     TANH + " a, x in zip(v, row))", "math.tanh(sum(a * x for a, x in zip(v, row)))"),
+    ("no-v", "softmax of the sum of tanh(W_s s + W_h h_j)", NO_V, TANH,
+     "sum(math.tanh(x) for"),
+    ("absolute", "softmax of |v| . tanh(W_s s + W_h h_j)", "", TANH,
+     "sum(abs(a) * math.tanh(x) for"),
+    ("scaled", "softmax of e / sqrt(d_a)", "", TANH,
+     "sum(a * math.tanh(x) / len(v) ** 0.5 for"),
+    ("scaled", "softmax of e / 2", "", TANH, "sum(a * math.tanh(x) / 2 for"),
+    ("no-softmax", "the scores e, without the softmax", "", ALPHA, "e, np"),
+    ("no-softmax", "the scores e, 0 where masked", "", ALPHA, "e * mask, np"),
+    ("overflow", "exp(e) / sum exp(e), too large or too small", RANGE, TOP, "0.0"),
+    ("masked-maximum", "exp(e - the largest score, masked or not), divided by its sum",
+     LARGEST, TOP, "max(e)"),
+    ("complement", "the softmax of the masked scores", "", "if may else 0.0",
+     "if not may else 0.0"),
+    ("ignores-weights", "the mean of the allowed states", OWN_WEIGHT, TERM,
+     "c += mask[j] / sum(mask) * H[j]"),
+    ("ignores-weights", "the gradient with g for every state, without its weight alpha",
+     OWN_WEIGHT, OF_C, "[g for a in alpha]"),
+    ("mask-leak", "the gradient with all positions allowed",
+     "exp(0) is 1, so a score of 0 has a weight. Whose exp is 0?", "v, mask)[1]",
+     "v, np.ones(len(H), bool))[1]"),
+    *(
+        ("wrong-derivative", f"the gradient with {text} as the slope of tanh(x)",
+         DERIVATIVE, SLOPE, f"({line})")
+        for text, line in (
+            ("1 - x * x", "1 - pre[j, k] ** 2"), ("1 - tanh(x)", "1 - t[j, k]"),
+            ("1 - tanh(tanh(x))^2", "1 - math.tanh(t[j, k]) ** 2"),
+            ("1 - tanh(tanh(x))", "1 - math.tanh(t[j, k])"),
+            ("tanh(x) (1 - tanh(x))", "t[j, k] * (1 - t[j, k])"),
+            ("(1 - tanh(x)^2)^2", f"{SLOPE} ** 2"),
+            ("1 + tanh(x)^2", "1 + t[j, k] ** 2"), ("tanh(x)^2", "t[j, k] ** 2"),
+        )
+    ),
+    ("no-slope", "the gradient without the slope of tanh", NO_SLOPE, SLOPE, "1"),
+    ("no-v", "the gradient without the factor v", NO_V, PRE_V, "d_e[j] *"),
+    ("no-tanh", "sum_j de_j (W_s s + W_h h_j), without tanh", NO_TANH, TO_V,
+     "d_v[k] += d_e[j] * pre[j, k]"),
+    ("slope-for-tanh", "the gradient with the slope of tanh in the place of tanh",
+     "e_j = v . tanh(…): which vector multiplies v?", TO_V,
+     f"d_v[k] += d_e[j] * {SLOPE}"),
+    ("of-query", "the sum of dL/dpre_j, the gradient of W_s s",
+     "v multiplies the values of tanh: which vector is de_j / dv?", TO_V,
+     "d_v[k] += d_pre[j, k]"),
+    ("unbroadcast", "the gradient of the last position alone, of a sum over all", "",
+     TO_QUERY, "d_query[k] = d_pre[j, k]"),
+    ("unbroadcast", "the gradient of the first position alone, of a sum over all", "",
+     TO_QUERY, "d_query[k] += d_pre[j, k] * (j == 0)"),
+    ("mean-not-sum", "the gradient with a mean over the positions in place of the sum",
+     AVERAGED, TO_QUERY, TO_QUERY + " / len(H)"),
+    ("no-s", "the gradient without the factor s: the same number in a row",
+     "W_s multiplies s: what is d(W_s s)_k / d(W_s)_ki?", TO_W_S,
+     "d_W_s[k] = d_query[k]"),
+    ("weighted-states", "the gradient with alpha_j h_j in the place of h_j",
+     "W_h multiplies h_j itself, without its weight.", TO_W_H, TO_W_H + " * alpha[j]"),
+    ("sum-for-each", "the gradient with the sum of all states in the place of h_j", EACH,
+     TO_W_H, "d_W_h[k] += d_pre[j, k] * sum(H)"),
+    ("sum-for-each", "the gradient with the mean of all states in the place of h_j",
+     EACH, TO_W_H, "d_W_h[k] += d_pre[j, k] * sum(H) / len(H)"),
+    ("last-term", "the gradient with the last state in the place of h_j",
+     "Is each term of the sum added, or the last one kept?", TO_W_H,
+     "d_W_h[k] += d_pre[j, k] * H[-1]"),
+    ("context-not-states", "the gradient with the context in the place of h_j",
+     "W_h multiplies each h_j. Which vector belongs to row j of dL/dpre?", TO_W_H,
+     "d_W_h[k] += d_pre[j, k] * (alpha @ H)"),
+    ("overwrites", "the gradient of the context alone, without the scores", "", TO_H,
+     "d_H[j] += 0.0"),
+    ("overwrites", "the gradient of the scores alone, without the context", "", OF_C,
+     "[0 * g for a in alpha]"),
+    ("minus", "the gradient of the context, minus that of the scores",
+     "Which sign does the gradient through the scores have?", TO_H,
+     "d_H[j] -= d_pre[j, k] * W_h[k]"),
+    ("term-twice", "the gradient with that of the context twice", TWICE, OF_C,
+     "[2 * a * g for a in alpha]"),
+    ("term-twice", "the gradient with that of the scores twice", TWICE, TO_H,
+     TO_H + " * 2"),
+    ("sum-for-each", "the gradient with the sum over all positions in each row", EACH,
+     TO_H, "d_H += d_pre[j, k] * W_h[k]"),
+    ("forward-value", "alpha, not its gradient", VALUES, '"alpha": d_alpha',
+     '"alpha": alpha'),
+    ("forward-value", "e, not its gradient", VALUES, '"e": d_e', '"e": t @ v'),
+    ("forward-value", "the argument of tanh, not its gradient", VALUES, '"pre": d_pre',
+     '"pre": pre'),
+]  # fmt: skip
 
 HINTS = {
-    "mask-leak": ["exp(0) is 1, so a score of 0 has a weight. Whose exp is 0?"],
     "bahdanau_forward": [
         "Which score does a masked position need, so that its weight is exactly 0 and "
         "the others sum to 1?",
@@ -439,41 +421,10 @@ HINTS = {
         "dL/dpre_jk = dL/de_j v_k (1 - tanh^2). The argument of tanh at j contains "
         "W_s s and W_h h_j, and c contains h_j as well.",
     ],
-    "no-tanh": [
-        "Without tanh the score is affine in h_j. Does your score contain the tanh?",
-    ],
-    "minus": ["Which sign does the gradient through the scores have?"],
-    "sign": ["Which signs do W_s s, W_h h_j and e have in the formula?"],
-    "product": ["W_s s and W_h h_j are added."],
-    "tanh-outside": ["tanh bends each of the d_a entries; v comes after it."],
-    "term-twice": ["c contains h_j once, and so does the argument of tanh at j."],
-    "sum-for-each": ["Row j of dL/dpre belongs to h_j alone."],
-    "weighted-states": ["W_h multiplies h_j itself, without its weight."],
-    "last-term": ["Is each term of the sum added, or the last one kept?"],
-    "of-query": ["v multiplies the values of tanh: which vector is de_j / dv?"],
-    "no-s": ["W_s multiplies s: what is d(W_s s)_k / d(W_s)_ki?"],
-    "slope-for-tanh": ["e_j = v . tanh(…): which vector multiplies v?"],
-    "no-v": ["e_j = v . tanh(…): what is de_j / dtanh?"],
-    "forward-value": ["The dictionary contains gradients: dL/dalpha, dL/de, dL/dpre."],
     "not-normalised": ["By which sum does the softmax divide?"],
-    "ignores-query": ["Which term of the score contains the state of the decoder?"],
     "mask-after": [
         "The allowed weights sum to 1. Yours were divided by a sum that contains "
         "masked positions as well.",
-    ],
-    "ignores-weights": [
-        "c is not the plain mean of the states: each state has its own weight.",
-    ],
-    "overflow": [
-        "exp(1e4) is larger than any float64. Which number can you subtract from all "
-        "scores?",
-    ],
-    "wrong-derivative": [
-        "The derivative of tanh at x is 1 - tanh(x)^2. Did you square x or tanh(x)?",
-    ],
-    "no-slope": [
-        "Between e and W_h h_j there is a tanh, and its derivative is a factor of "
-        "the gradient.",
     ],
     "unbroadcast": [
         "W_s s is one vector that is used at every position j. What is the backward "
@@ -481,20 +432,9 @@ HINTS = {
         "dL/d(W_s s) = sum_j dL/dpre_j.",
         "Sum the gradient of the argument of tanh over its rows, then multiply by W_s.",
     ],
-    "masked-maximum": [
-        "The largest score is subtracted to keep exp in range. Over which positions "
-        "may the maximum be taken, if a masked score is 1000 above all others?",
-    ],
-    "mean-not-sum": [
-        "A value that is used S times receives S gradients. Are they added or "
-        "averaged?",
-    ],
     "overwrites": [
         "In how many places of the formulas does h_j stand?",
         "h_j is in e_j and in c, so its gradient is a sum of two terms.",
     ],
     "softmax-skipped": ["Between the weights and the scores there is a softmax."],
-    "context-not-states": [
-        "W_h multiplies each h_j. Which vector belongs to row j of dL/dpre?",
-    ],
 }
