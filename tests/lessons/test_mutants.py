@@ -44,6 +44,8 @@ def f(x, y, W):
     "old, new, change",
     [
         (D_V, "dv[i] += dz", "without the factor t[n, i] in dv"),
+        (D_V, "dv[i] += dz * t[n, i] ** 2",
+         "with dz * t[n, i] ** 2 for dz * t[n, i] in dv"),
         (D_V, "dv[i] = dz * t[n, i]", "with = for += in dv"),
         (D_V, "dv[i] += dz / t[n, i]", "with dz / t[n, i] for dz * t[n, i] in dv"),
         (D_V, "dv[i] += dz * t[i, n]", "with t[i, n] for t[n, i] in dv"),
@@ -103,7 +105,7 @@ def test_a_natural_mistake_has_a_true_sentence(old, new, change):
     "first, second",
     [
         (("(1 - p / S)", "(1 + p / S)"), ("(1 - t * t)", "(1 - t**3)")),
-        (("(1 - t * t)", "(2 - t * t)"), ("dz @ t", "dz @ t**3")),
+        (("(1 - t * t)", "(2 - t * t)"), ("dz @ t", "dz @ t**5")),
         (("* v * (1", "/ v * (1"), ("(1 - t * t)", "(2 - t * t)")),
     ],
 )

@@ -1,9 +1,9 @@
 """Name a mistake that nobody wrote down: by an edit of the exercise in loops by a rule.
 
-``edits`` changes one place of the twin (twins.py): a factor or a term dropped, a sign,
-an operator, operands, indices or a transpose exchanged, a constant by one or two, a
-name or an entry for another of the same function, the edge of a comparison, ``+=`` as
-``=``.
+``edits`` changes one place of the twin (twins.py): a factor dropped or squared, a term
+dropped, a sign, an operator, operands, indices or a transpose exchanged, a constant by
+one or two, a name or an entry for another of the same function, the edge of a
+comparison, ``+=`` as ``=``.
 
 An edit is a name if it comes to the same comparison with the same results, and to the
 same results in all comparisons of the check with other random numbers. Edits of one
@@ -177,7 +177,10 @@ def _of_operation(node):
         yield node, left, f"without the {what} {dropped}"
         new = ast.unparse(ast.BinOp(node.left, SIGNS[op](), node.right))
         yield node, new, _instead(node, new)
-    elif op is ast.Pow:
+    if op is ast.Mult:
+        for new in (f"{left} ** 2 * {right}", f"{left} * {right} ** 2"):
+            yield node, new, _instead(node, new)
+    if op is ast.Pow:
         yield node, left, _instead(node, left)
     if op in EXCHANGED:
         new = ast.unparse(ast.BinOp(node.right, node.op, node.left))
