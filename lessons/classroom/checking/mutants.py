@@ -348,10 +348,14 @@ def _is_evidence(found, right, before):
 @contextlib.contextmanager
 def _limited(my):
     """Raise OutOfTime in the block after the processor time that is left for it."""
-    left = SECONDS - my._searched
     main = threading.current_thread() is threading.main_thread()
-    if not main or not hasattr(signal, "setitimer") or left <= 0:
+    if not main or not hasattr(signal, "setitimer"):
         raise OutOfTime  # nothing would stop an edited loop that does not end
+    left = SECONDS - my._searched
+    if of_check := signal.getitimer(signal.ITIMER_PROF)[0]:  # the runner's limit
+        left = min(left, of_check / 2)
+    if left <= 0:
+        raise OutOfTime
 
     def stop(*_):
         raise OutOfTime
