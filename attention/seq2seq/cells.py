@@ -35,6 +35,7 @@ class StackedCells(nn.Module):
         ]
 
     def forward(self, x, state):
+        """Return the state after one step with the input x (B, E)."""
         def one_step(cell, x, old):
             new = cell(x, old[0] if len(old) == 1 else old)
             new = new if isinstance(new, tuple) else (new,)
@@ -43,6 +44,7 @@ class StackedCells(nn.Module):
         return self._apply_layers(one_step, x, state)[1]
 
     def run(self, x, state):
+        """Run over x (B, L, E); return outputs (B, L, H) and the last state."""
         def all_steps(cell, x, old):
             weights = cell.weight_ih, cell.weight_hh, cell.bias_ih, cell.bias_hh
             output, *new = self.over_time(x, *old, *weights)

@@ -118,6 +118,7 @@ class Decoder(nn.Module):
         return State(B, self.order.start(recurrent), keys, memory, lengths, coverage)
 
     def step(self, state, tokens):
+        """Return logits (B, V), the next State, and weights (B, S) or None."""
         x = self._dropout(self.embed(tokens))  # (B, E)
         output, state, weights = self._step(x, state)
         if weights is not None:
@@ -125,6 +126,7 @@ class Decoder(nn.Module):
         return self.output(self._dropout(output)), state, weights
 
     def forward(self, tokens, state):
+        """Compute all steps for the correct tokens (B, L), the inputs of the steps."""
         x = self._dropout(self.embed(tokens))  # (B, L, E)
         coverages = None
         if fused := self.fused:

@@ -33,13 +33,16 @@ class PlainStep(nn.Module):
         self.cell = cell(input_size, hidden_size, rng=rng)
 
     def start(self, recurrent):
+        """Return the state before the first step: that of the cell."""
         return recurrent
 
     def forward(self, x, state, keys=None, values=None, valid_lens=None):
+        """Return the next state, the output (B, H), and None for the weights."""
         state = self.cell(x, state)
         return state, state[0], None
 
     def run(self, x, state, keys=None, values=None, valid_lens=None):
+        """Return the outputs (B, L, H) of all steps, and None for the weights."""
         return self.cell.run(x, state)[0], None
 
 
@@ -58,15 +61,18 @@ class UnfedLuongStep(nn.Module):
         self.W_c = xavier_matrix(hidden_size, value_size + hidden_size, rng)
 
     def start(self, recurrent):
+        """Return the state before the first step: that of the cell."""
         return recurrent
 
     def forward(self, x, state, keys, values, valid_lens=None, **options):
+        """Return the next state, the output (B, H) and the weights (B, S)."""
         state = self.cell(x, state)
         queries = state[0][:, None]  # (B, 1, H)
         output, weights = self._attend(queries, keys, values, valid_lens, options)
         return state, output[:, 0], weights[:, 0]
 
     def run(self, x, state, keys, values, valid_lens=None, **options):
+        """Return the outputs (B, L, H) and the weights (B, L, S) of all steps."""
         queries, _ = self.cell.run(x, state)  # (B, L, H)
         return self._attend(queries, keys, values, valid_lens, options)
 
@@ -86,6 +92,7 @@ class StepwiseCoverageAttention(CoverageAttention):
     """
 
     def forward(self, query, keys, values, valid_lens=None, coverage=None):
+        """Return the context (B, 1, Ev) of one query for each example."""
         context, weights = self.step(query[:, 0], keys, values, coverage, valid_lens)
         self.attention_weights = weights[:, None]
         return context[:, None]

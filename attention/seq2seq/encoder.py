@@ -47,6 +47,7 @@ class Encoder(nn.Module):
         )
 
     def forward(self, source, lengths=None):
+        """Return memory (B, S, M) and the last states of each layer; source is (B, S)."""
         x = self.embed(source)  # (B, S, E)
         if self.dropout:
             x = mg.dropout(x, self.dropout, training=self.training, rng=self.rng)
@@ -84,6 +85,7 @@ class Bridge(nn.Module):
             ]
 
     def forward(self, last):
+        """Return the first state of the decoder: a tuple of arrays (B, H)."""
         state = ()
         for i, states in enumerate(last):
             if self.zero:

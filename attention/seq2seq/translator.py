@@ -42,6 +42,7 @@ class Translation:
 
     @property
     def text(self):
+        """The translation as a string."""
         if self.between is not None:
             return self.between.join(self.target)
         return detokenize(self.target)

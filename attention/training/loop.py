@@ -96,6 +96,7 @@ class Run:
         return True
 
     def state_dict(self):
+        """Return everything that the next step depends on, for a checkpoint."""
         state = {
             "step": self.steps,
             "seconds": self.seconds,
@@ -110,6 +111,7 @@ class Run:
         return state
 
     def load_state_dict(self, state):
+        """Continue from a state that ``state_dict`` returned."""
         self.model.load_state_dict(state["model"])
         self.optimizer.load_state_dict(state["optimizer"])
         if self.schedule is not None:

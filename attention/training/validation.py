@@ -21,6 +21,7 @@ class Validation:
         self.loss, self.every, self.patience, self.keep = loss, every, patience, keep
 
     def is_exhausted(self, run):
+        """Return whether ``patience`` validations have passed since the best one."""
         if self.patience is None or run.best is None:
             return False
         since = [step for step, _ in run.validations if step > run.best["step"]]
