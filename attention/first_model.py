@@ -14,7 +14,8 @@ from attention import additive, alignment_heatmap, attend
 from minigrad import nn, optim
 from minigrad.shapes import shapes
 
-LETTERS, N, H = "abcdefghij", 5, 32  # V letters, N of them a string; vectors of H
+LETTERS = "abcdefghij"  # V = 10 of them
+N, H = 5, 32  # the length of a string; the number of entries of a vector
 
 
 class Reverser(nn.Module):
@@ -29,6 +30,7 @@ class Reverser(nn.Module):
         self.output = nn.Linear(2 * H, len(LETTERS), rng=rng)
 
     def score(self, q, k):
+        """Return one number for each query in q and each key in k."""
         return additive(q, k, self.W_q, self.W_k, self.w_v)
 
     @shapes

@@ -19,8 +19,9 @@ next state s_t (Bahdanau et al. 2015, section 3.1).
 ``attention_gru_definition`` computes these formulas step by step, from the operations
 of minigrad. ``attention_gru`` computes the same as one operation, and a test checks
 that both give the same results. In NumPy, its loops are ``_steps`` and ``_steps_back``.
-The product of all x_t with their parameters is computed before the first loop. After
-the second, one product for all steps gives the gradient of each matrix of parameters.
+The product of all x_t with their columns of weight_ih stands before the first loop.
+After the second, one product for all steps gives the gradient of each matrix of
+parameters.
 
 ``kernels/decoder.py`` and ``kernels/decoder_backward.py`` hold compiled versions of the
 two loops. For B = 64, L = 9, S = 8, H = 96, a forward and a

@@ -47,7 +47,7 @@ class Encoder(nn.Module):
         )
 
     def forward(self, source, lengths=None):
-        """Return memory (B, S, M) and the last states of each layer; source is (B, S)."""
+        """Return memory (B, S, M) and each layer's last states; source is (B, S)."""
         x = self.embed(source)  # (B, S, E)
         if self.dropout:
             x = mg.dropout(x, self.dropout, training=self.training, rng=self.rng)
