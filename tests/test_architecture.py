@@ -26,7 +26,7 @@ PICTURES = {
 PEER = {"peer.py"}  # of the benchmark
 TOP_LEVEL = {
     "minigrad", "attention", "lessons", "tests", "setup.cfg", "pyproject.toml",
-    "README.md", ".gitignore", ".ci", "LICENSE", "MANIFEST.in",
+    "README.md", "CONTRIBUTING.md", ".gitignore", ".ci", "LICENSE", "MANIFEST.in",
 }  # fmt: skip
 
 

@@ -58,7 +58,7 @@ class Pattern(NamedTuple):
     pairs     (L, S, **options) -> the number of pairs that the mask keeps
     options   of the calls whose time and memory are measured
     small     options of the calls whose operations are counted, for a few tokens
-    listed    whether the call needs a list of tiles, because a query's keys are no range
+    listed    whether the call needs a list of tiles (keys that are not one range)
     """
 
     mask: Callable
