@@ -48,7 +48,8 @@ def calls_of(my, *names):
 def without_loops():
     """Compare a failure in this block with no edit of the exercise in loops (twins.py).
 
-    For what an answer costs: the loops are slow, and cost something else.
+    For what an answer costs: the loops are slow, and cost something else. And for a
+    small example, in which different mistakes give the same numbers.
     """
     try:
         yield

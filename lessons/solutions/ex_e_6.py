@@ -86,18 +86,3 @@ WHY = (
     "step to the first, and every step adds to the gradients of the weights, which all "
     "steps share."
 )
-
-MUTANTS = [
-    ("dm = da_n * r", "dm = da_n", "reset-forgotten"),
-    ("da_n = dh * (1 - z) *", "da_n = dh * z *", "gates-exchanged"),
-    ("(1 - n * n)", "1", "no-slope"),
-    ("da_z = dh * (h - n)", "da_z = dh * (n - h)", "scale:-1"),
-    ("da_z = dh * (h - n)", "da_z = dh * -n", "z-sees-n-alone"),
-    ("da_r = da_n * m * r * (1 - r)", "da_r = da_n * m", "no-slope"),
-    ("dh = dh + g[t]", "dh = g[t]", "one-step"),
-    ("dh = dh + g[t]", "dh = dh + g[t] * (t == len(xs) - 1)", "last-output-alone"),
-    ("db = np.concatenate([da_r, da_z, dm], 1)", "db = da", "da-for-db"),
-    ("dW_hh += db.T @ seen[t][0]", "dW_hh += db.T @ hs[t]", "state-after"),
-    ("dW_ih += da.T @ xs[t]", "dW_ih = da.T @ xs[t]", "first-step-alone"),
-    ("dh = direct + db @ W_hh", "dh = db @ W_hh", "no-direct-path"),
-]
