@@ -32,8 +32,8 @@ import importlib
 
 # public.py imports the others
 SUBPACKAGES = (
-    "app", "costs", "decoding", "definitions", "marian", "metrics", "seq2seq",
-    "tasks", "training", "transformer",
+    "app", "costs", "decoding", "definitions", "first_model", "marian", "metrics",
+    "seq2seq", "tasks", "training", "transformer",
 )  # fmt: skip
 
 

@@ -6,6 +6,7 @@ from . import (
     decoding as decoding,
     definitions as definitions,
     exact as exact,
+    first_model as first_model,
     inheritance as inheritance,
     kernels as kernels,
     layers as layers,
