@@ -101,5 +101,5 @@ def test_editors_find_what_attention_has():
     modules, public = ast.parse(stub).body
     found = {each.name for each in pkgutil.iter_modules(attention.__path__)}
     assert all(alias.asname == alias.name for alias in modules.names)
-    assert {alias.name for alias in modules.names} == found - {"__main__", "first_model", "public"}
+    assert {alias.name for alias in modules.names} == found - {"__main__", "public"}
     assert (public.module, public.names[0].name) == ("public", "*")
