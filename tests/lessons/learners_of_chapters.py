@@ -65,12 +65,6 @@ ENTROPIES = [
 ]  # fmt: skip
 LINK = "masked_softmax(e, mask=allowed)"
 ROOT = "/ K.shape[-1] ** 0.5"
-SLICES = (
-    "out = np.zeros((T, S), bool)\n"
-    "    for t in range(T):\n"
-    "        out[t, int(p[t, 0]) - D : int(p[t, 0]) + D + 1] = True\n"
-    "    return out"
-)
 WINDOWS = [
     ("38.5", LINK, "(mg.softmax(e) * allowed)", "mask-after", "times the mask"),
     ("38.5", LINK, "mg.softmax(e * allowed)", "mask-leak", "0 where masked"),
@@ -81,25 +75,7 @@ WINDOWS = [
     ("38.5", ROOT, "/ Q.shape[0] ** 0.5", "scaled-by-length", "sqrt(5)"),
     ("38.5", ROOT, "/ V.shape[-1] ** 0.5", "value-width", "sqrt(11)"),
     ("38.5", ROOT, "* K.shape[-1] ** 0.5", "multiplied", "scores * sqrt(d)"),
-    ("38.5", "[center(t) for", "[int(center(t)) for", "rounded", "rounded"),
-    ("38.5", "[center(t) for", "[round(center(t)) for", "rounded", "rounded"),
-    ("38.5", "center_for_reversal(t, n)", "center_for_reversal(t, lengths[-1])",
-     "one-length", "length 5"),
-    ("38.5", "& real[:, None, :]", "& real[:, None, :] & real[:, :T, None]",
-     "masks-queries", "t >= length"),
     ("38.5", LINK, "masked_softmax(e, allowed)", "raises", "is passed as mask="),
-    ("38.5", "for t in range(T)])", "for t in range(1, T + 1)])",
-     "next-query", "of query t + 1"),
-    ("38.5", "return np.abs(s - p) <= D", SLICES,
-     "negative-slice", "counts from the end"),
-    ("38.5", "np.abs(s - p) <= D", "(s - p >= -D) & (s - p < D)",
-     "off-by-one", "without its last key"),
-    ("38.5", "[center(t) for", "[min(max(center(t), D), S - 1 - D) for",
-     "clipped", "inside the string"),
-    ("38.5", "return length - 1 - t", "return max(0, length - 1 - t)",
-     "clipped", "max(0, length - 1 - t)"),
-    ("38.5", "& real[:, None, :]", "& real[:, :T, None]",
-     "masks-queries", "that contain padding"),
     ("38.5", LINK, "masked_softmax(e.T, mask=allowed.T).T", "wrong-axis", "queries"),
 ]  # fmt: skip
 ONCE = "    optimizer.zero_grad()\n    loss.backward()\n    optimizer.step()\n"
@@ -111,13 +87,6 @@ STEPS = [
      "    loss.backward()\n", "does-not-move", "does not move"),
     ("38.5", "e = Q @ K.T", "e = mg.Tensor(Q.data @ K.data.T)",
      "not-learned", "training_step(model="),
-    ("38.5", "strings[:, ::-1]", "strings[::-1]",
-     "reversed-batch", "the strings of the batch in reverse order"),
-    ("38.5", "strings[:, ::-1]", "np.flip(strings)", "reversed-batch", "at step 0"),
-    ("38.5", "model.values(strings)", "model.values(strings[:, ::-1])",
-     "reversed-input", "reads the strings from the last symbol on"),
-    ("38.5", "model.Q, model.K, model", "model.K, model.Q, model",
-     "queries-as-keys", "Q and K exchanged"),
 ]  # fmt: skip
 PROOFS = [
     ("38.6", "(s @ W_g @ h1 + s @ W_g @ h3) / 2",
@@ -378,8 +347,6 @@ SCORED = [
      "    z = np.exp(x := np.linspace(-a, a, 1000))\n"
      "    log_Z, mean_score = np.log(T * z.mean()), (x * z).sum() / z.sum()\n",
      "grid", "a sum over a grid"),
-    ("38.5", "np.abs(s - p) <= D", "(s >= p) & (s <= p + D)",
-     "one-sided", "a window to the right only"),
     ("6.1", "np.exp(e - e.max())", "e", "no-exponential", "e divided by its sum"),
     ("6.1", "np.exp(e - e.max())", "2 ** (e - e.max())",
      "scaled-scores", "softmax of 0.693147 e"),

@@ -120,6 +120,7 @@ def spoil(tmp_path, monkeypatch):
         (tmp_path / path.parent.name / path.name).write_bytes(path.read_bytes())
     source = original.solution.read_text(encoding="utf-8")
     monkeypatch.setattr(catalogue, "LESSONS", tmp_path)
+    monkeypatch.setattr(audit, "spoiled_twins", lambda exercise: [])  # to be quick
 
     def faults(old="np", new="np", after="", automatic=False, hints='"": ["…"]'):
         check = original.check.read_text(encoding="utf-8").partition("HINTS")[0]
@@ -144,9 +145,11 @@ def planted(old, new, tag):
 @pytest.mark.parametrize(
     "change, fault",
     [
-        (('"np.abs(s - p) < D"', '"np.abs(p - s) <= D"'), "planted, not noticed"),
-        (('"one-sided"', '"half"'), "planted as half, named one-sided"),
-        (('("np.abs(s - p)', '("np.abs(s -p)'), "occurs 0 times"),
+        (planted("np.abs(s - p) <= D", "np.abs(p - s) <= D", "x"),
+         "planted, not noticed"),
+        (planted("np.abs(s - p) <= D", "(s - p) % S <= D", "half"),
+         "planted as half, named one-sided"),
+        (planted("np.abs(s -p)", "s", "x"), "occurs 0 times"),
         (("    return np.stack(", "    return ~np.stack("), "ends with 1"),
         (("which keys each", "which keys"), "not the stripped solution"),
         (("    # END SOLUTION\n", ""), "expected '# END SOLUTION'"),
