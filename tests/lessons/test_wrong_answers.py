@@ -344,7 +344,7 @@ MISNAMED = [  # once under another name
      "epsilon", "added to the divisor"),
     ("E.6", "return dxs, dh, dW_ih, dW_hh, db_ih, db_hh",
      "return dxs, dh, dW_ih, dW_hh, db_hh, db_ih", "swapped", "numeric of b_hh"),
-    ("E.6", "return dxs, dh, dW", "return dxs, 0 * dh, dW", "zero", "other weights"),
+    ("E.6", "return dxs, dh, dW", "return dxs, 0 * dh, dW", "zero", "0 everywhere"),
     ("38.3", "np.log(np.where(p > 0, p, 1.0))", "np.log(p + 1e-9)",
      "epsilon", "- 3e-09 in every entry"),
     ("38.3", "return log_Z - mean_score", "return np.log(T) - a * a / 2",
