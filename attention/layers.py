@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minigrad import checks, linear, nn
+from minigrad import arguments, linear, nn
 from minigrad.shapes import shapes
 
 from .inheritance import depth, withdraw_stale
@@ -51,7 +51,7 @@ class Attention(nn.Module):
     projects = False  # whether the score is defined in these two parts
 
     def __init__(self, dropout=0.0, rng=None):
-        self.dropout = checks.probability(type(self).__name__, "dropout", dropout)
+        self.dropout = arguments.probability(type(self).__name__, "dropout", dropout)
         self.rng = rng
         self.attention_weights: Any = None  # the weights of the last call
 
@@ -213,7 +213,7 @@ class AdditiveAttention(Attention):
         self.W_q = xavier_matrix(num_hiddens, query_size, rng)
         self.W_k = xavier_matrix(num_hiddens, key_size, rng)
         self.w_v = xavier_vector(num_hiddens, rng)
-        has_bias = checks.flag(name, "bias", bias)
+        has_bias = arguments.flag(name, "bias", bias)
         self.b = nn.Parameter(np.zeros(num_hiddens, np.float32)) if has_bias else None
 
     def score(self, queries, keys):
@@ -274,4 +274,4 @@ def xavier_vector(columns, rng):
 
 def _positive(name, argument, value):
     """Check that ``value`` is a whole number of 1 or more, and return it."""
-    return checks.whole(name, argument, value, least=1)
+    return arguments.whole(name, argument, value, least=1)

@@ -15,7 +15,7 @@ Bahdanau et al. 2015, equation 6; Vaswani et al. 2017, section 3.2.3 (masks).
 
 import numpy as np
 
-from minigrad import Tensor, astype, checks, differentiable, exp, where
+from minigrad import Tensor, arguments, astype, differentiable, exp, where
 from minigrad.shapes import shapes
 
 from .kernels import softmax as softmax_kernels
@@ -43,7 +43,7 @@ def masked_softmax(scores, valid_lens=None, mask=None, temperature=1.0):
 
     So a masked score has the gradient 0.
     """
-    checks.number("masked_softmax", "temperature", temperature, positive=True)
+    arguments.number("masked_softmax", "temperature", temperature, positive=True)
     scores, mask = _add_float_mask(scores, mask)
     lengths = _group_lengths(valid_lens, scores.shape)
     return softmax_over_allowed(scores, lengths, mask, temperature)
@@ -89,7 +89,7 @@ def apply_normalizer(name, normalize, scores, allowed):
     The scores of masked pairs become 0, because -inf in a formula leads to NaN.
     """
     scores = where(allowed, scores, 0.0)
-    weights = checks.called(
+    weights = arguments.called(
         f"{name}: normalize", "(scores, allowed)", normalize, scores, allowed
     )
     if not isinstance(weights, Tensor) or weights.shape != scores.shape:
@@ -107,7 +107,7 @@ def mask_scores(scores, valid_lens=None, mask=None):
     scores, pairs = _add_float_mask(scores, mask)
     if mask is not None and pairs is None:  # a float mask
         with np.errstate(over="ignore"):
-            pairs = checks.plain(mask).astype(scores.dtype) > -np.inf
+            pairs = arguments.plain(mask).astype(scores.dtype) > -np.inf
     return scores, masked_softmax(equal, valid_lens, pairs).data > 0
 
 
@@ -115,7 +115,7 @@ def _add_float_mask(scores, mask):
     """Return the scores, with a float mask added; and the bool mask, or None."""
     if mask is None:
         return scores, None
-    mask = checks.mask("masked_softmax", "mask", mask, scores.shape)
+    mask = arguments.mask("masked_softmax", "mask", mask, scores.shape)
     if mask.dtype == bool:
         return scores, mask
     with np.errstate(over="ignore"):  # -1e300 becomes -inf in float32
@@ -134,7 +134,7 @@ def _group_lengths(valid_lens, shape):
             "(B, ..., L, S)."
         )
     S = shape[-1]
-    checks.between(
+    arguments.between(
         "masked_softmax", "valid_lens", valid_lens, 0, S, "the number of keys"
     )
     if valid_lens.ndim == 1:  # one group for each example

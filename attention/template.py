@@ -13,7 +13,7 @@ Bahdanau et al. 2015, equations 5 and 6; Luong et al. 2015, section 3.1.
 
 import numpy as np
 
-from minigrad import checks, dropout, where
+from minigrad import arguments, dropout, where
 from minigrad.shapes import shapes
 
 from .scores import SCORES, scaled_dot
@@ -69,7 +69,7 @@ def attend(
     """
     keys, values = _clear_masked(query, keys, values, mask, valid_lens)
     if isinstance(score, str):
-        score = SCORES[checks.one_of("attend", "score", score, SCORES)]
+        score = SCORES[arguments.one_of("attend", "score", score, SCORES)]
     scores = score(query, keys)  # (..., L, S)
     if bias is not None:
         scores = scores + bias

@@ -18,6 +18,8 @@ from .gradcheck import (
 )
 from .ops import (
     abs as abs,
+)
+from .ops import (
     add,
     astype,
     bmm,
@@ -46,16 +48,13 @@ from .ops import (
     lstm_cell,
     masked_fill,
     matmul,
-    max as max,
     maximum,
     mean,
-    min as min,
     minimum,
     mse_loss,
     mul,
     neg,
     pad,
-    pow as pow,
     relu,
     reshape,
     sigmoid,
@@ -66,7 +65,6 @@ from .ops import (
     squeeze,
     stack,
     sub,
-    sum as sum,
     swapaxes,
     tanh,
     transpose,
@@ -75,6 +73,18 @@ from .ops import (
     unsqueeze,
     var,
     where,
+)
+from .ops import (
+    max as max,
+)
+from .ops import (
+    min as min,
+)
+from .ops import (
+    pow as pow,
+)
+from .ops import (
+    sum as sum,
 )
 from .random import manual_seed
 from .recording import no_grad

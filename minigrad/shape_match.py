@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 
-from .checks import verb
+from .arguments import verb
 from .operators import is_matrix_or_masked
 from .tensor import Tensor
 

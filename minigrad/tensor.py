@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .checks import flag
+from .arguments import flag
 from .graph import backward_pass
 from .operators import Operators, array_or_value
 from .overwriting import mark_written

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from minigrad.checks import one_of, whole
+from minigrad.arguments import one_of, whole
 
 from ..variants.table import PATTERNS
 from . import pair_counts

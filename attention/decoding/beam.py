@@ -34,7 +34,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from minigrad.checks import number, plain, whole
+from minigrad.arguments import number, plain, whole
 
 from ..tasks.batch import EOS, PAD
 from .greedy import Decoded, evaluation, first_step, log_probabilities

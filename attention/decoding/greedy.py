@@ -32,7 +32,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from minigrad import nn, no_grad
-from minigrad.checks import plain, whole
+from minigrad.arguments import plain, whole
 
 from ..tasks.batch import EOS, PAD, SOS
 

@@ -28,7 +28,7 @@ sentence is computed as usual. The targets stay the same. Bengio et al. 2015.
 
 import numpy as np
 
-from minigrad.checks import generator, number, plain, probability, whole
+from minigrad.arguments import generator, number, plain, probability, whole
 from minigrad.random import generator as own_generator
 
 from ..tasks.batch import PAD, SOS

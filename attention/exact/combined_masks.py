@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from minigrad import Tensor, astype
-from minigrad.checks import broadcastable, plain
-from minigrad.checks import mask as check_mask
+from minigrad.arguments import broadcastable, plain
+from minigrad.arguments import mask as check_mask
 
 from ..masks import algebra, arrays, windows
 from ..masks.block_mask import BlockMask

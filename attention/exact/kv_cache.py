@@ -19,7 +19,7 @@ al. 2023.
 import numpy as np
 
 from minigrad import Tensor, concat
-from minigrad.checks import between, plain, whole
+from minigrad.arguments import between, plain, whole
 
 
 class KVCache:

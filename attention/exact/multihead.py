@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from minigrad import nn, reshape, swapaxes, unsqueeze
-from minigrad.checks import flag, plain, probability, scale_or, whole
+from minigrad.arguments import flag, plain, probability, scale_or, whole
 from minigrad.shapes import shapes
 
 from ..masks import tokens

@@ -5,7 +5,7 @@ from typing import Any, Callable
 
 import numpy as np
 
-from minigrad.checks import flag, generator, number, one_of, probability
+from minigrad.arguments import flag, generator, number, one_of, probability
 
 NAME = "scaled_dot_product_attention"
 

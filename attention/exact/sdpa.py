@@ -17,15 +17,15 @@ import math
 import numpy as np
 
 from minigrad import Tensor, expand
-from minigrad.checks import called
+from minigrad.arguments import called
 from minigrad.random import generator
 from minigrad.shapes import shapes
 
-from ..softmax import apply_normalizer
-from ..template import clear_unused
 from ..kernels import dropout
 from ..kernels.tile_plan import tile_plan
 from ..positions import toeplitz
+from ..softmax import apply_normalizer
+from ..template import clear_unused
 from .combined_masks import combined_masks
 from .dense import attention_average, attention_scores, flatten_batch, group_heads
 from .flash import flash_attention

@@ -38,7 +38,7 @@ start at 0 and remain 0 if ``keep`` names them as well.
 
 import numpy as np
 
-from minigrad.checks import plain
+from minigrad.arguments import plain
 
 PARTS = ("W_q", "W_k", "W_v")  # in the order of torch
 

@@ -8,7 +8,7 @@ import os
 from dataclasses import MISSING, dataclass, fields
 
 from minigrad.bounds import parse_json, read_for_parsing
-from minigrad.checks import between, flag, one_of, plain, whole
+from minigrad.arguments import between, flag, one_of, plain, whole
 
 from ..transformer.config import TransformerConfig
 from .generate import Search

@@ -33,7 +33,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from minigrad.checks import number, one_of, whole
+from minigrad.arguments import number, one_of, whole
 
 from ..decoding.beam import largest_candidates
 

@@ -16,13 +16,13 @@ tokens.py    by kind of token: padding, prefix_lm, document, global_tokens
 bigbird.py   by blocks, some of them random
 block_mask.py, tiling.py   the tiles of a mask: full, partial or empty
 ranges.py    the range of keys of each query, for masks that have one
-checking.py  check_mask, for a mask of your own
+mask_check.py  check_mask, for a mask of your own
 """
 
 from .algebra import Mask, and_masks, everything, mask_mod, nothing, or_masks
 from .arrays import from_array
 from .bigbird import bigbird
-from .checking import check_mask
+from .mask_check import check_mask
 from .tokens import document, global_tokens, padding, prefix_lm
 from .windows import causal, dilated, local, sliding_window
 

@@ -10,7 +10,8 @@ known, those of the combined mask follow without evaluating every pair.
 import operator
 
 import numpy as np
-from minigrad.checks import broadcastable, called, whole
+
+from minigrad.arguments import broadcastable, called, whole
 
 from ..inheritance import depth, withdraw_stale
 from . import ranges, tiling

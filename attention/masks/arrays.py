@@ -1,7 +1,8 @@
 """A mask given as a bool array."""
 
 import numpy as np
-from minigrad.checks import plain
+
+from minigrad.arguments import plain
 
 from .algebra import Mask
 

@@ -14,7 +14,8 @@ Zaheer et al. 2020, section 2.
 import copy
 
 import numpy as np
-from minigrad.checks import whole
+
+from minigrad.arguments import whole
 
 from .algebra import UNSIZED, Mask
 

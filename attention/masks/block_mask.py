@@ -16,7 +16,8 @@ import textwrap
 from collections import namedtuple
 
 import numpy as np
-from minigrad.checks import whole
+
+from minigrad.arguments import whole
 
 from .algebra import Mask, mask_mod
 from .tiling import EMPTY, FULL, PARTIAL, UNKNOWN, Tiling, classify

@@ -13,7 +13,8 @@ al. 2020, section 3.1 (global tokens).
 """
 
 import numpy as np
-from minigrad.checks import between, plain, verb
+
+from minigrad.arguments import between, plain, verb
 from minigrad.shapes import shapes
 
 from .algebra import Mask

@@ -18,7 +18,8 @@ Beltagy et al. 2020, section 3.1; Luong et al. 2015, section 3.2 (``local``).
 import copy
 
 import numpy as np
-from minigrad.checks import called, number, plain, whole
+
+from minigrad.arguments import called, number, plain, whole
 
 from .algebra import UNSIZED, Mask
 from .ranges import clip_ranges

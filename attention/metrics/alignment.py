@@ -23,7 +23,7 @@ AER: Och and Ney 2003.
 
 import numpy as np
 
-from minigrad.checks import plain
+from minigrad.arguments import plain
 
 TOLERANCE = 1e-2  # of the sum of a row of weights, which may be float16
 

@@ -34,7 +34,7 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 
-from minigrad.checks import one_of, whole
+from minigrad.arguments import one_of, whole
 
 
 @dataclass(frozen=True)

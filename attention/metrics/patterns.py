@@ -30,7 +30,7 @@ al. 2019, section 3.2). Kovaleva et al. 2019 call this pattern vertical.
 
 import numpy as np
 
-from minigrad.checks import plain
+from minigrad.arguments import plain
 
 from .alignment import attention_entropy, validated_weights
 

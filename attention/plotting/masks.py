@@ -4,7 +4,7 @@ import textwrap
 
 import numpy as np
 
-from minigrad.checks import whole
+from minigrad.arguments import whole
 
 from ..masks import Mask
 from ..masks.block_mask import BlockMask

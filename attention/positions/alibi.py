@@ -14,7 +14,7 @@ repository.
 
 import numpy as np
 
-from minigrad.checks import whole
+from minigrad.arguments import whole
 
 from .offsets import OffsetBias, offsets
 

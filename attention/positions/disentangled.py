@@ -21,7 +21,7 @@ import math
 import numpy as np
 
 from minigrad import matmul, swapaxes
-from minigrad.checks import scale_or
+from minigrad.arguments import scale_or
 from minigrad.shapes import shapes
 
 from .offsets import relative_positions

@@ -12,7 +12,7 @@ Gehring et al. 2017, section 3.1; BERT and GPT-2.
 import numpy as np
 
 from minigrad import embedding, nn
-from minigrad.checks import whole
+from minigrad.arguments import whole
 
 from .sinusoidal import as_positions
 

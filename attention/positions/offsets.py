@@ -13,7 +13,7 @@ If the value also depends on the query, each query has its own row of values:
 import numpy as np
 
 from minigrad import differentiable
-from minigrad.checks import one_of, whole
+from minigrad.arguments import one_of, whole
 from minigrad.shapes import shapes
 
 ALIGNMENTS = ("upper_left", "lower_right")

@@ -21,7 +21,7 @@ Su et al. 2021, section 3.2.2.
 import numpy as np
 
 from minigrad import differentiable
-from minigrad.checks import flag, number
+from minigrad.arguments import flag, number
 from minigrad.shapes import shapes
 
 from .scaling import Scaling

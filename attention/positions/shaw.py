@@ -18,7 +18,7 @@ layer share the tables, c is called k, and k = 16. Shaw et al. 2018, equations 3
 import math
 
 from minigrad import matmul, swapaxes
-from minigrad.checks import scale_or
+from minigrad.arguments import scale_or
 from minigrad.shapes import shapes
 
 from .offsets import from_offsets, position_of_first_query, sum_offsets

@@ -18,7 +18,7 @@ Vaswani et al. 2017, section 3.5.
 
 import numpy as np
 
-from minigrad.checks import number, whole
+from minigrad.arguments import number, whole
 
 
 def sinusoidal(n, d, base=10000.0, dtype=np.float32):

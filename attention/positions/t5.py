@@ -19,7 +19,7 @@ parameters, and L + S - 1 look-ups instead of L S. Raffel et al. 2020, section 2
 import numpy as np
 
 from minigrad import embedding, nn, swapaxes
-from minigrad.checks import flag, whole
+from minigrad.arguments import flag, whole
 
 from .offsets import OffsetBias, offsets
 

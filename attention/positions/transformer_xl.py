@@ -25,7 +25,7 @@ Dai et al. 2019, section 3.3 and appendix B.
 import math
 
 from minigrad import matmul, swapaxes, unsqueeze
-from minigrad.checks import scale_or
+from minigrad.arguments import scale_or
 from minigrad.shapes import shapes
 
 from .offsets import from_offsets, offsets

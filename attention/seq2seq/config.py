@@ -10,7 +10,7 @@ A config is checked when it is created, so that a model can be built from it.
 
 from dataclasses import asdict, dataclass
 
-from minigrad.checks import flag, one_of, probability, whole
+from minigrad.arguments import flag, one_of, probability, whole
 
 from ..tasks.batch import EOS
 from ..variants.table import SCORES

@@ -24,7 +24,7 @@ import numpy as np
 
 import minigrad as mg
 from minigrad import Tensor, nn
-from minigrad.checks import between
+from minigrad.arguments import between
 
 from ..layers import FORMULA, Attention, ProjectedKeys
 from ..tasks.batch import PAD

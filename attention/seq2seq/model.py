@@ -13,7 +13,7 @@ Sutskever et al. 2014; Bahdanau et al. 2015; Luong et al. 2015.
 """
 
 from minigrad import nn
-from minigrad.checks import between
+from minigrad.arguments import between
 from minigrad.shapes import shapes
 
 from .decoder import Decoder

@@ -18,7 +18,7 @@ import math
 import numpy as np
 
 from minigrad import nn
-from minigrad.checks import one_of
+from minigrad.arguments import one_of
 
 from ..tasks.reversal import PAD, VOCABULARY
 from ..variants.table import REVERSAL_SCORES as KINDS

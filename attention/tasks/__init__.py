@@ -10,6 +10,14 @@ batch.py            one batch; batching.py divides pairs into three sets and bat
 """
 
 from . import (  # noqa: F401
-    algorithmic, batch, batching, bindings, grammar, parallel_text, questions, reversal,
-    vocabulary, words,
+    algorithmic,
+    batch,
+    batching,
+    bindings,
+    grammar,
+    parallel_text,
+    questions,
+    reversal,
+    vocabulary,
+    words,
 )  # fmt: skip

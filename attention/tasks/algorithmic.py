@@ -19,7 +19,7 @@ import re
 
 import numpy as np
 
-from minigrad.checks import whole
+from minigrad.arguments import whole
 
 from .vocabulary import Symbols
 

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from minigrad.checks import whole
+from minigrad.arguments import whole
 
 from .batch import EOS, assemble, pad
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from minigrad.checks import probability, whole
+from minigrad.arguments import probability, whole
 
 NOTHING = -100  # the target where there is no question: cross_entropy's ignore_index
 

@@ -15,7 +15,6 @@ import pathlib
 from dataclasses import dataclass
 from typing import NamedTuple
 
-
 SHOWN = 5  # skipped lines that a report names
 
 

@@ -12,7 +12,7 @@ larger set.
 
 import numpy as np
 
-from minigrad.checks import whole
+from minigrad.arguments import whole
 
 from .batching import Splits, take_splits
 from .grammar import Pair

@@ -11,7 +11,7 @@ from dataclasses import fields
 
 import numpy as np
 
-from minigrad.checks import whole
+from minigrad.arguments import whole
 
 from .algorithmic import LETTERS
 from .batch import PAD, Batch, assemble

@@ -11,7 +11,7 @@ from collections import Counter
 
 import numpy as np
 
-from minigrad.checks import whole
+from minigrad.arguments import whole
 
 from .batch import EOS, PAD, SOS
 

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, fields
 from functools import partial
 
 from minigrad import gelu, relu, sigmoid, tanh
-from minigrad.checks import flag, number, one_of, probability, whole
+from minigrad.arguments import flag, number, one_of, probability, whole
 
 from .schemes import SCHEMES
 

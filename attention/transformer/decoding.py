@@ -15,7 +15,7 @@ each row.
 
 import numpy as np
 
-from minigrad.checks import between
+from minigrad.arguments import between
 
 from ..exact.kv_cache import KVCache
 

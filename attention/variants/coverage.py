@@ -27,11 +27,11 @@ trained model gets w_c and the loss only in a short last phase).
 import numpy as np
 
 from minigrad import Tensor, minimum, nn, stack, where
-from minigrad.checks import between
+from minigrad.arguments import between
 from minigrad.shapes import shapes
 
-from ..template import attend
 from ..layers import AdditiveAttention, ProjectedKeys
+from ..template import attend
 
 
 class CoverageAttention(AdditiveAttention):

@@ -19,7 +19,7 @@ Nadaraya 1964; Watson 1964; Zhang et al., Dive into Deep Learning, 11.2.
 import numpy as np
 
 from minigrad import Tensor, clip, differentiable, exp, nn
-from minigrad.checks import between, broadcastable, plain
+from minigrad.arguments import between, broadcastable, plain
 from minigrad.shapes import shapes
 
 from ..layers import Attention

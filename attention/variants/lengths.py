@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from minigrad.checks import between
+from minigrad.arguments import between
 
 
 def row_lengths(name, valid_lens, rows, S):

@@ -23,7 +23,7 @@ Katharopoulos et al. 2020, "Transformers are RNNs".
 import numpy as np
 
 from minigrad import Tensor, exp, matmul, swapaxes, where
-from minigrad.checks import called, flag, number
+from minigrad.arguments import called, flag, number
 from minigrad.shapes import shapes
 
 from .lengths import row_lengths

@@ -26,11 +26,11 @@ import math
 import numpy as np
 
 from minigrad import Tensor, differentiable, exp, linear, matmul, nn, sigmoid, tanh
-from minigrad.checks import broadcastable, called, flag, one_of, whole
+from minigrad.arguments import broadcastable, called, flag, one_of, whole
 from minigrad.shapes import shapes
 
-from ..template import attend
 from ..layers import Attention, xavier_matrix, xavier_vector
+from ..template import attend
 from .lengths import row_lengths
 from .luong import KINDS, LuongAttention
 

@@ -21,7 +21,7 @@ Beltagy, Peters and Cohan 2020, section 3.1.
 import numpy as np
 
 from minigrad import concat, nn, swapaxes, unsqueeze
-from minigrad.checks import between, broadcastable, flag, plain, probability, whole
+from minigrad.arguments import between, broadcastable, flag, plain, probability, whole
 from minigrad.shapes import shapes
 
 from ..exact.multihead import check_heads, draw_projections, heads

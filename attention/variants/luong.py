@@ -13,7 +13,7 @@ attention, and general is better with local attention.
 """
 
 from minigrad import linear
-from minigrad.checks import one_of, whole
+from minigrad.arguments import one_of, whole
 from minigrad.shapes import shapes
 
 from ..layers import Attention, FusedScore, xavier_matrix, xavier_vector

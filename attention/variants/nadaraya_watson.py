@@ -22,7 +22,7 @@ Nadaraya 1964; Watson 1964; Epanechnikov 1969.
 import numpy as np
 
 from minigrad import Tensor, log, sqrt, where
-from minigrad.checks import one_of
+from minigrad.arguments import one_of
 from minigrad.shapes import shapes
 
 from ..template import attend

@@ -9,7 +9,7 @@ are drawn in float64, so that a seed gives the same values in every dtype.
 import math
 
 from .. import random
-from ..checks import generator, number
+from ..arguments import generator, number
 from ..overwriting import mark_written
 
 

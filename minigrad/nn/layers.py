@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from .. import ops
-from ..checks import flag, number, probability, whole
+from ..arguments import flag, number, probability, whole
 from ..shapes import shapes
 from . import init
 from .module import Module, Parameter

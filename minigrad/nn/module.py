@@ -12,7 +12,7 @@ has the parameters scale, layers.0.weight, layers.0.bias, layers.1.weight and
 layers.1.bias.
 """
 
-from ..checks import flag, plain
+from ..arguments import flag, plain
 from ..overwriting import mark_written
 from ..tensor import Tensor
 from ..torch_names import explain_keyword

@@ -11,11 +11,10 @@ import math
 import numpy as np
 
 from .. import ops
-from ..checks import flag, probability, whole
+from ..arguments import flag, probability, whole
 from ..shapes import shapes
 from . import init
 from .module import Module, Parameter
-
 
 MAX_LAYERS = 1000  # of one GRU or LSTM: a number without a zero too many
 

@@ -5,7 +5,7 @@ With the gradient of the output, g = dL/dy, each of them has dL/dx_i = g_i dy_i/
 
 import numpy as np
 
-from ..checks import number, one_of
+from ..arguments import number, one_of
 from ..differentiable import differentiable
 from ..loops import replaceable
 from .normal import normal_cdf

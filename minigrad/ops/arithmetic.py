@@ -23,7 +23,7 @@ built-ins: ``abs``, ``pow``, ``min``, ``max``.
 
 import numpy as np
 
-from ..checks import booleans
+from ..arguments import booleans
 from ..differentiable import differentiable
 from .real import real
 

@@ -5,7 +5,7 @@ They have no backward: the operations that they call have one.
 
 import numpy as np
 
-from ..checks import plain, whole
+from ..arguments import plain, whole
 from ..shapes import shapes
 from .arithmetic import pow, sub, where
 from .matmul import matmul

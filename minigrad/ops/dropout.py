@@ -3,7 +3,7 @@
 import numpy as np
 
 from .. import random
-from ..checks import flag, generator, probability
+from ..arguments import flag, generator, probability
 from ..differentiable import differentiable
 from .select import select
 

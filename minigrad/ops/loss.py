@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..checks import one_of, probability, whole
+from ..arguments import one_of, probability, whole
 from ..differentiable import differentiable
 from ..loops import replaceable
 from ..shapes import shapes

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from ..checks import number
+from ..arguments import number
 from ..differentiable import differentiable
 from ..loops import replaceable
 

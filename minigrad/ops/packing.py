@@ -14,7 +14,7 @@ convert between the two forms. PyTorch's packed sequences have the same order.
 
 import numpy as np
 
-from ..checks import between, flag
+from ..arguments import between, flag
 
 
 class Packing:

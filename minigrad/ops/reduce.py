@@ -10,7 +10,7 @@ import math
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from ..checks import flag, whole
+from ..arguments import flag, whole
 from ..differentiable import differentiable
 from .real import real
 from .select import select

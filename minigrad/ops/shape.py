@@ -11,7 +11,7 @@ import itertools
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from ..checks import number, plain
+from ..arguments import number, plain
 from ..differentiable import differentiable
 
 

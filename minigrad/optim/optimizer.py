@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from ..checks import number
+from ..arguments import number
 from ..overwriting import mark_written
 from ..tensor import Tensor
 from ..torch_names import OPTIMIZER, unknown

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from ..checks import flag, number
+from ..arguments import flag, number
 from ..loops import replaceable
 from ..tensor import Tensor
 from .optimizer import Optimizer

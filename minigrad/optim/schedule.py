@@ -8,7 +8,7 @@ from the rate before, so rounding errors do not add up.
 
 import math
 
-from ..checks import number
+from ..arguments import number
 from .optimizer import Optimizer
 
 

@@ -15,7 +15,7 @@ from ..benchmark.processes import isolated
 from ..files import free_path
 from ..machine import set_blas_threads, versions
 from ..options import wrapped
-from ..progress import Progress
+from ..progress_line import Progress
 
 MISSED = " !"  # after a limit
 HEAD = (

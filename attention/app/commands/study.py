@@ -21,7 +21,7 @@ from .. import stopping
 from ..files import write_text
 from ..machine import SHORT_RUN, backend_for, versions
 from ..options import wrapped
-from ..progress import Progress
+from ..progress_line import Progress
 from ..run_folder import RunFolder
 from .workers import train_in_processes
 

@@ -23,7 +23,7 @@ from ..files import write_text
 from ..machine import backend_for, versions
 from ..metrics_file import MetricsFile
 from ..options import wrapped
-from ..progress import Progress
+from ..progress_line import Progress
 from ..run_folder import RunFolder
 
 

@@ -21,7 +21,7 @@ from ... import kernels
 from ...kernels.memory import keep_freed_memory
 from ...training import Run, stop_signals
 from ..machine import set_blas_threads
-from ..progress import Progress
+from ..progress_line import Progress
 
 
 class ProcessLost(OSError):

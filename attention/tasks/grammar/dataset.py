@@ -17,10 +17,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from minigrad.checks import one_of, whole
+from minigrad.arguments import one_of, whole
 
-from . import english, french, german, lexicon_french, lexicon_german
 from ..batching import Splits, take_splits
+from . import english, french, german, lexicon_french, lexicon_german
 from .draw import Drawer
 from .meaning import Lexicon
 from .sentence_pairs import Pair

@@ -7,7 +7,8 @@ wrong one changes results without an error.
 """
 
 import numpy as np
-from minigrad.checks import whole
+
+from minigrad.arguments import whole
 
 from .algebra import as_mask
 from .block_mask import BlockMask

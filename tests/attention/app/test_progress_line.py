@@ -2,8 +2,8 @@
 
 import sys
 
-from attention.app import progress as module
-from attention.app.progress import Progress
+from attention.app import progress_line as module
+from attention.app.progress_line import Progress
 
 
 def lines_of(capsys, monkeypatch, live, *updates):
