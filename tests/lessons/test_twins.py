@@ -98,23 +98,66 @@ def test_edits_that_agree_under_different_names_are_no_name(outcome):
     assert tag == "edit"  # by a rule (mutants.py), whose sentence is true of both
 
 
-def test_a_condition_that_the_edit_meets_gives_no_name(tmp_path):
-    """The sentences are the same whether the condition holds or not."""
-    text = "# THE EXERCISE IN LOOPS\ndef f(x):\n    return 3\n# THE CHECK\n"
+def only(step, tmp_path, twin, edits, answer, **names):
+    """Return the name of the mistake of an answer, f, in a check of one function."""
     path = tmp_path / "check.py"
-    path.write_text(text)
-    edits = [("four", "4", "", "return 3", "return 4")]
+    path.write_text(f"# THE EXERCISE IN LOOPS\n{twin}\n# THE CHECK\n")
+    checks = {"__file__": str(path), "SPOILED": edits, "np": np} | names
+    step = types.FunctionType(step.__code__, checks)
+    step.step, step.title = "values", "f"
+    my = Harness("X.1", {"f": answer}, {"f": ["x"]}, tmp_path / "a.py")
+    return run_function(step, my).tag
+
+
+@pytest.mark.parametrize("limit, name", [(3, "small"), (4, "four")])
+def test_a_condition_that_the_edit_meets_gives_no_name(tmp_path, limit, name):
+    """The sentences are the same whether the condition holds or not."""
 
     def step(my, rng):
-        truth = my.f(0) > my_limit  # noqa: F821, a name of checks
-        my.holds(truth, "small", "expected more", "found less")
+        my.holds(my.f(0) > my_limit, "small", "expected more", "found less")  # noqa: F821
 
-    checks = {"__file__": str(path), "SPOILED": edits, "my_limit": 3}
-    step = types.FunctionType(step.__code__, checks)
-    for limit, name in ((3, "small"), (4, "four")):
-        checks["my_limit"], step.step, step.title = limit, "values", "f"
-        my = Harness("X.1", {"f": lambda x: 2}, {"f": ["x"]}, tmp_path / "a.py")
-        assert run_function(step, my).tag == name
+    twin, edits = "def f(x):\n    return 3", [("four", "4", "", "return 3", "return 4")]
+    assert only(step, tmp_path, twin, edits, lambda x: 2, my_limit=limit) == name
+
+
+def test_an_edit_that_passes_the_comparison_is_no_name(tmp_path):
+    """Of positive numbers, |x| x is x^2; the answer is right, but in float32."""
+
+    def step(my, rng):
+        my.equal(my.f(np.arange(3.0)), np.arange(3.0) ** 2)
+        my.equal(my.f(-np.arange(3.0)), np.arange(3.0) ** 2)
+
+    twin, edits = "def f(x):\n    return x**2", [("abs", "", "", "x**2", "abs(x) * x")]
+    assert only(step, tmp_path, twin, edits, lambda x: abs(x) * x) == "abs"
+    assert only(step, tmp_path, twin, edits, lambda x: np.float32(x**2)) == "float32"
+
+
+def test_an_edit_whose_gradients_are_right_is_no_name(tmp_path):
+    """The backward is wrong in its second call only; the edit concerns negative x."""
+
+    def step(my, rng):
+        my.gradients(my.f, [np.arange(1.0, 4.0)], ["x"])
+
+    twin = """def f(x):
+    def backward(g):
+        return g * (2 * x)
+    return x**2, backward"""
+    edits = [("abs", "", "", "2 * x", "2 * abs(x)"), ("half", "", "", "(2 * x)", "x")]
+
+    def answer(x):
+        calls = []
+
+        def backward(g):
+            calls.append(g)
+            return g * 2 * x * len(calls)
+
+        return x**2, backward
+
+    def halved(x):
+        return x**2, lambda g: g * x
+
+    assert only(step, tmp_path, twin, edits, answer) != "abs"
+    assert only(step, tmp_path, twin, edits, halved) == "half"
 
 
 def test_an_edit_stands_in_the_loops_once():

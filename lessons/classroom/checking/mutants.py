@@ -25,7 +25,6 @@ import numpy as np
 from .. import stubs
 from ..steps import CheckFailed
 from . import twins
-from .harness import Harness
 
 SECONDS = 2.0  # of processor time, for all failures of one check
 TAG = "edit"
@@ -236,12 +235,11 @@ def _replaced(text, node, new):
     return (b"".join(lines)[:begin] + new.encode() + b"".join(lines)[end:]).decode()
 
 
-class Recorder(Harness):
+class Recorder(twins.PlainHarness):
     """The numbers of all comparisons of a check, none of which fails."""
 
     def __init__(self, my, namespace):
-        super().__init__(my._id, namespace, my._signatures, my._path, my._seed + 1)
-        self._let_own(my._calls.own)
+        super().__init__(my, namespace, my._seed + 1)
         self.results = {}
 
     def _arrive(self, results):
@@ -259,52 +257,45 @@ class Recorder(Harness):
     def holds(self, *_, **__):
         """Do nothing: a truth has too few digits to tell two mistakes apart."""
 
-    def _diagnose(self, *_):
-        return "unknown", ""
-
-    def _check_gradients(self, *_, **__):
-        pass
-
 
 def name_of(failure, function, my, rng_of, passed):
     """Return (name, sentence) of the one edit that makes the same mistake, or None.
 
     The arguments are those of ``twins.name_of``.
     """
-    text, (end, results) = twins.text_of(function.__globals__), failure.place
+    text, (_, results) = twins.text_of(function.__globals__), failure.place
     if any(isinstance(r, (str, bool)) for r in results):
         return None
     part, uses = my._part(failure.lines), stubs.uses(text)
     names = {part, *uses[part]} if part in uses else {*uses}
 
-    def agrees(edited):
-        reached = twins.replay(edited, my, function, rng_of, end)
-        return bool(reached) and twins.same(reached, results)
+    def is_alike(edited):
+        return twins.fails_alike(edited, my, function, rng_of, failure.place)
+
+    def is_noticed(edited):
+        return not all(twins.passes(edited, my, f, rng_of) for f in passed)
+
+    def agrees(edited, learners):
+        recorded = _recorded(my, twins.functions_of(edited), function)
+        return _agree(recorded, learners, function)
 
     with contextlib.suppress(OutOfTime), _limited(my), _silent():
-        near = [edit for edit in edits(text, names) if agrees(edit[2])]
-        if not near or agrees(text):
+        near = [edit for edit in edits(text, names) if is_alike(edit[2])]
+        if not near:
             return None
         learners = _recorded(my, my._namespace, function)
-        right = _of_twin(my, text, function)
-        place = function.__name__, end
+        right = _recorded(my, twins.functions_of(text), function)
+        place = function.__name__, failure.place[0]
         if not _is_evidence(learners.get(place), right.get(place), results):
             return None
         found = [
             (where, sentence)
             for where, sentence, edited in near
-            if not any(twins.replay(edited, my, f, rng_of) is None for f in passed)
-            and _agree(_of_twin(my, edited, function), learners, function)
+            if not is_noticed(edited) and agrees(edited, learners)
         ]
         if len({where for where, _ in found}) == 1:
             return TAG, min((sentence for _, sentence in found), key=len)
     return None
-
-
-def _of_twin(my, text, function):
-    namespace = {}
-    exec(text, namespace)
-    return _recorded(my, namespace, function)
 
 
 def _recorded(my, namespace, function):

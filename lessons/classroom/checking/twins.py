@@ -14,7 +14,7 @@ This twin gives what is right. ``SPOILED`` is a list of edits of its lines:
     (name, sentence, hint, old, new)
 
 If a comparison of the check fails, the same function of the check runs again for each
-edit, with the same random numbers and the edited twin as the answer. If it comes to the
+edit, with the same random numbers and the edited twin as the answer. If it fails at the
 same comparison with the same results, the edit is the mistake: "yours equals" and its
 sentence. If edits agree under different names, those of the function that the report is
 about count; otherwise there is no name.
@@ -27,6 +27,7 @@ import re
 import numpy as np
 
 from .. import stubs
+from ..steps import CheckFailed
 from .harness import Harness
 
 BEGIN, END = "# THE EXERCISE IN LOOPS\n", "# THE CHECK\n"
@@ -34,35 +35,43 @@ HEAD = "import math\n\nimport numpy as np\n\n\n"
 CLOSE = 1e-9  # relative; two orders of the same sums differ by less
 
 
-class Arrived(Exception):
-    """A replay came to its comparison, with these results."""
+class PlainHarness(Harness):
+    """Other functions in the place of the answer: no diagnosis, no gradient check."""
 
-    def __init__(self, results):
-        self.results = results
-
-
-class Replay(Harness):
-    """A spoiled twin in the place of the answer, up to the comparison number ``end``.
-
-    Gradients before that comparison are taken to be right.
-    """
-
-    def __init__(self, my, text, end):
-        namespace = {}
-        exec(_compiled(text), namespace)
-        super().__init__(my._id, namespace, my._signatures, my._path, my._seed)
+    def __init__(self, my, namespace, seed):
+        super().__init__(my._id, namespace, my._signatures, my._path, seed)
         self._let_own(my._calls.own)
-        self._end = end
-
-    def _arrive(self, results):
-        if self._comparisons == self._end:
-            raise Arrived(results)
 
     def _diagnose(self, *_):
-        return "unknown", ""  # it stops here in any case
+        return "unknown", ""
 
     def _check_gradients(self, *_, **__):
         pass
+
+
+class Differs(Exception):
+    """A replay came to its comparison with other results than the answer."""
+
+
+class Replay(PlainHarness):
+    """A spoiled twin in the place of the answer, which failed at ``place``.
+
+    Gradients before that comparison are taken to be right.
+
+    place   (number of the comparison, its results)
+    """
+
+    def __init__(self, my, text, place):
+        super().__init__(my, functions_of(text), my._seed)
+        self._end, self._results = place
+
+    def _arrive(self, results):
+        if self._comparisons == self._end and not same(results, self._results):
+            raise Differs
+
+    def _check_gradients(self, *args):
+        if self._comparisons == self._end:
+            Harness._check_gradients(self, *args)
 
 
 def name_of(failure, function, my, rng_of, passed):
@@ -73,14 +82,12 @@ def name_of(failure, function, my, rng_of, passed):
     rng_of     (function) -> its generator of random numbers, at the start
     passed     the functions of the check that the answer has passed; so does the edit
     """
-    text = text_of(function.__globals__)
-    (end, results), part = failure.place, my._part(failure.lines)
+    text, part = text_of(function.__globals__), my._part(failure.lines)
     found, of_part = {}, {}
     for name, sentence, _, old, new in function.__globals__.get("SPOILED", ()):
         twin = spoiled(text, old, new)
-        reached = replay(twin, my, function, rng_of, end)
-        if reached and same(reached, results):
-            if not any(replay(twin, my, f, rng_of) is None for f in passed):
+        if fails_alike(twin, my, function, rng_of, failure.place):
+            if all(passes(twin, my, f, rng_of) for f in passed):
                 found.setdefault(name, sentence)
                 if _function_at(text, old) == part:
                     of_part.setdefault(name, sentence)
@@ -88,19 +95,26 @@ def name_of(failure, function, my, rng_of, passed):
     return next(iter(found.items())) if len(found) == 1 else None
 
 
-def replay(twin, my, function, rng_of, end=0):
-    """Return the results that a twin has at comparison ``end``; None if it fails before.
+def fails_alike(twin, my, function, rng_of, place):
+    """Return whether a twin fails at the same comparison, with the same results."""
+    return _failed_at(twin, my, function, rng_of, place) == place[0]
 
-    end   0: the function runs to its end, and the result is ()
-    """
+
+def passes(twin, my, function, rng_of):
+    """Return whether a twin passes a function of the check, but for its gradients."""
+    return _failed_at(twin, my, function, rng_of, (None, ())) is None
+
+
+def _failed_at(twin, my, function, rng_of, place):
+    """Return the number of the comparison that fails; None if the function passes."""
     try:
         with np.errstate(all="ignore"):
-            function(Replay(my, twin, end), rng_of(function))
-    except Arrived as arrival:
-        return arrival.results
+            function(Replay(my, twin, place), rng_of(function))
+    except CheckFailed as failure:
+        return failure.place[0] if failure.place else 0
     except Exception:  # another mistake, which fails before or in another way
-        return None
-    return ()
+        return 0
+    return None
 
 
 def text_of(check):
@@ -123,6 +137,13 @@ def spoiled(text, old, new):
             "loops; expected 1"
         )
     return text.replace(old, new)
+
+
+def functions_of(text):
+    """Return the functions of a twin: {name: function}."""
+    namespace = {}
+    exec(_compiled(text), namespace)
+    return namespace
 
 
 @functools.cache  # an audit runs each edit for each other one
