@@ -23,6 +23,7 @@ tasks/          what the models learn: reversal, grammars, your own text
 costs/          what attention costs: formulas, counted, measured
 plotting/       figures of weights, masks and training runs
 app/            the command line
+choices.py      the names of positions and tasks, a row of a table for each
 
 public.py lists the public names, such as ``attention.attend``. It is imported when the
 first name is used, so that ``python -m attention --help`` does not wait for NumPy.

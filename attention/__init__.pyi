@@ -2,6 +2,7 @@
 
 from . import (
     app as app,
+    choices as choices,
     costs as costs,
     decoding as decoding,
     definitions as definitions,

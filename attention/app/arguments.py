@@ -8,13 +8,13 @@ import argparse
 import pathlib
 from typing import Callable, NamedTuple
 
+from .benchmark import NAMES
 from .configs import (
     CompareConfig,
     ExtrapolationConfig,
     ReversalConfig,
     TranslationConfig,
 )
-from .names import ROWS
 from .options import COUNT, POSITIVE, SIZE, add_options, names_of, wrapped
 
 
@@ -108,8 +108,8 @@ def _ledger(parser):
 def _bench(parser):
     add = parser.add_argument
     add("--quick", action="store_true", help="fewer rounds, less work")
-    add("--rows", type=names_of(ROWS), metavar="NAME,…",
-        help=f"which rows, out of {', '.join(ROWS)} (default: all)")  # fmt: skip
+    add("--rows", type=names_of(NAMES), metavar="NAME,…",
+        help=f"which rows, out of {', '.join(NAMES)} (default: all)")  # fmt: skip
     add("--no-torch", action="store_true", help="leave torch out")
     text = "no table: draw the time of each kernel on one thread against its sizes"
     add("--figure", type=pathlib.Path, metavar="FILE", help=text)

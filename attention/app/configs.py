@@ -7,8 +7,16 @@
 import os
 from dataclasses import dataclass, fields
 
+from ..choices import (
+    ATTENTIONS,
+    CELLS,
+    GRAMMARS,
+    POSITIONS,
+    QUESTIONS,
+    TASKS,
+    evaluations_of,
+)
 from ..variants.table import REVERSAL_SCORES, SCORES
-from .names import ATTENTIONS, CELLS, QUESTIONS, SCALED, TRAINED
 from .options import (
     ABOVE_ZERO,
     BELOW_ONE,
@@ -26,8 +34,7 @@ from .options import (
 )
 
 PRESETS = ("masked", "book")
-GRAMMARS = {"en-de": "english-german", "en-fr": "english-french"}
-TASKS = (*GRAMMARS, *QUESTIONS)
+TRAINED = [name for name, row in POSITIONS.items() if row.trained_as is None]
 EQUAL_WIDTHS = [name for name, score in SCORES.items() if score.equal_widths]
 USUAL_SCORES = {"bahdanau": "additive", "luong": "general", "none": "additive"}
 USUAL = {  # defaults for sentences, and for questions
@@ -38,7 +45,7 @@ USUAL = {  # defaults for sentences, and for questions
     "lr": (3e-3, 5e-3),
     "validate_every": (50, 100),
 }
-LENGTHS = "; ".join(f"{name} {shown(lengths)}" for name, lengths in QUESTIONS.items())
+LENGTHS = "; ".join(f"{name} {shown(row.lengths)}" for name, row in QUESTIONS.items())
 
 
 def _usual(name, kind, text):
@@ -139,6 +146,7 @@ class ExtrapolationConfig:
         from ..tasks.bindings import Bindings
         from ..transformer import TransformerConfig
 
+        longest = max(self.lengths) if POSITIONS[scheme].bounded else self.length
         return TransformerConfig(
             Bindings().vocabulary,
             width=self.width,
@@ -149,7 +157,7 @@ class ExtrapolationConfig:
             base=self.base,
             num_buckets=self.length // 2,
             max_distance=self.length,
-            max_length=max(self.lengths) if scheme == "learned" else self.length,
+            max_length=longest,
         )
 
     @property
@@ -160,10 +168,7 @@ class ExtrapolationConfig:
     @property
     def rows(self):
         """The rows of the table: all schemes, and the scaled ones after "rope"."""
-        rows = []
-        for name in self.schemes:
-            rows += [name, *SCALED] if name == "rope" else [name]
-        return tuple(rows)
+        return tuple(row for name in self.schemes for row in evaluations_of(name))
 
     def plan(self):
         """Return the runs, in order: every scheme with every seed."""
@@ -335,14 +340,12 @@ def task_of(config):
 
     Raises ValueError for lengths that do not fit the task, or without questions.
     """
-    from ..tasks import algorithmic
-
-    kind, lengths = algorithmic.TASKS.get(config.task), config.lengths
-    if lengths is not None and (kind is None or len(lengths) != 2):
+    row, lengths = QUESTIONS.get(config.task), config.lengths
+    if lengths is not None and (row is None or len(lengths) != 2):
         found = ",".join(map(str, lengths))
         raise ValueError(
             f"--lengths is {found} with the task {config.task}; expected two numbers, "
             "the least and the most letters, digits or pairs of a question, with "
             f"{', '.join(QUESTIONS)}."
         )
-    return kind and kind(*(lengths or ()))
+    return row and row.task(*(lengths or row.lengths))

@@ -12,12 +12,13 @@ from dataclasses import asdict, dataclass
 
 from minigrad.arguments import flag, one_of, probability, whole
 
+from ..choices import ATTENTIONS, CELLS
 from ..tasks.batch import EOS
 from ..variants.table import SCORES
 
 CHOICES = {
-    "cell": ("gru", "lstm"),
-    "attention": ("none", "bahdanau", "luong"),
+    "cell": CELLS,
+    "attention": ATTENTIONS,
     "score": SCORES,
     "local": (None, "m", "p"),
     "decoder_init": ("zero", "encoder"),

@@ -199,15 +199,6 @@ class Recall(Task):
         return [position[key] for key in keys]
 
 
-TASKS = {
-    "copy": Copy,
-    "reversal": Reversal,
-    "sort": Sort,
-    "addition": Addition,
-    "recall": Recall,
-}
-
-
 def _range(task, what, least, most):
     name = type(task).__name__
     least = whole(name, f"min_{what}", least, 1)

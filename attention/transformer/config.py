@@ -13,7 +13,7 @@ from functools import partial
 from minigrad import gelu, relu, sigmoid, tanh
 from minigrad.arguments import flag, number, one_of, probability, whole
 
-from .schemes import SCHEMES
+from ..choices import POSITIONS
 
 
 def swish(x):
@@ -34,7 +34,7 @@ CHECKS = {
     "activation": partial(one_of, choices=tuple(ACTIVATIONS)),
     "dropout": probability,
     "bias": flag,
-    "positions": partial(one_of, choices=SCHEMES),
+    "positions": partial(one_of, choices=POSITIONS),
     "base": partial(number, positive=True),
     "tied": flag,
 }  # all others are whole numbers, 1 or more
@@ -58,7 +58,7 @@ class TransformerConfig:
                      attention and feed-forward network, the hidden layer of the
                      network, and embedded tokens
     bias             whether the linear maps of a block have biases
-    positions        the name of a scheme, see schemes.py
+    positions        a name of ``POSITIONS`` (attention/choices.py)
     max_length       for "learned", the number of rows of its table; for "rope+...", the
                      length of the sequences in training
     num_buckets      for "t5", the number of buckets
@@ -100,7 +100,7 @@ class TransformerConfig:
                 f"{self.heads}."
             )
         E = self.width // self.heads
-        if self.positions.startswith("rope") and E % 2:
+        if POSITIONS[self.positions].changes == "queries and keys" and E % 2:
             raise ValueError(
                 f"{owner}: {self.positions!r} rotates pairs of entries, and a head is "
                 f"{E} wide; expected width / heads to be even."

@@ -27,6 +27,7 @@ import numpy as np
 
 from minigrad import nn, reshape, swapaxes
 
+from ..choices import POSITIONS
 from ..positions import (
     LearnedPositions,
     LinearScaling,
@@ -241,17 +242,4 @@ class ScaledRoPE(RoPE):
         return {"rope+linear": LinearScaling, "rope+ntk": NTKScaling}[self.name](s)
 
 
-SCHEMES = {
-    "none": Scheme,
-    "sinusoidal": Sinusoidal,
-    "learned": Learned,
-    "t5": T5,
-    "shaw": Shaw,
-    "transformer-xl": TransformerXL,
-    "disentangled": Disentangled,
-    "alibi": ALiBi,
-    "rope": RoPE,
-    "rope+linear": ScaledRoPE,
-    "rope+ntk": ScaledRoPE,
-    "rope+yarn": ScaledRoPE,
-}
+SCHEMES = {name: row.scheme for name, row in POSITIONS.items()}

@@ -9,3 +9,9 @@
 
 ``python -m attention bench`` prints the table (commands/bench.py).
 """
+
+NAMES = (  # of the rows, for ``--help``, which does not wait for rows.py and NumPy
+    "reversal", "translate", "translate-cold", "additive-128", "additive-50",
+    "tiled-forward", "tiled", "causal-forward", "causal", "window", "memory", "gru",
+    "gpt-64", "gpt-128", "gpt-128-6", "gpt-192", "tiny", "sgd", "import",
+)  # fmt: skip

@@ -19,10 +19,11 @@ import numpy as np
 import minigrad as mg
 from minigrad import optim
 
+from ...choices import evaluations_of
 from ...tasks.bindings import NOTHING, Bindings
 from ...training import Run, fit
 from ...transformer import DecoderOnly
-from ..configs import SCALED, ExtrapolationConfig
+from ..configs import ExtrapolationConfig
 from ..run_folder import restore
 
 Config = ExtrapolationConfig
@@ -80,7 +81,7 @@ def evaluate(config, scheme, model):
     """
     report = {"accuracy": {}, "loss": {}}
     rows = {scheme: model.eval()}
-    for name in SCALED if scheme == "rope" else ():
+    for name in evaluations_of(scheme)[1:]:
         rows[name] = model_of(config, name).eval()
         rows[name].load_state_dict(model.state_dict())
     for name, model in rows.items():

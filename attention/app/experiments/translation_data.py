@@ -1,8 +1,8 @@
 """The data of a translator: sentences of a grammar, questions, or the lines of a file.
 
-    en-de, en-fr                                  sentences of a grammar
-    copy, reversal, sort, addition, recall        questions and their answers
-    anything else                                 a file of source<TAB>target
+    a name of GRAMMARS, such as en-de     sentences of a grammar
+    a name of QUESTIONS, such as copy     questions and their answers
+    anything else                         a file of source<TAB>target
 
 The first two are drawn, as many as the config wants, and their right alignment is
 known. In a question each character is a token, and the vocabulary holds all characters
@@ -14,15 +14,15 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ...choices import GRAMMARS, TASKS
 from ...tasks import algorithmic, questions
 from ...tasks.batching import split
 from ...tasks.grammar import Pair, splits
 from ...tasks.parallel_text import read_pairs
 from ...tasks.vocabulary import Vocabulary
 from ...tasks.words import tokenize
-from ..configs import GRAMMARS, TASKS, task_of
+from ..configs import task_of
 
-QUESTIONS = algorithmic.TASKS
 PART = 0.1  # of a file: the share for validation, and for the test
 FEWEST = 6  # pairs: a tenth of them is rounded to one
 

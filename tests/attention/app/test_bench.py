@@ -7,7 +7,7 @@ import pytest
 
 from attention import kernels
 from attention.app.arguments import parser_of
-from attention.app.benchmark import peer, rows, scaling, sweep, timing
+from attention.app.benchmark import NAMES, peer, rows, scaling, sweep, timing
 from attention.app.benchmark.rows import ROWS, Row
 from attention.app.benchmark.timing import Case, measure
 from attention.app.commands import bench
@@ -164,6 +164,10 @@ def test_a_step_by_hand_is_the_step_of_the_optimizer():
         (layer,) = (content for content in cells if hasattr(content, "weight"))
         weights.append(layer.weight.data)
     np.testing.assert_allclose(*weights, rtol=1e-6)
+
+
+def test_the_option_lists_the_rows():
+    assert NAMES == tuple(ROWS)
 
 
 def test_every_limit_belongs_to_a_side():

@@ -1,6 +1,7 @@
-"""The command translate on questions: copy, reversal, sort, addition, recall."""
+"""The command translate on questions, such as copy and addition."""
 
 import json
+from string import ascii_lowercase
 
 import pytest
 
@@ -8,6 +9,7 @@ from attention import kernels
 from attention.app.commands import translate_train
 from attention.app.configs import USUAL
 from attention.app.experiments import scoring, translation
+from attention.choices import QUESTIONS
 from attention.seq2seq import translator
 from attention.tasks import algorithmic, questions
 from attention.tasks.grammar import Splits
@@ -22,7 +24,6 @@ from .app_cases import (
     scored,
 )
 
-TASKS = ("copy", "reversal", "sort", "addition", "recall")
 TRAIN = ["translate", "train", *TINY_QUESTIONS, "--task"]
 
 
@@ -32,21 +33,25 @@ def nothing_is_compiled():
         yield
 
 
-def right(name, question):
-    """The answer, by another definition than the task's own."""
-    if name == "addition":
-        return str(sum(map(int, question.split("+"))))
-    if name == "recall":
-        return question[question.index(question[-1]) + 1]
-    if name == "sort":
-        return "".join(c * question.count(c) for c in "abcdefghijklmnopqrstuvwxyz")
-    return question[:: -1 if name == "reversal" else 1]
+RIGHT = {  # the answers, by another definition than the task's own
+    "copy": lambda question: question,
+    "reversal": lambda question: question[::-1],
+    "sort": lambda question: "".join(c * question.count(c) for c in ascii_lowercase),
+    "addition": lambda question: str(sum(map(int, question.split("+")))),
+    "recall": lambda question: question[question.index(question[-1]) + 1],
+}
+
+
+def task_of(name):
+    """The task, with its usual lengths."""
+    row = QUESTIONS[name]
+    return row.task(*row.lengths)
 
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
     """{task: the folder of a run that learned next to nothing}."""
-    folders = {name: tmp_path_factory.mktemp(name) for name in TASKS}
+    folders = {name: tmp_path_factory.mktemp(name) for name in QUESTIONS}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(translate_train, "draw_alignment", lambda *_: False)
         for name, out in folders.items():
@@ -57,9 +62,9 @@ def trained(tmp_path_factory):
 # the data
 
 
-@pytest.mark.parametrize("name", TASKS)
+@pytest.mark.parametrize("name", QUESTIONS)
 def test_pairs_are_questions_and_right_answers_and_no_two_alike(name):
-    task = algorithmic.TASKS[name]()
+    task = task_of(name)
     parts = questions.splits(task, 700, 50, 90, seed=3)
     assert isinstance(parts, Splits)
     assert [len(part) for part in parts] == [700, 50, 90]
@@ -68,7 +73,7 @@ def test_pairs_are_questions_and_right_answers_and_no_two_alike(name):
     for part in parts:
         for pair in part:
             question = "".join(pair.source)
-            assert "".join(pair.target) == right(name, question)
+            assert "".join(pair.target) == RIGHT[name](question)
             assert all(len(token) == 1 for token in pair.source + pair.target)
             assert (pair.alignment, pair.possible) == task.alignment(question)
 
@@ -110,18 +115,18 @@ def test_no_question_is_given_an_end():
     assert translation.load(translation.Config(pairs=1)).ending == "."
 
 
-@pytest.mark.parametrize("name", TASKS)
+@pytest.mark.parametrize("name", QUESTIONS)
 def test_every_character_has_an_id_whatever_is_drawn(name):
     config = translation.Config(task=name, pairs=3, validation=1, test=1, min_count=9)
     data = translation.load(config)
-    symbols = algorithmic.TASKS[name]().symbols.characters
+    symbols = task_of(name).symbols.characters
     assert data.source.words == data.target.words == list(symbols)
 
 
 def test_defaults_are_those_of_the_task():
-    for name in TASKS:
+    for name in QUESTIONS:
         config = translation.Config(task=name)
-        assert config.lengths == algorithmic.TASKS[name]().lengths
+        assert config.lengths == task_of(name).lengths
         for field, (_, usual) in USUAL.items():
             assert getattr(config, field) == usual
     config = translation.Config()
@@ -134,7 +139,7 @@ def test_defaults_are_those_of_the_task():
 # the command
 
 
-@pytest.mark.parametrize("name", TASKS)
+@pytest.mark.parametrize("name", QUESTIONS)
 def test_train_and_score(name, trained, capsys):
     out = trained[name]
     assert main("translate", "score", "--model", out) == 0
@@ -157,13 +162,13 @@ def test_train_and_score(name, trained, capsys):
 
 
 def test_run_answers_a_question_and_says_what_is_right(trained, capsys):
-    for name in TASKS:
-        task = algorithmic.TASKS[name]()
+    for name in QUESTIONS:
+        task = task_of(name)
         question = "".join(questions.splits(task, 1, 0, 0, seed=9).train[0].source)
         run = ["translate", "run", "--model", trained[name]]
         assert main(*run, question) == 0
         plain = capsys.readouterr()
-        output, answer = plain.out.removesuffix("\n"), right(name, question)
+        output, answer = plain.out.removesuffix("\n"), RIGHT[name](question)
         low, high = task.lengths
         sentence = f"This is wrong: {answer} is right. The model learned from "
         sentence += f"questions with --lengths {low},{high}."
@@ -172,12 +177,12 @@ def test_run_answers_a_question_and_says_what_is_right(trained, capsys):
         assert capsys.readouterr().out.removesuffix("\n") == " ".join(output)
 
 
-@pytest.mark.parametrize("name", TASKS)
+@pytest.mark.parametrize("name", QUESTIONS)
 def test_alignment_rates_by_their_definition(name, trained):
     model = translator.load(trained[name] / "best.npz")
     data = translation.load(translation.Config(**model.about["config"]))
     found = scoring.alignment_rates(model, data.test)
-    task, total = algorithmic.TASKS[name](), 0
+    task, total = task_of(name), 0
     expected = {"aer": 0.0, "aer_uniform": 0.0, "aer_diagonal": 0.0}
     for pair, w in zip(data.test, scoring.reference_weights(model, data.test)):
         sure, possible = task.alignment("".join(pair.source))
@@ -223,7 +228,8 @@ def test_what_it_refuses(trained, tmp_path, capsys):
     figure = tmp_path / "x.png"
     train = ["train", "--out", tmp_path / "x", "--task"]
     run = {
-        name: ["run", "--figure", figure, "--model", trained[name]] for name in TASKS
+        name: ["run", "--figure", figure, "--model", trained[name]]
+        for name in QUESTIONS
     }
     for arguments, sentence in [
         ([*run["sort"], "3 1 2"], "'3' at place 0 of '312' is not one of a to z."),
@@ -253,5 +259,5 @@ def test_it_is_learned(name, tmp_path, capsys):
     run = ["translate", "run", "--model", tmp_path, "--figure", tmp_path / "x.png"]
     assert main(*run, "c a d") == 0
     printed = capsys.readouterr()
-    assert printed.out.strip() == " ".join(right(name, "cad"))
+    assert printed.out.strip() == " ".join(RIGHT[name]("cad"))
     assert "wrong" not in printed.err

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from attention.choices import QUESTIONS
 from attention.tasks import questions
-from attention.tasks.algorithmic import TASKS, Addition, Copy, Recall, Sort
+from attention.tasks.algorithmic import Addition, Copy, Recall, Sort
 
 from ...messages import check_message
 
@@ -85,10 +86,11 @@ def test_alignments():
     assert Addition(reverse=True).alignment("95+8") == (set(), {(0, 1), (0, 3), (1, 0)})
 
 
-def test_the_registry():
-    for name, kind in TASKS.items():
-        assert kind.__name__.lower() == name
-        task = kind()
+def test_a_row_of_the_table_is_the_class_of_its_name_with_its_usual_lengths():
+    for name, row in QUESTIONS.items():
+        task = row.task(*row.lengths)
+        assert type(task).__name__.lower() == name
+        assert type(task)().lengths == task.lengths == row.lengths
         (question,) = task.questions(np.random.default_rng(0), 1)
         assert task.decode(task.encode(question)) == question
 

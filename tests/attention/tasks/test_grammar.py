@@ -5,6 +5,7 @@ import hashlib
 import numpy as np
 import pytest
 
+from attention.choices import GRAMMARS
 from attention.tasks import grammar
 from attention.tasks.grammar import dataset, english
 from attention.tasks.grammar.draw import Drawer
@@ -14,7 +15,7 @@ from ...messages import check_message
 from . import english_french_checkers as checkers
 from . import german_checker
 
-TASKS = ("english-german", "english-french")
+TASKS = tuple(grammar.TASKS)
 CHECKS = {
     "english": checkers.english,
     "german": lambda words: german_checker.problem(words) is None,
@@ -30,6 +31,10 @@ def samples():
 @pytest.fixture(scope="module")
 def sets():
     return {task: grammar.splits(task) for task in TASKS}
+
+
+def test_every_grammar_is_a_task_of_the_commands():
+    assert tuple(GRAMMARS.values()) == TASKS
 
 
 @pytest.mark.parametrize("task", TASKS)

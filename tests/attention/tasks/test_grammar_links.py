@@ -7,7 +7,7 @@ from attention.tasks import grammar
 from attention.tasks.grammar import english, sentence_pairs
 from attention.tasks.grammar.meaning import Clause, Phrase, Sentence
 
-TASKS = ("english-german", "english-french")
+TASKS = tuple(grammar.TASKS)
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
+from attention.choices import POSITIONS
 from attention.transformer import (
     SCHEMES,
     DecoderOnly,
@@ -227,19 +228,22 @@ def test_an_empty_batch(positions):
 # sizes, files, dropout
 
 
+@pytest.mark.parametrize("positions", SCHEMES)
+def test_a_scheme_changes_what_its_row_of_the_table_says(positions):
+    decoder, x = model(positions).decoder, np.zeros((1, L, D))
+    found = ["input"] if decoder.scheme.embed(x, np.arange(L)) is not x else []
+    for option in decoder.scheme.options(decoder.blocks[0].self_attn):
+        found.append("queries and keys" if option == "rotate" else "scores")
+    assert found == [c for c in [POSITIONS[positions].changes] if c != "nothing"]
+
+
 @pytest.mark.parametrize("positions, norm", GRID)
 def test_the_number_of_parameters_is_the_formula(positions, norm):
     F, layers, r = 12, 2, 1 / 2
-    scheme = {
-        "learned": L * D,
-        "t5": 4 * H,
-        "shaw": (2 * 5 + 1) * D // H,
-        "transformer-xl": D * D + 2 * D,
-        "disentangled": 2 * 5 * D,
-    }.get(positions, 0)
     last = 2 * D if norm == "pre" else 0
     block = (2 + 2 * r) * (D * D + D) + 2 * D * F + F + D + 4 * D
     m = model(positions, norm, key_heads=1, tied=False)
+    scheme = POSITIONS[positions].parameters(m.config)
     assert m.num_parameters() == 2 * V * D + layers * block + last + scheme
     m = model(positions, norm, EncoderDecoder, key_heads=1)
     cross = (2 + 2 * r) * (D * D + D) + 2 * D

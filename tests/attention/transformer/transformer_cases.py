@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from attention.choices import POSITIONS
 from attention.transformer import (
     SCHEMES,
     DecoderOnly,
@@ -19,7 +20,8 @@ close = dict(rtol=1e-10, atol=1e-10)  # logits have size ten
 
 def model(positions="rope", norm="pre", kind=DecoderOnly, seed=0, **options):
     """A model for L tokens in evaluation mode, in which no parameter is 0."""
-    options = SMALL | {"max_length": L if positions == "learned" else TRAINED} | options
+    max_length = L if POSITIONS[positions].bounded else TRAINED
+    options = SMALL | {"max_length": max_length} | options
     cls = TransformerConfig if kind is DecoderOnly else EncoderDecoderConfig
     rng = np.random.default_rng(seed)
     made = kind(cls(V, positions=positions, norm=norm, **options), rng)
