@@ -33,4 +33,5 @@ class MetricsFile:
         os.write(self._file, (json.dumps(numbers) + "\n").encode())
 
     def close(self):
+        """Close the file."""
         os.close(self._file)

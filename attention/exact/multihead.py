@@ -247,6 +247,7 @@ class MultiHeadAttention(nn.Module):
             ) from None
 
     def extra_repr(self):
+        """Return the options, for ``repr``."""
         parts = [f"{self.embed_dim}, {self.num_heads}"]
         if self.num_kv_heads != self.num_heads:
             parts.append(f"num_kv_heads={self.num_kv_heads}")

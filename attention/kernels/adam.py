@@ -36,6 +36,7 @@ def change_loop(
     m: writes(1),
     v: writes(1),
 ):
+    """Update m and v, and write the change of each parameter."""
     b1, new1, b2, new2, eps, rate = settings
     for item in range(start, stop):
         block = slice(item * BLOCK, min((item + 1) * BLOCK, g.size))

@@ -69,6 +69,7 @@ def backward(q, k, w, g):
 def forward_loop(
     start: int, stop: int, q: reads(3), k: reads(3), w: reads(1), e: writes(3)
 ):
+    """e_ij = w . tanh(q_i + k_j); a work item is one query of one example."""
     B, L, A = q.shape
     S = k.shape[1]
     zero = q.dtype.type(0)
@@ -95,6 +96,7 @@ def backward_loop(
     dk: writes(4),
     dw: writes(3),
 ):
+    """Compute dq, and dk and dw of each part of the queries, a work item."""
     B, L, A = q.shape
     parts, S = dk.shape[0], k.shape[1]
     zero, one = q.dtype.type(0), q.dtype.type(1)

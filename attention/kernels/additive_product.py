@@ -86,6 +86,7 @@ def forward_loop(
     parts: int,
     e: writes(3),
 ):
+    """e_ij = 2 sum_a w_a h_a; a work item is a part of the queries of an example."""
     B, L, A = q.shape
     S = k.shape[1]
     zero = q.dtype.type(0)
@@ -124,6 +125,7 @@ def backward_loop(
     dk: writes(4),
     dw: writes(3),
 ):
+    """Compute dq, dk and dw as ``additive.backward_loop`` does."""
     B, L, A = q.shape
     parts, S = dk.shape[0], k.shape[1]
     zero = q.dtype.type(0)

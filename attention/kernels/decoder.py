@@ -97,6 +97,7 @@ def forward_loop(
     weights: writes(3),
     queries: writes(3),
 ):
+    """Take the EXAMPLES examples of each work item through all the steps."""
     _, L, B, H = gates.shape
     A, E = attention.w_v.size, inputs.shape[2] - attention.memory.shape[2]
     S = weights.shape[2]

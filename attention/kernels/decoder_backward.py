@@ -106,6 +106,7 @@ def backward_loop(
     d: Gradients,
     sums: Sums,
 ):
+    """Take the groups of examples, the work items, back through all the steps."""
     (L, B, S), M, A = weights.shape, g.contexts.shape[2], attention.w_v.size
     groups, H, I = sums.da.shape[0], d.s.shape[1], d.inputs.shape[2]  # noqa: E741
     dc = np.empty((L, EXAMPLES, M), weights.dtype)
@@ -173,6 +174,7 @@ def last_example(g_states: reads(3), g: OutputGradients, t: int, b1: int, stop: 
 
 @Helper
 def count_nonzero(g: reads(1)):
+    """Return how many numbers are not 0."""
     count = 0
     for h in range(g.size):
         count += g[h] != 0

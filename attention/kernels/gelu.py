@@ -66,6 +66,7 @@ def forward_loop(start: int, stop: int, x: reads(1), y: writes(1), slope: writes
 
 @kernel
 def backward_loop(start: int, stop: int, g: reads(1), slope: reads(1), dx: writes(1)):
+    """dx = g slope"""
     for item in range(start, stop):
         block = slice(item * BLOCK, min((item + 1) * BLOCK, g.size))
         g_b, slope_b, dx_b = g[block], slope[block], dx[block]

@@ -54,6 +54,7 @@ class Sums(NamedTuple):
 
     @classmethod
     def of(cls, B, weight_ih, weight_hh, dtype):
+        """Return sums for the groups of B examples, not yet begun."""
         groups, H = min(-(-B // EXAMPLES), GROUPS), weight_hh.shape[1]
         shapes = weight_ih.shape, weight_hh.shape, (4 * H,)
         return cls(*(np.empty((groups, *shape), dtype) for shape in shapes))
@@ -166,6 +167,7 @@ def cell_of(weight_ih, weight_hh, bias_ih, bias_hh, dtype):
 
 
 def steps_of(x, gates, states):
+    """Return the ``Steps`` of a forward pass."""
     return Steps(*(as_field(a, states.dtype) for a in (x, gates, states)))
 
 
@@ -179,6 +181,7 @@ def forward_loop(
     gates: writes(4),
     states: writes(3),
 ):
+    """Take the EXAMPLES examples of each work item through all the steps."""
     T, B = gates.shape[1], gates.shape[2]
     for item in range(start, stop):
         b0 = item * EXAMPLES
@@ -203,6 +206,7 @@ def backward_loop(
     ds: writes(2),
     sums: Sums,
 ):
+    """Take the groups of examples, the work items, back through all the steps."""
     T, B, H = g.shape
     groups, I = sums.da.shape[0], dx.shape[2]  # noqa: E741
     rows = Rows(
@@ -332,6 +336,7 @@ def through_gates(
 
 @Helper
 def copy(out: writes(1), x: reads(1)):
+    """out = x"""
     for h in range(x.size):
         out[h] = x[h]
 

@@ -67,6 +67,7 @@ def forward_loop(
     norm: Norm,
     y: writes(2),
 ):
+    """y = (x - mean) rate w + b; a work item is ROWS rows."""
     (R, n), zero, one = x.shape, x.dtype.type(0), x.dtype.type(1)
     size = x.dtype.type(n)
     for r in range(start * ROWS, min(stop * ROWS, R)):
@@ -96,6 +97,7 @@ def backward_loop(
     dw: writes(2),
     db: writes(2),
 ):
+    """Compute dx, and the dw and db of each group of rows, a work item."""
     (R, n), groups, zero = x.shape, dw.shape[0], x.dtype.type(0)
     size = x.dtype.type(n)
     xhat, u = np.empty(n, x.dtype), np.empty(n, x.dtype)

@@ -39,6 +39,7 @@ class Scan(NamedTuple):
 
     @classmethod
     def of(cls, q, k, v, keep, causal, elu):
+        """Return the record of these arrays."""
         q, k, v = (as_field(x, q.dtype) for x in (q, k, v))
         keep = NO_MASK if keep is None else as_field(keep, bool)
         return cls(q, k, v, keep, causal, elu)
@@ -69,6 +70,7 @@ def forward(q, k, v, keep, causal, elu, eps):
 def forward_loop(
     start: int, stop: int, scan: Scan, eps: float, o: writes(3), inv_sum: writes(2)
 ):
+    """Compute o and 1 / (c + eps); a work item is one head."""
     q, v = scan.q, scan.v
     L, E = q.shape[1], q.shape[2]
     S, Ev = v.shape[1], v.shape[2]
@@ -115,6 +117,7 @@ def apply_phi(x: writes(1)):
 
 @Helper
 def clear(x: writes(2)):
+    """x = 0"""
     for r in range(x.shape[0]):
         for e in range(x.shape[1]):
             x[r, e] = 0

@@ -63,6 +63,7 @@ def backward(q, k, v, keep, causal, elu, o, inv_sum, g, needs_q, needs_kv):
 
 @kernel
 def query_loop(start: int, stop: int, scan: Scan, outputs: Outputs, dq: writes(3)):
+    """Compute dq, from the first chunk to the last; a work item is one head."""
     q, v, causal, elu = scan.q, scan.v, scan.causal, scan.elu
     L, E = q.shape[1], q.shape[2]
     S, Ev = v.shape[1], v.shape[2]
@@ -110,6 +111,7 @@ def key_loop(
     dk: writes(3),
     dv: writes(3),
 ):
+    """Compute dk and dv, from the last chunk to the first."""
     q, v, causal, elu = scan.q, scan.v, scan.causal, scan.elu
     L, E = q.shape[1], q.shape[2]
     S, Ev = v.shape[1], v.shape[2]

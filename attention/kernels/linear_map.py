@@ -117,6 +117,7 @@ def backward_loop(
 
 @Helper
 def parts(n, size):
+    """Return n / size, rounded up."""
     return (n + size - 1) // size
 
 

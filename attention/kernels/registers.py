@@ -54,6 +54,7 @@ class Block(Helper):
         self.rows, self.vectors, self._declared = rows, vectors, {}
 
     def definition(self, c, a, b, i, j, width, add):
+        """Compute the same in NumPy."""
         product = a[i : i + self.rows] @ b[:, j : j + width]
         block = c[i : i + self.rows, j : j + width]
         block[...] = block + product if add else product

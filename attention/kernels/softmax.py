@@ -69,6 +69,7 @@ def forward_loop(
     rate: float,
     p: writes(2),
 ):
+    """Compute the weights p of rows of scores x; rate = 1 / T."""
     R, S = x.shape
     per_length = R // lengths.size if lengths.size else R
     zero, one, infinity = x.dtype.type(0), x.dtype.type(1), x.dtype.type(np.inf)
@@ -112,6 +113,7 @@ def forward_loop(
 def backward_loop(
     start: int, stop: int, p: reads(2), g: reads(2), rate: float, dx: writes(2)
 ):
+    """dx_j = p_j (g_j - sum_l p_l g_l) rate, for each row."""
     S = p.shape[1]
     zero, one = p.dtype.type(0), p.dtype.type(1)
     for r in range(start, stop):

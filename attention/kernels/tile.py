@@ -46,6 +46,7 @@ class Inputs(NamedTuple):
 
     @classmethod
     def of(cls, q, k, v, terms, plan, draws):
+        """Return the record of these arrays."""
         return cls(*(as_field(x, q.dtype) for x in (q, k, v)), terms, plan, draws)
 
 

@@ -104,6 +104,7 @@ def backward_loop(
     do: reads(3),
     d: Gradients,
 ):
+    """Add the tiles of a phase's work items to the gradients."""
     q, k, v = inputs.q, inputs.k, inputs.v
     terms, plan, draws = inputs.terms, inputs.plan, inputs.draws
     N, L, E = q.shape

@@ -40,6 +40,7 @@ def forward(q, k, v, terms, plan, draws):
 
 @kernel
 def forward_loop(start: int, stop: int, inputs: Inputs, results: Results):
+    """Compute the results; a work item is a block of queries of one head."""
     q, k, v = inputs.q, inputs.k, inputs.v
     terms, plan, draws = inputs.terms, inputs.plan, inputs.draws
     N, L, E = q.shape

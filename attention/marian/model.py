@@ -159,6 +159,7 @@ class Marian(nn.Module):
         return words + sines_then_cosines(np.arange(start, start + n), d, words.dtype)
 
     def logits(self, y):
+        """Return the logits (B, n, V) of the decoder's last vectors y (B, n, d)."""
         return linear.unchecked(y, self.output_embedding, self.final_logits_bias)
 
     @shapes
@@ -221,6 +222,7 @@ class Marian(nn.Module):
         return self.tokenizer.decode(self.generate([ids], max_length, beams)[0])
 
     def extra_repr(self):
+        """Return the options, for ``repr``."""
         c = self.config
         return f"{c.vocab_size} words, d_model={c.d_model}"
 

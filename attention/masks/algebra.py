@@ -106,15 +106,19 @@ class Mask:
         return B if shape[0] == 2 else 1, H if shape[1] == 2 else 1
 
     def allowed(self, b, h, q, kv):
+        """Return whether the pairs may attend: a bool array, for int arrays."""
         raise NotImplementedError(f"{type(self).__name__}: no method allowed.")
 
     def sized(self, L, S):
+        """Return the mask for L queries and S keys; raise ValueError for others."""
         return self
 
     def key_ranges(self, L, S):
+        """Return (lo, hi), each (B | 1, 1, L | 1), or None if there are none."""
         return None
 
     def tile_kinds(self, tiles):
+        """Return the kinds of the tiles of a ``Tiling``: (B | 1, H | 1, nq, nk)."""
         return tiles.unknown()
 
     def kinds(self, tiles):
@@ -177,6 +181,7 @@ class mask_mod(Mask):
         self.function = function
 
     def allowed(self, b, h, q, kv):
+        """Call the function; raise an error unless it returns bools that fit."""
         try:
             name = f"{self}: the function"
             allowed = called(name, INDICES, self.function, b, h, q, kv)

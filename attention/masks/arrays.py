@@ -33,6 +33,7 @@ class from_array(Mask):
         )
 
     def sized(self, L, S):
+        """Return the mask; raise ValueError unless the array fits L and S."""
         if any(m not in (1, n) for m, n in zip(self.array.shape[2:], (L, S))):
             raise ValueError(
                 f"{self}: found {L} queries and {S} keys; expected an array whose last "
@@ -41,10 +42,12 @@ class from_array(Mask):
         return self
 
     def allowed(self, b, h, q, kv):
+        """Return entries of the array; index 0 on the axes of length 1."""
         axes = zip((b, h, q, kv), self.array.shape)
         return self.array[tuple(0 if n == 1 else x for x, n in axes)]
 
     def tile_kinds(self, tiles):
+        """Return the kinds, found from the entries of each tile."""
         return tiles.of_array(self.array)
 
     def __repr__(self):

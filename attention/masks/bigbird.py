@@ -50,14 +50,17 @@ class bigbird(Mask):
         self._blocks = None  # bool (blocks of queries, blocks of keys), by ``sized``
 
     def sized(self, L, S):
+        """Return the mask with its random blocks drawn, for L and S."""
         sized = copy.copy(self)
         sized._blocks = self._draw_blocks(-(-L // self.block), -(-S // self.block))
         return sized
 
     def allowed(self, b, h, q, kv):
+        """Return whether the query's block may attend to the key's block."""
         return self._known_blocks()[q // self.block, kv // self.block]
 
     def tile_kinds(self, tiles):
+        """Return the kinds, found from the table of blocks."""
         return tiles.of_blocks(self._known_blocks(), self.block)
 
     def _known_blocks(self):

@@ -50,6 +50,7 @@ class Tiling:
         self._rows, self._columns = np.arange(0, L, self.Tq), np.arange(0, S, self.Tk)
 
     def unknown(self):
+        """Return UNKNOWN for all tiles."""
         return np.full((1, 1, self.nq, self.nk), UNKNOWN, np.uint8)
 
     def of_ranges(self, lo, hi):

@@ -34,6 +34,7 @@ class padding(Mask):
         self.examples = len(self.valid_lens)
 
     def sized(self, L, S):
+        """Return the mask; raise ValueError unless the lengths fit L and S."""
         between("padding", "valid_lens", self.valid_lens, 0, S, "the number of keys")
         if self.valid_lens.ndim == 2 and self.valid_lens.shape[1] != L:
             raise ValueError(
@@ -43,10 +44,12 @@ class padding(Mask):
         return self
 
     def allowed(self, b, h, q, kv):
+        """Return key < valid_lens."""
         lens = self.valid_lens
         return kv < (lens[b] if lens.ndim == 1 else lens[b, q])
 
     def key_ranges(self, L, S):
+        """Return the ranges from 0 to valid_lens."""
         lens = self.valid_lens
         hi = lens[:, None, None] if lens.ndim == 1 else lens[:, None]  # (B, 1, 1 | L)
         return clip_ranges(np.zeros_like(hi), hi, S)
@@ -72,14 +75,17 @@ class prefix_lm(Mask):
         self.examples = len(self.n) if self.n.ndim else None
 
     def sized(self, L, S):
+        """Return the mask; raise ValueError unless the prefixes fit S keys."""
         between("prefix_lm", "n", self.n, 0, S, "the number of keys")
         return self
 
     def allowed(self, b, h, q, kv):
+        """Return key < n or key <= query."""
         n = self.n[b] if self.n.ndim else self.n
         return (kv < n) | (kv <= q)
 
     def key_ranges(self, L, S):
+        """Return the ranges from 0 to the larger of n and query + 1."""
         hi = np.maximum(self.n.reshape(-1, 1, 1), np.arange(L) + 1)  # (B | 1, 1, L)
         return clip_ranges(np.zeros_like(hi), hi, S)
 
@@ -113,6 +119,7 @@ class document(Mask):
             self.examples = len(self.ids)
 
     def sized(self, L, S):
+        """Return the mask; raise ValueError unless there are L and S ids."""
         m, n = self.query_ids.shape[-1], self.ids.shape[-1]
         if (m, n) != (L, S):
             raise ValueError(
@@ -122,6 +129,7 @@ class document(Mask):
         return self
 
     def allowed(self, b, h, q, kv):
+        """Return query_ids[query] == ids[key]."""
         if self.ids.ndim == 1:
             return self.query_ids[q] == self.ids[kv]
         return self.query_ids[b, q] == self.ids[b, kv]
@@ -164,14 +172,17 @@ class global_tokens(Mask):
         self._marked[self.idx] = True
 
     def sized(self, L, S):
+        """Return the mask; raise ValueError for a position beyond L and S."""
         most = max(L, S) - 1
         between("global_tokens", "idx", self.idx, 0, most, "positions of tokens")
         return self
 
     def allowed(self, b, h, q, kv):
+        """Return whether the query or the key is a global token."""
         return self._is_global(q) | self._is_global(kv)
 
     def tile_kinds(self, tiles):
+        """Return the kinds, found from the global queries and keys."""
         queries, keys = (self._is_global(np.arange(n)) for n in (tiles.L, tiles.S))
         return tiles.of_tokens(queries, keys)
 

@@ -49,6 +49,7 @@ class sliding_window(Mask):
         self.offset = self._validated(offset)
 
     def sized(self, L, S):
+        """Return the mask; the offset "lower_right" becomes S - L."""
         if self.offset != "lower_right":
             return self
         sized = copy.copy(self)
@@ -56,11 +57,13 @@ class sliding_window(Mask):
         return sized
 
     def allowed(self, b, h, q, kv):
+        """Return -left <= key - position <= right."""
         distance = kv - self._position(q)
         left, right = self._reach()
         return (-left <= distance) & (distance <= right)
 
     def key_ranges(self, L, S):
+        """Return the ranges from position - left to position + right."""
         position = self._position(np.arange(L)).reshape(1, 1, L)
         left, right = self._reach()
         return clip_ranges(position - left, position + right + 1, S)
@@ -142,10 +145,12 @@ class dilated(sliding_window):
         self.dilation = whole(self.name, "dilation", dilation, least=1)
 
     def allowed(self, b, h, q, kv):
+        """Return whether the key is in the window, at a multiple of dilation."""
         near = super().allowed(b, h, q, kv)
         return near & ((kv - self._position(q)) % self.dilation == 0)
 
     def key_ranges(self, L, S):
+        """Return the ranges; None if there are gaps between the keys."""
         return super().key_ranges(L, S) if self.dilation == 1 else None
 
     def tile_kinds(self, tiles):
@@ -185,6 +190,7 @@ class local(Mask):
             self.examples = len(centres) if centres.ndim == 2 else None
 
     def sized(self, L, S):
+        """Return the mask; raise ValueError unless there are L centres."""
         if not callable(self.centre) and self.centre.shape[-1] != L:
             raise ValueError(
                 f"local: centre has shape {self.centre.shape}; expected one for each "
@@ -193,10 +199,12 @@ class local(Mask):
         return self
 
     def allowed(self, b, h, q, kv):
+        """Return centre - D <= key <= centre + D."""
         centre = self._centres(b, q)
         return (centre - self.D <= kv) & (kv <= centre + self.D)
 
     def key_ranges(self, L, S):
+        """Return the ranges from centre - D to centre + D, as whole numbers."""
         B = 1 if self.examples is None else self.examples
         b, q = np.arange(B).reshape(-1, 1, 1), np.arange(L).reshape(1, 1, L)
         centre = self._centres(b, q)

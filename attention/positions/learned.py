@@ -33,6 +33,7 @@ class LearnedPositions(nn.Module):
         nn.init.normal_(self.weight, std=0.02, rng=rng)
 
     def forward(self, n):
+        """Return the rows of 0 to n - 1, or of an array n of positions."""
         positions = as_positions(repr(self), n)
         if positions.dtype.kind == "f" and positions.size:
             raise TypeError(
@@ -49,4 +50,5 @@ class LearnedPositions(nn.Module):
         return embedding(positions.astype(np.intp), self.weight)
 
     def extra_repr(self):
+        """Return the options, for ``repr``."""
         return f"{self.n_max}, {self.d}"

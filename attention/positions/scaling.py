@@ -53,6 +53,7 @@ class LinearScaling(Scaling):
     """
 
     def slow(self, theta, base, length):
+        """Return theta / s."""
         return theta / self.factor
 
 
@@ -64,6 +65,7 @@ class NTKScaling(Scaling):
     """
 
     def slow(self, theta, base, length):
+        """Return theta_m s^(-2m / (R - 2))."""
         return _with_larger_base(theta, self.factor)
 
 
@@ -85,6 +87,7 @@ class DynamicNTKScaling(Scaling):
         _check_at_least(1, self, "original_length", self.original_length)
 
     def slow(self, theta, base, length):
+        """Return theta_m s^(-2m / (R - 2)), with the s of this length."""
         longer = max(length / self.original_length, 1.0)
         return _with_larger_base(theta, self.factor * longer - (self.factor - 1))
 
@@ -128,6 +131,7 @@ class YaRNScaling(Scaling):
             )
 
     def slow(self, theta, base, length):
+        """Return theta_m (1 - ramp_m) + theta_m ramp_m / s."""
         low, high = self.limits(2 * len(theta), base)
         width = high - low or 0.001  # a step instead of a ramp
         ramp = np.clip((np.arange(len(theta)) - low) / width, 0, 1)

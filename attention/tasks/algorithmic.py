@@ -43,9 +43,11 @@ class Task:
     lengths: tuple
 
     def encode(self, text):
+        """Return the token ids of a question or an answer."""
         return self.symbols.encode(text)
 
     def decode(self, ids):
+        """Return the text of token ids, up to the first EOS."""
         return self.symbols.decode(ids)
 
 
@@ -60,6 +62,7 @@ class Copy(Task):
         self.symbols = Symbols(LETTERS[:letters], "a to z" if letters == 26 else None)
 
     def questions(self, rng, n):
+        """Return n random strings."""
         lengths = rng.integers(self.min_length, self.max_length + 1, n)
         letters = rng.integers(0, self.letters, (n, self.max_length))
         return [
@@ -68,9 +71,11 @@ class Copy(Task):
         ]
 
     def answer(self, text):
+        """Return the same string."""
         return text
 
     def alignment(self, text):
+        """Link output t to input t."""
         sure = {(t, t) for t in range(len(text))}
         return sure, sure
 
@@ -79,9 +84,11 @@ class Reversal(Copy):
     """Reverse a string: the other diagonal. ``reversal.py`` draws it faster."""
 
     def answer(self, text):
+        """Return the string from its last letter to its first."""
         return text[::-1]
 
     def alignment(self, text):
+        """Link output t to input S - 1 - t."""
         sure = {(t, len(text) - 1 - t) for t in range(len(text))}
         return sure, sure
 
@@ -90,6 +97,7 @@ class Sort(Copy):
     """Sort letters from a to z: each output depends on the whole input."""
 
     def answer(self, text):
+        """Return the letters from a to z."""
         return "".join(sorted(text))
 
     def alignment(self, text):
@@ -121,12 +129,14 @@ class Addition(Task):
         self.reverse = bool(reverse)
 
     def questions(self, rng, n):
+        """Return n random pairs of numbers, such as "47+8"."""
         digits = rng.integers(self.min_digits, self.max_digits + 1, (2, n))
         lowest = np.where(digits == 1, 0, 10 ** (digits - 1))
         a, b = rng.integers(lowest, 10**digits).tolist()
         return [f"{x}+{y}" for x, y in zip(a, b)]
 
     def answer(self, text):
+        """Return the sum, from its last digit if ``reverse``."""
         if not re.fullmatch("[0-9]+[+][0-9]+", text):
             raise ValueError(f"Addition: {text!r} is no question; expected '12+345'.")
         a, b = text.split("+")
@@ -166,6 +176,7 @@ class Recall(Task):
         self.queries = whole("Recall", "queries", queries, 1)
 
     def questions(self, rng, n):
+        """Return n random strings of pairs, each followed by its queries."""
         pairs = rng.integers(self.min_pairs, self.max_pairs + 1, n)
         keys = rng.permuted(np.tile(np.arange(len(LETTERS)), (n, 1)), axis=1)
         values = rng.integers(0, 10, (n, self.max_pairs))
@@ -178,6 +189,7 @@ class Recall(Task):
         ]
 
     def answer(self, text):
+        """Return the value of each queried key."""
         return "".join(text[s] for s in self._value_positions(text))
 
     def alignment(self, text):

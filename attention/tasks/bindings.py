@@ -37,6 +37,7 @@ class Bindings:
 
     @property
     def vocabulary(self):
+        """The number of ids, of keys and values."""
         return self.keys + self.values
 
     def draw(self, rng, rows, length):

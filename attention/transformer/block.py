@@ -40,6 +40,7 @@ class FeedForward(nn.Module):
         return self.linear2(self.dropout(hidden))
 
     def extra_repr(self):
+        """Return the options, for ``repr``."""
         return repr(self.activation)
 
 
@@ -124,6 +125,7 @@ class Block(nn.Module):
         return norm(x + self.dropout(f(x)))
 
     def extra_repr(self):
+        """Return the options, for ``repr``."""
         return f"{self.norm}-norm" + ", causal" * self.causal
 
 

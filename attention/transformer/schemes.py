@@ -74,21 +74,28 @@ class Scheme(nn.Module):
 
 
 class Sinusoidal(Scheme):
+    """Add sines and cosines of the position to the embeddings."""
+
     def __init__(self, config, causal, rng):
         self.base = config.base
 
     def embed(self, x, positions):
+        """Return x + PE[positions]."""
         return x + sinusoidal(positions, x.shape[-1], self.base, x.dtype)
 
 
 class Learned(Scheme):
+    """Add a learned row for each position to the embeddings."""
+
     def __init__(self, config, causal, rng):
         self.table = LearnedPositions(config.max_length, config.width, rng)
 
     def embed(self, x, positions):
+        """Return x + P[positions]."""
         return x + self.table(positions)
 
     def extend(self, length):
+        """Raise IndexError if the table has fewer rows."""
         self.table(np.array([length - 1]))  # raises IndexError for a missing row
 
 
@@ -103,11 +110,15 @@ class T5(Scheme):
         )
 
     def options(self, attention):
+        """Return the bias; all layers share its table."""
         return {"bias": self.bias.by_offset}
 
 
 class ALiBi(Scheme):
+    """Subtract m_h |j - i| from the scores of head h."""
+
     def options(self, attention):
+        """Return the bias, in the dtype of the layer."""
         dtype = attention.W_q.weight.dtype
         return {"bias": partial(alibi_by_offset, attention.num_heads, dtype=dtype)}
 
@@ -122,6 +133,8 @@ class Scores(Scheme):
     """
 
     def options(self, attention):
+        """Return the function that computes the scores."""
+
         def score(q, k, align):
             (B, H, L, E), (_, Hk, S, _) = q.shape, k.shape
             q = reshape(q, (B, Hk, H // Hk, L, E))
@@ -145,6 +158,7 @@ class Shaw(Scores):
         self.table = nn.init.xavier_uniform_(table, rng=rng)
 
     def scores(self, attention, q, k, align):
+        """Return the scores with q_i . a_r added."""
         return shaw_scores(q, k, self.table, causal_align=align)
 
 
@@ -162,6 +176,7 @@ class TransformerXL(Scores):
         self.position_bias = nn.Parameter(np.zeros((H, D // H), np.float32))  # w
 
     def scores(self, attention, q, k, align):
+        """Return the scores with the vectors R_r of all distances."""
         _, Hk, G, L, E = q.shape
         distances = transformer_xl_distances(L, k.shape[-2], align)  # (n,)
         R = self.W_kR(sinusoidal(distances, Hk * G * E, self.base, q.dtype))
@@ -188,6 +203,7 @@ class Disentangled(Scores):
         self.table = nn.init.normal_(nn.Parameter(table), rng=rng)
 
     def scores(self, attention, q, k, align):
+        """Return the scores with the table projected by this layer."""
         (_, Hk, G, _, E), n = q.shape, len(self.table)
         q_r = swapaxes(reshape(attention.W_q(self.table), (n, Hk * G, E)), 0, 1)
         k_r = swapaxes(reshape(attention.W_k(self.table), (n, Hk, E)), 0, 1)
@@ -196,10 +212,13 @@ class Disentangled(Scores):
 
 
 class RoPE(Scheme):
+    """Rotate queries and keys by angles that grow with the position."""
+
     def __init__(self, config, causal, rng):
         self.base = config.base
 
     def options(self, attention):
+        """Return the rotation."""
         return {"rotate": partial(rope, base=self.base)}
 
 
@@ -221,6 +240,7 @@ class ScaledRoPE(RoPE):
         self.length = max(length, self.trained_length)
 
     def embed(self, x, positions):
+        """Return x; raise ValueError for positions beyond ``length``."""
         longest = np.max(positions, initial=-1) + 1
         if longest > self.length:
             raise ValueError(
@@ -230,6 +250,7 @@ class ScaledRoPE(RoPE):
         return x
 
     def options(self, attention):
+        """Return the rotation, with reduced frequencies after ``extend``."""
         return {"rotate": partial(rope, base=self.base, scaling=self.scaling())}
 
     def scaling(self):

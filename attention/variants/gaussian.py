@@ -67,10 +67,12 @@ class GaussianAttention(Attention):
         self.log_bandwidth = nn.Parameter(np.log(h, dtype=np.float32))
 
     def score(self, queries, keys):
+        """Compute the score with h = exp(log_bandwidth)."""
         h = exp(clip(self.log_bandwidth, -LIMIT, LIMIT))
         return gaussian(queries, keys, h)
 
     def extra_repr(self):
+        """Return the options, for ``repr``."""
         h = np.exp(np.clip(self.log_bandwidth.data, -LIMIT, LIMIT))
         return f"bandwidth={h:.3g}, {super().extra_repr()}"
 

@@ -97,11 +97,13 @@ class LuongAttention(Attention):
         return tanh_scores.unchecked(q, projected, self.v_a)
 
     def fused_score(self, query_size):
+        """Return the ``FusedScore`` of this kind."""
         if self.kind != "concat":
             return FusedScore()
         return FusedScore(self.W_a[:, : self.query_size], self.v_a)
 
     def extra_repr(self):
+        """Return the options, for ``repr``."""
         sizes = f"{self.kind!r}, {self.query_size}, {self.key_size}"
         if self.kind == "concat":
             sizes += f", {len(self.v_a)}"

@@ -134,6 +134,7 @@ def ignores_upstream(case):
 
 
 def not_linear(case):
+    """Test for a backward that is not linear in the cotangent."""
     if not _has_vjp(case):
         return None
     other = _other(case.cotangent)
@@ -149,6 +150,7 @@ def not_linear(case):
 
 
 def diagonal(case):
+    """Test for the diagonal of the Jacobian in the place of the whole Jacobian."""
     if case.cotangent is None or case.cotangent.shape != case.yours.shape:
         return None
     J = case.jacobian()
@@ -179,6 +181,7 @@ def of_softmax(case):
 
 
 def variant(case):
+    """Test for a mistake that belongs to this operation, such as a wrong formula."""
     for tag, sentence, gradient in case.variants:
         if same(case.yours, gradient()):
             return tag, sentence
@@ -204,6 +207,7 @@ def overwrites(case):
 
 
 def mask_leak(case):
+    """Test for a gradient that is wrong only where it should be 0."""
     if case.yours.shape != case.numeric.shape:
         return None
     masked = case.numeric == 0
@@ -216,6 +220,7 @@ def mask_leak(case):
 
 
 def stale(case):
+    """Test for the gradient at the inputs of an earlier call."""
     if case.earlier is not None and same(case.yours, case.earlier()):
         return "stale-cache", (
             "yours equals the numeric gradient at the inputs of an earlier call"
@@ -223,6 +228,7 @@ def stale(case):
 
 
 def one_block(case):
+    """Test for errors in one block alone, or at one index of an axis."""
     if case.yours.shape != case.numeric.shape:
         return None
     wrong = case.wrong()
@@ -243,6 +249,7 @@ def one_block(case):
 
 
 def single_precision(case):
+    """Test for a gradient or an output that was rounded to float32."""
     for what, array in (("yours", case.yours), ("the output", case.y)):
         if fits_float32(array) and not fits_float32(case.x):
             return "float32", f"every entry of {what} is a float32 number"

@@ -33,6 +33,7 @@ def side(function, arrays, g):
 
 
 def additive(q, k, w, g, compiled):
+    """Return torch's sides of the additive score: q (B, L, A), k (B, S, A), w (A,)."""
     import torch
 
     def score(q, k, w):
@@ -48,6 +49,7 @@ def additive(q, k, w, g, compiled):
 
 
 def attention(arrays, g, causal):
+    """Return torch's side of attention, its fused function: arrays q, k, v."""
     import torch
 
     def fused(q, k, v):
@@ -59,6 +61,7 @@ def attention(arrays, g, causal):
 
 
 def window(arrays, g, w):
+    """Return torch's side of attention to the last w keys, with a mask (n, n)."""
     import torch
 
     n = arrays[0].shape[-2]
@@ -71,6 +74,7 @@ def window(arrays, g, w):
 
 
 def gru(x, h0, state, g):
+    """Return torch's side of a GRU with the parameters of the dict ``state``."""
     import torch
 
     layer = torch.nn.GRU(x.shape[-1], h0.shape[-1], batch_first=True)

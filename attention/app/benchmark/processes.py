@@ -44,9 +44,11 @@ class Side:
         return self._answer("run")
 
     def measure(self):
+        """Return the time or the memory of one call, measured in the process."""
         return self._answer("measure")
 
     def close(self):
+        """End the process."""
         self._pipe.close()  # the process receives EOFError, and ends
         self._process.join()
 

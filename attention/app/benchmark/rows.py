@@ -38,6 +38,8 @@ class Row(NamedTuple):
 
 
 def additive_case(B, L, S, A):
+    """Score all pairs of q (B, L, A) and k (B, S, A), forward and backward."""
+
     def make(quick, peer):
         q, k, w, g = draw((B, L, A), (B, S, A), (A,), (B, L, S))
         sides = both_backends(our_side(tanh_scores, (q, k, w), g))
@@ -49,6 +51,8 @@ def additive_case(B, L, S, A):
 
 
 def attention_case(causal, backward, n=2048, heads=8, E=64):
+    """Attend from n tokens to n tokens: forward, or forward and backward."""
+
     def make(quick, peer):
         *arrays, g = draw(*[(1, heads, n, E)] * 4)
         g = g if backward else None
@@ -65,6 +69,7 @@ def attention_case(causal, backward, n=2048, heads=8, E=64):
 
 
 def window_case(quick, peer, n=8192, w=256, E=64):
+    """Attend from n tokens to the last w of them, forward and backward."""
     *arrays, g = draw(*[(1, 1 if quick else 8, n, E)] * 4)
 
     def attention(q, k, v):
@@ -77,6 +82,7 @@ def window_case(quick, peer, n=8192, w=256, E=64):
 
 
 def memory_case(quick, peer, n=8192, E=64):
+    """Compare the peak memory of tiled attention with a matrix of scores."""
     run = our_side(scaled_dot_product_attention, draw(*[(1, 1, n, E)] * 3), None)
     sides = {"ours": both_backends(run)["ours"]}
     sides["score matrix"] = cost_of("dense", L=n, E=E).score_bytes
@@ -84,6 +90,7 @@ def memory_case(quick, peer, n=8192, E=64):
 
 
 def gru_case(quick, peer, B=64, T=32, hidden=128):
+    """Run ``nn.GRU`` over T steps of B examples, forward and backward."""
     layer = nn.GRU(hidden, hidden, rng=np.random.default_rng(0))
     x, h0, g = draw((B, T, hidden), (1, B, hidden), (B, T, hidden))
 
@@ -126,6 +133,8 @@ def gpt_case(B, T, D, heads, layers, V=256):
 
 
 def tiny_case(quick, peer, operations=1000):
+    """Run a chain of small operations: what one operation costs the engine."""
+
     def chain(x, y):
         z = x
         for _ in range(operations // 2):
@@ -215,6 +224,7 @@ TRANSLATE = "-m", "attention", "translate", "run", "the cat sees the dog ."
 
 
 def translate_case(quick, peer):
+    """Run the command ``translate run`` with the model of the package."""
     return Case({"ours": lambda: python(*TRANSLATE), "1.5 s": 1.5}, compare=False)
 
 

@@ -102,6 +102,7 @@ def table_lines(row, found, unit):
 
 
 def time_text(seconds):
+    """Format seconds: "1.50 s", or "2.50 ms" for less than a second."""
     return f"{seconds:.2f} s" if seconds >= 1 else f"{seconds * 1e3:.2f} ms"
 
 

@@ -14,15 +14,19 @@ from .study import Study
 
 
 class Compare(Study):
+    """The command ``compare``: models without attention and with it."""
+
     name, config = "compare", experiment.Config
     files = ("compare.png",)
 
     def load(self, config):
+        """Return the data of the task, and their checksum."""
         own = config.translation("none", config.seed)
         data = translation.load(own)
         return data, data.checksum
 
     def opening(self, config, data):
+        """Return the sizes of the data, and the main options."""
         seeds = range(config.seed, config.seed + config.seeds)
         return wrapped(
             f"{config.task}: {len(data.train)} pairs to train on, "
@@ -35,6 +39,7 @@ class Compare(Study):
     result = staticmethod(experiment.result)
 
     def line(self, config, result):
+        """Return BLEU by length, the best step and the seconds."""
         lengths = [name for name in result["bleu"] if name != "all"]
         reached = "  ".join(f"{n}: {result['bleu'][n]:.1f}" for n in lengths)
         return (
@@ -43,6 +48,7 @@ class Compare(Study):
         )
 
     def conclude(self, config, data, runs, out):
+        """Draw BLEU by length; return the table and the verdict, and the summary."""
         from ..experiments.compare_figure import bleu_by_length
 
         found = experiment.summary(config, runs, data)

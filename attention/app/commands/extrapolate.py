@@ -14,16 +14,21 @@ SUMMARY = ("length", "steps", "width", "layers", "batch", "seed")
 
 
 class Extrapolation(Study):
+    """The command ``extrapolate``: a model with each positional encoding."""
+
     name, config = "extrapolate", experiment.Config
     files = "extrapolation.png", "loss.png"
 
     def opening(self, config, data):
+        """Return the main options."""
         return ", ".join(f"{k} {getattr(config, k)}" for k in SUMMARY)
 
     def train(self, config, kind, seed, data, state, save, progress):
+        """Train a model with the positional encoding ``kind``."""
         return experiment.train(config, kind, seed, state, save, progress)
 
     def result(self, config, kind, seed, data, run):
+        """Return losses, accuracies, seconds and the number of parameters."""
         return {
             "scheme": kind,
             "seed": seed,
@@ -34,11 +39,13 @@ class Extrapolation(Study):
         }
 
     def line(self, config, result):
+        """Return the accuracies by length, and the seconds."""
         reached = result["accuracy"][result["scheme"]]
         found = "  ".join(f"{n}: {a:.2f}" for n, a in reached.items())
         return f"accuracy at {found}  {result['seconds']:.0f} s"
 
     def conclude(self, config, data, runs, out):
+        """Draw losses and accuracies; return the table of accuracies."""
         draw(config, runs, out)
         files = "results.json, extrapolation.png, loss.png"
         return f"{table(config, runs)}\n\n{files}: in {out}", {}

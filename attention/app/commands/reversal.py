@@ -17,10 +17,13 @@ from .study import Study
 
 
 class Reversal(Study):
+    """The command ``reversal``: a model with each attention score."""
+
     name, config = "reversal", experiment.Config
     files = "loss.png", "accuracy.png", "alignment-*.png"
 
     def opening(self, config, data):
+        """Return the main options."""
         return (
             f"preset {config.preset}, decoder-init {config.decoder_init}, "
             f"steps {config.steps}, width {config.hidden}, batch {config.batch}, "
@@ -28,9 +31,11 @@ class Reversal(Study):
         )
 
     def train(self, config, kind, seed, data, state, save, progress):
+        """Train a model with the score ``kind``."""
         return experiment.train(config, kind, seed, state, save, progress)
 
     def result(self, config, kind, seed, data, run):
+        """Return losses, accuracies, seconds, parameters, and one alignment."""
         return {
             "kind": kind,
             "seed": seed,
@@ -42,6 +47,7 @@ class Reversal(Study):
         }
 
     def line(self, config, result):
+        """Return the last loss, the accuracies by length, and the seconds."""
         reached = "  ".join(f"{n}: {a:.3f}" for n, a in result["accuracy"].items())
         return (
             f"loss {result['losses'][-1]:.4f}  accuracy at {reached}  "
@@ -49,6 +55,7 @@ class Reversal(Study):
         )
 
     def conclude(self, config, data, runs, out):
+        """Draw losses, accuracies and alignments; return the table."""
         draw(config, runs, out)
         files = "results.json, loss.png, accuracy.png, alignment-*.png"
         return f"{table(config, runs)}\n\n{files}: in {out}", {}

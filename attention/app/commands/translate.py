@@ -89,6 +89,7 @@ def utf8(text):
 
 
 def note(text):
+    """Print a note on the standard error, apart from the translations."""
     print(wrapped(text), file=sys.stderr)
 
 

@@ -90,6 +90,7 @@ class Drawer:
         )  # fmt: skip
 
     def subject(self, verb, definite):
+        """Return a pronoun or a noun phrase, as the subject of a verb."""
         if self.dice.chance(0.35):
             return Phrase(self.dice.choose(self.lexicon.pronouns))
         return self.noun_phrase(verb.subjects, definite)
@@ -157,6 +158,7 @@ class Drawer:
         return (first,)
 
     def place(self, verb, negative):
+        """Return a phrase of a place, in most cases None."""
         if not verb.places or not self.dice.chance(0.35):
             return None
         if negative and verb.objects:

@@ -123,14 +123,17 @@ class Phrase:
 
     @property
     def plural(self):
+        """Whether the head is plural."""
         return self.head.plural
 
     @property
     def gender(self):
+        """The gender of the head."""
         return self.head.gender
 
     @property
     def is_pronoun(self):
+        """Whether the head is a pronoun."""
         return isinstance(self.head, Pronoun)
 
 
