@@ -90,7 +90,10 @@ def attention_average(s, v, mask=None, z=None):
 
 
 def log_sum_exp(s, p):
-    """Return lse = ln sum_j exp(s_j) = s_j - ln p_j, at the j of the largest p_j."""
+    """Return lse = ln sum_j exp(s_j) = s_j - ln p_j, at the j of the largest p_j.
+
+    s and p (..., S), the scores and their softmax; lse (...)
+    """
     if s.shape[-1] == 0:
         return np.full(s.shape[:-1], -np.inf, s.dtype)
     j = p.argmax(-1)[..., None]

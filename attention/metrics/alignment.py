@@ -57,7 +57,7 @@ def corpus_alignment_error_rate(weights, golds, possibles=None):
 
 
 def links(weights):
-    """Return {(t, s)}: for each target, the source of largest weight.
+    """Return {(t, s)}: for each target t, the s of the largest of weights (T, S).
 
     A target whose weights are all 0 has no link.
     """

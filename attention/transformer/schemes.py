@@ -96,7 +96,7 @@ class Learned(Scheme):
 
     def extend(self, length):
         """Raise IndexError if the table has fewer rows."""
-        self.table(np.array([length - 1]))  # raises IndexError for a missing row
+        self.table(np.array([length - 1]))
 
 
 class T5(Scheme):

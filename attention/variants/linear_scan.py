@@ -129,7 +129,10 @@ class Scan:
         return o / total[..., None], 1 / total
 
     def backward(self, o, inv_sum, g, needs_q, needs_kv):
-        """Return dq, dk, dv, or None for those that are not needed."""
+        """Return dq (N, L, E), dk (N, S, E), dv (N, S, Ev); None if not needed.
+
+        o and inv_sum are the results of ``forward``; g (N, L, Ev) = dL/do.
+        """
         n = g * inv_sum[..., None]  # (N, L, Ev)
         d = -(g * o).sum(-1, keepdims=True) * inv_sum[..., None]  # (N, L, 1)
         # a query whose g is all 0 adds to no gradient, even if it is NaN

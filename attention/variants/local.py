@@ -150,7 +150,7 @@ class LocalAttention(nn.Module):
         return context[..., 0, :]  # (..., L, Ev)
 
     def precompute(self, keys):
-        """Project the keys once. Pass the result to later calls instead of the keys."""
+        """Project keys (..., S, Dk) once; pass the result to later calls as the keys."""
         return self.score.precompute(keys)
 
     @property

@@ -70,7 +70,7 @@ def loss_at(config, model, seed, step):
 
 
 def loss_of(model, ids, targets):
-    """Return the mean cross-entropy of the values to predict."""
+    """Return the mean cross-entropy of targets (B, n), the values after ids (B, n)."""
     return mg.cross_entropy(model(ids), targets, ignore_index=NOTHING)
 
 
