@@ -14,9 +14,7 @@ BEGIN, END, AUTHOR = "# BEGIN SOLUTION", "# END SOLUTION", "# FOR THE CHECK"
 AUTHOR_NAMES = "WHY", "HINTS", "MUTANTS", "EQUIVALENT"
 IMPORT = "from lessons import NotWritten"
 # the methods of ``my`` in a check: a learner's function of that name is unreachable
-RESERVED = (
-    "equal", "first_wrong", "gradients", "holds", "last_call", "shape", "written",
-)  # fmt: skip
+RESERVED = "equal", "gradients", "holds", "last_call", "shape", "written"
 LONG = 10  # characters from which a line of a solution would give it away
 
 

@@ -315,15 +315,6 @@ def test_the_entry_is_of_the_named_input():
         my.gradients(my.f, inputs, no_gradient=(3,))
 
 
-def test_a_chain_of_gradients_names_the_first_wrong_one():
-    right = {"p": X, "e": 2 * X, "W": 3 * X}
-    my = harness()
-    my.first_wrong(right, right)
-    wrong = right | {"e": -2 * X, "W": -3 * X}
-    sentence = "d_p agrees; d_e is the first that does not"
-    fails("scale:-1", lambda: my.first_wrong(wrong, right), sentence)
-
-
 # arguments
 
 

@@ -198,20 +198,6 @@ def exchanged(op, inputs, names, g, found):
                     )
 
 
-def first_wrong(yours, right):
-    """Return (name, sentence) of the first wrong gradient of a chain, or None.
-
-    yours, right  {name: array}, in the order in which a backward computes them
-    """
-    before = None
-    for name, expected in right.items():
-        if name in yours and not same(np.asarray(yours[name], float), expected):
-            agreed = f"d_{before} agrees; " if before else ""
-            return name, f"{agreed}d_{name} is the first that does not"
-        before = name
-    return None
-
-
 def shapes(array, shape, axes=None):
     """Return two lines: the expected shape, and the one found."""
     letters = f"  ({', '.join(axes)})" if axes else ""

@@ -261,25 +261,6 @@ class Harness:
     def _arrive(self, results):
         """Do nothing; a replay ends here (twins.py)."""
 
-    def first_wrong(self, yours, right, axes=None, variants=None):
-        """Fail unless a chain of gradients is right: {name: array}, from the loss back.
-
-        The report names the first wrong gradient, and the right one before it.
-
-        axes   {name: letters of its axes}, for the report
-        variants  {name: [(tag, text, array)]}, as in ``equal``
-        """
-        __tracebackhide__ = True
-        found = diagnose.first_wrong(yours, right)
-        if found:
-            name, sentence = found
-            try:
-                letters = (axes or {}).get(name)
-                known = (variants or {}).get(name, ())
-                self.equal(yours[name], right[name], letters, known, rtol=1e-7)
-            except CheckFailed as failure:
-                raise CheckFailed(failure.tag, *failure.lines, sentence) from None
-
     @property
     def _last(self):
         """The last call."""
