@@ -192,6 +192,8 @@ def run(exercise, text, named=True):
 
     The failure is the first, or the first with a name if that of the first is unknown;
     None if the answer did not end within the time limit.
+
+    named   whether to look for the name of the mistake
     """
     outcomes, first = [], None
     try:
@@ -202,7 +204,7 @@ def run(exercise, text, named=True):
                 failure = cannot_load(error, exercise.solution)
                 result = "failed", failure.tag, failure.lines
                 return 1, Outcome("written", "the file", *result)
-            for outcome in run_steps(load_checks(exercise), my):
+            for outcome in run_steps(load_checks(exercise), my, named=named):
                 outcomes.append(outcome)
                 if outcome.result == "failed":
                     first = first or outcome

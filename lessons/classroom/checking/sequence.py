@@ -32,10 +32,11 @@ def check_functions(checks):
     return sorted(marked, key=lambda f: STEPS.index(f.step))
 
 
-def run_steps(checks, my, seed=0, debug=False):
+def run_steps(checks, my, seed=0, debug=False, named=True):
     """Run the steps in order; yield an ``Outcome`` for each function.
 
-    With ``debug``, the debugger opens at the first failure.
+    debug   open the debugger at the first failure
+    named   compare a failure with the edits of the exercise in loops
     """
     my._let_own(getattr(checks, "OWN_STATE", {}))
     yield (outcome := my.written())
@@ -49,13 +50,13 @@ def run_steps(checks, my, seed=0, debug=False):
                 return
             if function.step not in RETRIED:
                 continue
-            outcome = run_function(function, my, seed, passed=passed)
+            outcome = run_function(function, my, seed, passed=passed, named=named)
             same_part = function.step == "values" or outcome.part == failed_part
             if outcome.result == "failed" and outcome.tag not in NO_NAME and same_part:
                 has_name = True
                 yield outcome
             continue
-        outcome = run_function(function, my, seed, debug, passed)
+        outcome = run_function(function, my, seed, debug, passed, named)
         yield outcome
         if outcome.result == "ok" and function.step != "written":
             passed.append(function)
@@ -66,7 +67,7 @@ def run_steps(checks, my, seed=0, debug=False):
                 return
 
 
-def run_function(function, my, seed=0, debug=False, passed=()):
+def run_function(function, my, seed=0, debug=False, passed=(), named=True):
     """Run one function of a check; return its ``Outcome``.
 
     passed   the functions of the check that the answer has passed
@@ -83,7 +84,7 @@ def run_function(function, my, seed=0, debug=False, passed=()):
     except NotWritten as error:
         return Outcome(*place, "unwritten", lines=[plain(str(error))])
     except CheckFailed as error:
-        failure = _named(error, function, my, rng_of, passed)
+        failure = _named(error, function, my, rng_of, passed) if named else error
         cause = error.__cause__ or error
     except Exception as error:
         failure, cause = _unexpected(error, my), error
