@@ -12,6 +12,7 @@ import re
 
 import pytest
 
+from attention.app.experiments import verdict as rule
 from lessons.classroom.catalogue import lesson_folders, number
 
 LAST = "lessons.book.14_checks_the_book"
@@ -235,15 +236,15 @@ def test_every_box_of_the_book_has_a_row_in_lesson_14():
 
 
 def test_a_verdict_compares_an_interval_with_a_range():
-    interval = [claims.Measured(0, *ends) for ends in ((1, 2), (-2, -1), (-1, 2))]
-    said = [claims.verdict(claims.above(0), found) for found in interval]
+    interval = [rule.Measured(0, *ends) for ends in ((1, 2), (-2, -1), (-1, 2))]
+    said = [rule.verdict(rule.above(0), found) for found in interval]
     assert said == ["holds", "no", "undecided"]
     said = [
-        claims.verdict(claims.printed("0.50"), claims.computed(x))
+        rule.verdict(claims.printed("0.50"), claims.computed(x))
         for x in (0.4949, 0.4951, 0.5049, 0.5199, 0.5201)
     ]
     assert said == ["near", "holds", "holds", "near", "no"]
-    assert claims.verdict(claims.printed("7"), claims.computed(8)) == "no"
+    assert rule.verdict(claims.printed("7"), claims.computed(8)) == "no"
 
 
 def test_shares_stay_between_0_and_1_and_seeds_are_counted():
@@ -251,16 +252,16 @@ def test_shares_stay_between_0_and_1_and_seeds_are_counted():
     assert (cut.low, cut.high) == (0, 1) and "2 of 3 seeds" in cut.rests_on
     whole = claims.shares([0.40, 0.41])
     assert whole.low == claims.seeds([0.40, 0.41]).low > 0
-    found = claims.count([0.98, 0.4, 0.32], claims.below(0.5))
+    found = claims.count([0.98, 0.4, 0.32], rule.below(0.5))
     assert found.rests_on == "2 of 3 seeds" and found.value == 2 / 3
-    assert (found.low, found.high) == (claims.share(2, 3).low, claims.share(2, 3).high)
+    assert (found.low, found.high) == (rule.share(2, 3).low, rule.share(2, 3).high)
 
 
 def test_student_and_wilson_satisfy_their_equations():
-    assert math.isclose(claims.student(2), math.tan(0.475 * math.pi), rel_tol=1e-3)
-    t = claims.student(3)  # two degrees of freedom: F(t) = 1/2 + t / (2 sqrt(2 + t^2))
+    assert math.isclose(rule.student(2), math.tan(0.475 * math.pi), rel_tol=1e-3)
+    t = rule.student(3)  # two degrees of freedom: F(t) = 1/2 + t / (2 sqrt(2 + t^2))
     assert math.isclose(0.5 + t / 2 / math.sqrt(2 + t * t), 0.975, rel_tol=1e-5)
-    found = claims.share(3, 12)
+    found = rule.share(3, 12)
     for p in (found.low, found.high):
         assert math.isclose(abs(3 / 12 - p), claims.Z * math.sqrt(p * (1 - p) / 12))
     assert claims.seeds([1.0]).high == math.inf

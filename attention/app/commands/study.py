@@ -23,7 +23,7 @@ from ..machine import SHORT_RUN, backend_for, versions
 from ..options import wrapped
 from ..progress_line import Progress
 from ..run_folder import RunFolder
-from .workers import train_in_processes
+from ..workers import train_in_processes
 
 
 class Study(abc.ABC):

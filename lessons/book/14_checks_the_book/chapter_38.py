@@ -12,6 +12,7 @@ from attention import (
     masks,
     scaled_dot_product_attention,
 )
+from attention.app.experiments.verdict import above, below, between, share
 from attention.costs import cost_of
 from attention.seq2seq.reverser import Reverser
 from lessons.classroom.records import record
@@ -19,9 +20,6 @@ from lessons.classroom.records import record
 from .chapter_6 import entropy
 from .claims import (
     YES,
-    above,
-    below,
-    between,
     claim,
     computed,
     count,
@@ -29,7 +27,6 @@ from .claims import (
     fact,
     printed,
     seeds,
-    share,
     shares,
     timed,
 )

@@ -6,11 +6,18 @@ from importlib import import_module
 import numpy as np
 
 import minigrad as mg
-from attention import AdditiveAttention, BahdanauStep, LocalAttention
-from attention import attend, dot, general
-from attention.costs import cost_of
+from attention import (
+    AdditiveAttention,
+    BahdanauStep,
+    LocalAttention,
+    attend,
+    dot,
+    general,
+)
 from attention.app.experiments.scoring import reference_weights
+from attention.app.experiments.verdict import above, below, between, share
 from attention.app.pretrained import EN_FR
+from attention.costs import cost_of
 from attention.seq2seq.translator import load
 from attention.tasks.batching import in_order
 from attention.tasks.grammar import splits
@@ -20,9 +27,6 @@ from minigrad import nn
 
 from .claims import (
     YES,
-    above,
-    below,
-    between,
     claim,
     computed,
     drawn,
@@ -31,7 +35,6 @@ from .claims import (
     measured_words,
     printed,
     seeds,
-    share,
     shares,
     timed,
 )

@@ -14,39 +14,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from attention.app.experiments.verdict import (
+    Measured,
+    Range,
+    Z,
+    share,
+    verdict,
+)
+from attention.app.experiments.verdict import over_seeds as seeds
 from lessons.classroom.catalogue import BOOK
 from lessons.pages.figures import BLUE, GREY, ORANGE, figure
 
 CLAIMS = []
-Z = 1.96  # 95 of 100 normal numbers lie within 1.96 standard deviations
-
-
-@dataclass(frozen=True)
-class Range:
-    """What a text claims of a number: it lies from ``low`` to ``high``.
-
-    A number that misses by no more than ``margin`` is "near".
-    """
-
-    low: float
-    high: float
-    margin: float = 0.0
-
-    @property
-    def middle(self):
-        return (self.low + self.high) / 2
-
-
-@dataclass(frozen=True)
-class Measured:
-    """A number, the interval in which it lies, and what it rests on."""
-
-    value: float
-    low: float
-    high: float
-    kind: str = "computed"  # or "drawn", "trained", "timed"
-    rests_on: str = ""
-    words: str = ""  # shown in place of the number
 
 
 @dataclass(frozen=True)
@@ -73,16 +52,6 @@ def claim(where, says, claimed, lesson, box=""):
     return register
 
 
-def verdict(claimed, found):
-    """Compare the interval of a measurement with the range of a claim."""
-    if claimed.low <= found.low and found.high <= claimed.high:
-        return "holds"
-    below, above = claimed.low - claimed.margin, claimed.high + claimed.margin
-    if found.high < below or found.low > above:
-        return "no"
-    return "near" if claimed.margin else "undecided"
-
-
 def verdict_on(beginning):
     """Return the verdict on the claim that begins with these words."""
     [found] = [c for c in CLAIMS if c.says.startswith(beginning)]
@@ -95,18 +64,6 @@ def printed(text):
     number, rounding = float(text), 1e-9 * max(unit, 1)
     half = unit / 2 + rounding
     return Range(number - half, number + half, 1.5 * unit)
-
-
-def between(low, high):
-    return Range(low, high)
-
-
-def above(low):
-    return Range(low, math.inf)
-
-
-def below(high):
-    return Range(-math.inf, high)
 
 
 YES = Range(1, 1)  # a claim in words: true is 1
@@ -129,27 +86,10 @@ def drawn(values, words=""):
     return Measured(mean, mean - half, mean + half, "drawn", rests_on, words)
 
 
-def share(k, n, of="seeds", kind="trained"):
-    """Return the share k / n, with Wilson's interval."""
-    middle = (k + Z**2 / 2) / (n + Z**2)
-    half = Z * (k * (n - k) / n + Z**2 / 4) ** 0.5 / (n + Z**2)
-    low, high = max(middle - half, 0.0), min(middle + half, 1.0)
-    return Measured(k / n, low, high, kind, f"{k} of {n} {of}")
-
-
 def measured_words(values, words=""):
     """Return the mean over the words that one trained model writes."""
     found = drawn(values, words)
     return replace(found, kind="trained", rests_on=f"{len(values)} words, 1 model")
-
-
-def seeds(values, words=""):
-    """Return the mean over trained models, with Student's interval."""
-    values = np.asarray(values, float)
-    n, mean = len(values), values.mean()
-    half = math.inf if n == 1 else student(n) * values.std(ddof=1) / n**0.5
-    rests_on = f"{n} seed{'s' * (n > 1)}"
-    return Measured(mean, mean - half, mean + half, "trained", rests_on, words)
 
 
 def shares(values, trained=None):
@@ -170,16 +110,6 @@ def count(values, claimed):
     inside = sum(claimed.low <= x <= claimed.high for x in values)
     words = "values " + ", ".join(text(x, 2) for x in values)
     return replace(share(inside, len(values)), words=words)
-
-
-def student(n):
-    """Return the factor t by which n values of unknown spread widen an interval.
-
-    Student's density with x = sqrt(n - 1) tan(a) is cos(a)^(n - 2), up to a factor.
-    """
-    a = np.linspace(-np.pi / 2, np.pi / 2, 200_001)
-    mass = np.cumsum(np.cos(a) ** (n - 2))
-    return math.sqrt(n - 1) * math.tan(a[np.searchsorted(mass, 0.975 * mass[-1])])
 
 
 def interval(value, low, high, rests_on):

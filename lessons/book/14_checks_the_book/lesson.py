@@ -28,6 +28,7 @@ from math import comb
 
 import numpy as np
 
+from attention.app.experiments import verdict as rule
 from lessons.pages.figures import BLUE, GREY, ORANGE, figure, show
 from lessons.classroom.records import how_made, record
 
@@ -121,7 +122,7 @@ three = comb(bad, 3) / comb(all_seeds, 3)
 # intermediate results. A claim with this margin is never *undecided*: if its interval
 # lies across the end of the range, it is *near*.
 
-# %% [source] lessons.book.14_checks_the_book.claims.verdict
+# %% [source] attention.app.experiments.verdict.verdict
 
 # %% [markdown]
 # Can this function say "no"? A check that cannot fail proves nothing
@@ -130,11 +131,11 @@ three = comb(bad, 3) / comb(all_seeds, 3)
 
 # %%
 for low, high in ((1.2, 1.5), (0.4, 0.7), (0.8, 1.5)):
-    found = claims.Measured((low + high) / 2, low, high)
-    said = claims.verdict(claims.above(1), found)
+    found = rule.Measured((low + high) / 2, low, high)
+    said = rule.verdict(rule.above(1), found)
     print(f"measured between {low} and {high}: {said}")
 for value in (0.594, 0.604, 0.62):
-    said = claims.verdict(claims.printed("0.59"), claims.computed(value))
+    said = rule.verdict(claims.printed("0.59"), claims.computed(value))
     print(f"printed 0.59, computed {value}: {said}")
 
 # %% [figure]
@@ -185,9 +186,9 @@ show(fig, "ranges", alt)
 
 # %%
 for n in (2, 3, 5, 12):
-    t = claims.student(n)
+    t = rule.student(n)
     print(f"{n:2d} seeds: t = {t:5.2f}   half of the interval {t / n**0.5:.2f} s")
-few = claims.student(3) / 3**0.5
+few = rule.student(3) / 3**0.5
 
 # %% [markdown]
 # With three seeds the interval reaches {{ f"{few:.1f}" }} spreads to either side. If
@@ -204,7 +205,7 @@ found = claims.seeds(at_ten[:3])
 print(f"mean, from seeds 1 to 3: {found.low:.2f} to {found.high:.2f}")
 print(f"mean of the twelve: {at_ten.mean():.2f}")
 print(f"least good seed: {at_ten[good].min():.2f}")
-found = claims.share(good.sum(), len(good))
+found = rule.share(good.sum(), len(good))
 print(f"share of good seeds: {found.low:.2f} to {found.high:.2f}", end=" ")
 print(f"({found.rests_on})")
 
@@ -308,7 +309,7 @@ print(f"the limit with which all three come back: {enough:.3f}")
 #   right or fewer at 32 tokens, the length of its training, is left out, as in
 #   [lesson 11](../11_positions/README.md). (This limit, too, was chosen after seeing
 #   the values.) Where two models are left, Student's factor is
-#   {{ f"{claims.student(2):.0f}" }}.
+#   {{ f"{rule.student(2):.0f}" }}.
 # - **One seed**, as in the rows with 4000 pairs, gives no verdict, however large the
 #   effect.
 #

@@ -5,25 +5,20 @@ from dataclasses import replace
 import numpy as np
 
 import minigrad as mg
-from attention import additive, concat, linear_attention, masked_softmax, masks
-from attention import sinusoidal, t5_bucket
+from attention import (
+    additive,
+    concat,
+    linear_attention,
+    masked_softmax,
+    masks,
+    sinusoidal,
+    t5_bucket,
+)
+from attention.app.experiments.verdict import above, below, between
 from attention.costs import cost_of
 from lessons.classroom.records import record
 
-from .claims import (
-    YES,
-    above,
-    below,
-    between,
-    claim,
-    computed,
-    drawn,
-    fact,
-    printed,
-    seeds,
-    shares,
-    timed,
-)
+from .claims import YES, claim, computed, drawn, fact, printed, seeds, shares, timed
 
 # Attention Scoring Functions
 

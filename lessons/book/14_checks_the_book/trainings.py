@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from attention.app.experiments.verdict import above, below, between
 from lessons.classroom.records import record
 
-from .claims import above, below, between, claim, count, interval, seeds, shares, timed
+from .claims import claim, count, interval, seeds, shares, timed
 
 
 def of_runs(name, what, **wanted):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from attention import kernels
-from attention.app.commands import workers
+from attention.app import workers
 from attention.app.commands.reversal import Reversal
 from attention.app.experiments.reversal import Config
 from attention.app.run_folder import RunFolder

@@ -17,11 +17,11 @@ import threading
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 
-from ... import kernels
-from ...kernels.memory import keep_freed_memory
-from ...training import Run, stop_signals
-from ..machine import set_blas_threads
-from ..progress_line import Progress
+from .. import kernels
+from ..kernels.memory import keep_freed_memory
+from ..training import Run, stop_signals
+from .machine import set_blas_threads
+from .progress_line import Progress
 
 
 class ProcessLost(OSError):

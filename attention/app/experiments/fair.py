@@ -1,0 +1,357 @@
+"""Compare models fairly: each with its best learning rate, and trained long enough.
+
+    class Copying(Comparison):
+        name, question = "copying", "Which window can copy?"
+        arms, rates = ("global", "window"), (1e-3, 2e-3, 4e-3)
+        ...
+    record = run(Copying(), folder)
+
+The models that are compared are the *arms*. Their data are the same, and so are
+
+1. the grid of learning rates. Each arm is trained with each of them, from the seeds
+   ``choosing``. The rate with the best validation figure is its own; those runs are
+   not reported.
+2. the training. The rate rises in ``warmup`` steps and stays until the validation
+   figure has reached a plateau, or until ``budget`` steps are taken. Then it falls to
+   0, in a fifth as many steps. Only then the model is tested.
+3. the seeds of the runs that are reported. A seed draws the same batches for each
+   arm, so two arms are compared seed by seed.
+
+A run is saved as it goes. If it is stopped, the same call continues it.
+"""
+
+import abc
+import copy
+from dataclasses import dataclass
+
+import numpy as np
+
+from minigrad import checkpoint
+from minigrad.optim.schedule import Schedule
+
+from ... import kernels
+from ...training import Diverged, fit, stop_signals
+from ..machine import versions
+from ..progress_line import Progress
+from ..run_folder import restore
+from ..workers import train_in_processes
+from .verdict import over_seeds
+
+TAIL = 1 / 5  # the steps in which the rate falls to 0, for each step before
+
+
+class Comparison(abc.ABC):
+    """What is compared, and how. A subclass sets the attributes and four methods.
+
+    name         of the record
+    question     in words
+    measure      the figure in words; a larger one is better
+    arms         names of the models
+    rates        the learning rates that each arm is trained with
+    choosing     seeds of the runs that choose a rate
+    seeds        seeds of the runs that are reported
+    budget       the largest number of steps before the rate falls
+    every        the number of steps between two validations
+    chance       the figure of a model that has learned nothing
+    resolution   a difference of the figure that does not count
+    processes    whether runs may be trained at the same time, in processes
+    """
+
+    name = question = measure = ""
+    arms = rates = ()
+    choosing, seeds = (101,), (1, 2, 3, 4, 5)
+    budget, every, warmup = 2000, 50, 50
+    chance, resolution = 0.0, 0.01
+    processes = True
+
+    @abc.abstractmethod
+    def build(self, arm, rate, seed):
+        """Return a ``Run`` before its first step; its optimizer has this rate."""
+
+    @abc.abstractmethod
+    def loss_at(self, arm, model, seed, step):
+        """Return the loss of the batch of this seed and step, a scalar Tensor."""
+
+    @abc.abstractmethod
+    def validate(self, arm, model):
+        """Return the figure on data for validation. The model is in evaluation mode."""
+
+    @abc.abstractmethod
+    def test(self, arm, model):
+        """Return {name: number or list} on the test data; "figure" is one of them."""
+
+    @property
+    def steps(self):
+        """The largest number of steps of a run."""
+        return self.budget + round(TAIL * self.budget)
+
+    def train_and_save(self, config, job, data, folder, progress):
+        """Train one model from where it was saved; return (result or None, step).
+
+        ``config`` and ``data`` are unused: a comparison holds its own.
+        """
+        arm, rate, seed = job
+        run, curve = self.build(arm, rate, seed), []
+        run.schedule = Stages(run.optimizer, self.warmup)
+        saved = folder.load(job)
+        if "run" in saved:
+            restore(run, saved["run"])
+            curve = saved["curve"]
+
+        def save(state):
+            folder.save(job, {"run": state, "curve": curve})
+
+        def train_until(step):
+            return fit(
+                run, step, lambda i: self.loss_at(arm, run.model, seed, i), save,
+                _Shared(progress), seed=seed,
+            )  # fmt: skip
+
+        diverged = False
+        try:
+            while run.schedule.falls_at is None:
+                if not train_until(self.every * (len(curve) + 1)):
+                    return None, run.steps
+                curve.append(self._figure(arm, run.model))
+                if run.steps >= self.budget or self.may_end(curve):
+                    run.schedule.fall_at(run.steps)
+            if not train_until(run.schedule.falls_at + run.schedule.tail):
+                return None, run.steps
+        except Diverged:  # the parameters are those before the step that failed
+            diverged = True
+        figure = self._figure(arm, run.model)
+        run.model.eval()
+        result = {
+            "arm": arm, "rate": rate, "seed": seed, "curve": curve,
+            "validation": figure, "steps": run.schedule.falls_at or run.steps,
+            "plateau": self.may_end(curve) and not diverged, "diverged": diverged,
+            "parameters": run.model.num_parameters(), "seconds": run.seconds,
+            **self.test(arm, run.model),
+        }  # fmt: skip
+        folder.save(job, {"result": result})
+        return result, self.steps
+
+    def _figure(self, arm, model):
+        model.eval()
+        figure = float(self.validate(arm, model))
+        model.train()
+        return figure
+
+    def quick(self):
+        """Return the same comparison with one seed."""
+        small = copy.copy(self)
+        small.seeds = self.seeds[:1]
+        return small
+
+    def may_end(self, curve):
+        """Return whether training may end: the figure has reached a plateau.
+
+        A figure that is no better than chance may begin to rise later. So it is no
+        plateau, and the run takes its whole budget.
+        """
+        learned = np.mean(curve[-3:]) > self.chance + 3 * self.resolution
+        return bool(learned and is_plateau(curve, self.resolution))
+
+
+def is_plateau(curve, resolution):
+    """Return whether a curve moved by less than its noise over its last third.
+
+    curve        a figure at equal distances of steps
+    resolution   a smaller movement does not count, even without noise
+
+    The movement is that of a line through the last third, by least squares, and the
+    noise is the standard deviation of the figure about this line.
+    """
+    last = np.array(curve[-(len(curve) // 3) :])
+    if len(curve) < 12:
+        return False
+    t = np.arange(len(last)) - (len(last) - 1) / 2
+    slope = (t * last).sum() / (t * t).sum()
+    noise = (last - last.mean() - slope * t).std(ddof=2)
+    return bool(abs(slope) * len(last) <= max(noise, resolution))
+
+
+class Stages(Schedule):
+    """A rate that rises in ``warmup`` steps, stays, and at last falls to 0."""
+
+    def __init__(self, optimizer, warmup):
+        self.warmup, self.falls_at, self.tail = warmup, None, 0
+        super().__init__(optimizer)
+
+    def lr_at(self, t):
+        lr = self.base * min((t + 1) / self.warmup, 1)
+        if self.falls_at is not None:
+            lr *= 1 - (t - self.falls_at) / self.tail
+        return lr
+
+    def fall_at(self, t):
+        """Let the rate fall from step t on."""
+        self.falls_at, self.tail = t, round(TAIL * t)
+
+
+def run(comparison, folder, chosen=None, log=print):
+    """Train what is not trained yet; return the record, plain numbers and strings.
+
+    folder   a ``States``: where runs are saved, and found again
+    chosen   {arm: rate}, to train with these rates and without choosing; or None
+
+    Raises KeyboardInterrupt if it was stopped. What was trained is saved.
+    """
+    c = comparison
+    tried = []
+    if chosen is None:
+        tried = [(a, r, s) for a in c.arms for r in c.rates for s in c.choosing]
+    reported = len(c.arms) * len(c.seeds)
+    log(
+        f"{c.question}\n{len(c.arms)} arms, {len(tried)} runs to choose rates and "
+        f"{reported} that are reported, each of {c.steps} steps at most"
+    )
+    choices = train_all(c, tried, folder, log)
+    if chosen is None:
+        chosen = {arm: best_rate(choices, arm) for arm in c.arms}
+    # seed by seed, so that a part of the runs is already a comparison
+    jobs = [(arm, chosen[arm], seed) for seed in c.seeds for arm in c.arms]
+    runs = train_all(c, jobs, folder, log)
+    return {
+        "question": c.question, "measure": c.measure, "arms": list(c.arms),
+        "rates": list(c.rates), "chosen": chosen, "choosing": list(c.choosing),
+        "seeds": list(c.seeds), "budget": c.budget, "every": c.every,
+        "chance": c.chance, "resolution": c.resolution, "versions": versions(),
+        "choices": choices, "runs": runs,
+    }  # fmt: skip
+
+
+def train_all(comparison, jobs, folder, log=print):
+    """Train each job (arm, rate, seed) that is not finished; return all results."""
+    states = {job: folder.load(job) for job in jobs}
+    todo = [job for job in jobs if "result" not in states[job]]
+
+    def finished(job, result):
+        states[job] = {"result": result}
+        log(line(result))
+
+    with stop_signals():
+        if comparison.processes and min(kernels.threads(), len(todo)) > 1:
+            stopped = train_in_processes(
+                comparison, comparison, None, todo, folder, finished
+            )
+        else:
+            stopped = _train_in_turn(comparison, todo, folder, finished)
+    if stopped:
+        raise KeyboardInterrupt(f"stopped, and saved.\n{folder.how_to_continue()}")
+    return [states[job]["result"] for job in jobs]
+
+
+def _train_in_turn(comparison, todo, folder, finished):
+    """Train one job after the other; return [(job, step)] of one that was stopped."""
+    progress = Progress(comparison.name, comparison.steps * len(todo))
+    for i, job in enumerate(todo):
+        part = _Shared(progress, i * comparison.steps)
+        result, step = comparison.train_and_save(None, job, None, folder, part)
+        progress.close()
+        if result is None:
+            return [(job, step)]
+        finished(job, result)
+    return []
+
+
+def line(result):
+    """Sum up a finished run in a line."""
+    end = "plateau" if result["plateau"] else "end of the budget"
+    end = "diverged" if result["diverged"] else end
+    return (
+        f"{result['arm']:<16} rate {result['rate']:g}  seed {result['seed']:<3} "
+        f"{result['figure']:.3f}  {end} at step {result['steps']}"
+    )
+
+
+def best_rate(choices, arm):
+    """Return the rate with the best mean validation figure of an arm."""
+    figures = {}
+    for one in choices:
+        if one["arm"] == arm:
+            figures.setdefault(one["rate"], []).append(one["validation"])
+    return max(figures, key=lambda rate: np.mean(figures[rate]))
+
+
+def figures(record, arm, what="figure"):
+    """Return what each reported run of an arm has measured, by seed."""
+    runs = sorted(record["runs"], key=lambda run: run["seed"])
+    return np.array([run[what] for run in runs if run["arm"] == arm])
+
+
+def steps_without_plateau(record, *arms):
+    """Return the budget if a reported run of these arms used it up, or None."""
+    ended = [run["plateau"] for run in record["runs"] if run["arm"] in arms]
+    return None if all(ended) else record["budget"]
+
+
+def of_arm(record, arm, what="figure"):
+    """Return the mean of an arm over its seeds, ``Measured``."""
+    values = figures(record, arm, what)
+    return over_seeds(values, steps=steps_without_plateau(record, arm))
+
+
+def difference(record, a, b, what="figure"):
+    """Return arm a minus arm b, the mean of the differences seed by seed."""
+    values = figures(record, a, what) - figures(record, b, what)
+    return over_seeds(values, steps=steps_without_plateau(record, a, b))
+
+
+def table(record):
+    """Format a record: a row for each arm, and its difference from the first arm."""
+    arms = record["arms"]
+    width = max(map(len, arms))
+    lines = [
+        f"{record['measure']}; chance is {record['chance']:.3g}",
+        f"{'':{width}}  {'rate':>7}  {'mean':>6}  {'95 %':^16}  {'plateau':>7}  "
+        f"minus {arms[0]}",
+    ]
+    for arm in arms:
+        found, ended = of_arm(record, arm), figures(record, arm, "plateau")
+        row = (
+            f"{arm:{width}}  {record['chosen'][arm]:7g}  {found.value:6.3f}  "
+            f"[{found.low:6.3f}, {found.high:6.3f}]  {sum(ended)} of {len(ended)}"
+        )
+        if arm != arms[0]:
+            less = difference(record, arm, arms[0])
+            row += f"   {less.value:+.3f} [{less.low:+.3f}, {less.high:+.3f}]"
+        lines.append(row)
+    if steps_without_plateau(record, *arms):
+        lines.append(f"Runs without a plateau ended after {record['budget']} steps.")
+    return "\n".join(lines)
+
+
+@dataclass
+class States:
+    """A folder with the state of each job, (arm, rate, seed)."""
+
+    path: object
+    command: str  # that continues
+
+    def save(self, job, state):
+        self.path.mkdir(parents=True, exist_ok=True)
+        checkpoint.save(self._path_of(job), state)
+
+    def load(self, job):
+        path = self._path_of(job)
+        return checkpoint.load(path) if path.exists() else {}
+
+    def _path_of(self, job):
+        return self.path / ("-".join(map(str, job)).replace("/", "_") + ".npz")
+
+    def how_to_continue(self):
+        return f"Continue with\n  {self.command}"
+
+
+class _Shared:
+    """A progress line that several trainings share: none of them closes it."""
+
+    def __init__(self, progress, before=0):
+        self.progress, self.before = progress, before
+
+    def update(self, step, loss):
+        self.progress.update(self.before + step, loss)
+
+    def close(self):
+        """Do nothing."""

@@ -1,0 +1,99 @@
+"""When does a claim hold? A claim is a range, a measurement is an interval.
+
+    verdict(above(0), over_seeds([.02, .03, .01]))      "holds"
+
+    holds       the whole interval lies in the range
+    no          the whole interval lies outside, and all models were trained long enough
+    near        it lies outside, by no more than the margin of the range
+    undecided   everything else: more seeds or more steps could change it
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+Z = 1.96  # 95 of 100 normal numbers lie within 1.96 standard deviations
+
+
+@dataclass(frozen=True)
+class Range:
+    """What a text claims of a number: it lies from ``low`` to ``high``.
+
+    A number that misses by no more than ``margin`` is "near".
+    """
+
+    low: float
+    high: float
+    margin: float = 0.0
+
+    @property
+    def middle(self):
+        return (self.low + self.high) / 2
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A number, the interval in which it lies, and what it rests on.
+
+    steps   after how many steps it was measured, if the figure of a model still moved
+            then; None if all models had reached their plateaus
+    """
+
+    value: float
+    low: float
+    high: float
+    kind: str = "computed"  # or "drawn", "trained", "timed"
+    rests_on: str = ""
+    words: str = ""  # shown in place of the number
+    steps: int | None = None
+
+
+def verdict(claimed, found):
+    """Compare the interval of a measurement with the range of a claim."""
+    if claimed.low <= found.low and found.high <= claimed.high:
+        return "holds"
+    below, above = claimed.low - claimed.margin, claimed.high + claimed.margin
+    outside = found.high < below or found.low > above
+    if outside and found.steps is None:
+        return "no"
+    return "near" if claimed.margin and not outside else "undecided"
+
+
+def between(low, high):
+    return Range(low, high)
+
+
+def above(low):
+    return Range(low, math.inf)
+
+
+def below(high):
+    return Range(-math.inf, high)
+
+
+def over_seeds(values, words="", steps=None):
+    """Return the mean over trained models, with Student's interval."""
+    values = np.asarray(values, float)
+    n, mean = len(values), values.mean()
+    half = math.inf if n == 1 else student(n) * values.std(ddof=1) / n**0.5
+    rests_on = f"{n} seed{'s' * (n > 1)}"
+    return Measured(mean, mean - half, mean + half, "trained", rests_on, words, steps)
+
+
+def share(k, n, of="seeds", kind="trained"):
+    """Return the share k / n, with Wilson's interval."""
+    middle = (k + Z**2 / 2) / (n + Z**2)
+    half = Z * (k * (n - k) / n + Z**2 / 4) ** 0.5 / (n + Z**2)
+    low, high = max(middle - half, 0.0), min(middle + half, 1.0)
+    return Measured(k / n, low, high, kind, f"{k} of {n} {of}")
+
+
+def student(n):
+    """Return the factor t by which n values of unknown spread widen an interval.
+
+    Student's density with x = sqrt(n - 1) tan(a) is cos(a)^(n - 2), up to a factor.
+    """
+    a = np.linspace(-np.pi / 2, np.pi / 2, 200_001)
+    mass = np.cumsum(np.cos(a) ** (n - 2))
+    return math.sqrt(n - 1) * math.tan(a[np.searchsorted(mass, 0.975 * mass[-1])])

@@ -1,0 +1,68 @@
+"""Run the studies of a lesson: comparisons of models, one record for a script.
+
+    study("local", [Window("copy"), Window("reversal")], __file__)
+
+A script of a lesson ends with this call. It can be stopped, and goes on when it is
+started again. ``--quick`` trains each arm once, with the rate that the record of the
+page has chosen, and prints what it finds; it writes no record.
+"""
+
+import argparse
+import pathlib
+import shutil
+import sys
+
+from attention.app.experiments import fair
+
+from .catalogue import ROOT, work_folder
+from .records import SCRIPT, fingerprint, record, write_record
+from .terminal import display_path, say
+
+
+def study(name, comparisons, script, more=None):
+    """Train all runs of the comparisons; write the record ``name``.
+
+    script   the file that calls, which makes the record again
+    more     a function without arguments that returns other entries of the record
+    """
+    options = argparse.ArgumentParser(description=comparisons[0].question)
+    text = "one seed, with the rates of the record; print, and write no record"
+    options.add_argument("--quick", action="store_true", help=text)
+    quick = options.parse_args().quick
+    command = f"python {_relative(script)}"
+    # the runs of another version of the script are other runs
+    folder = work_folder() / "records" / "states" / f"{name}-{fingerprint(SCRIPT)}"
+    found = {}
+    try:
+        for each in comparisons:
+            where = folder / each.name
+            chosen = None
+            if quick:
+                where, chosen, each = where / "quick", _chosen(name, each), each.quick()
+            found[each.name] = fair.run(each, fair.States(where, command), chosen, say)
+            say("\n" + fair.table(found[each.name]) + "\n")
+    except KeyboardInterrupt as stopped:
+        print(stopped, file=sys.stderr)
+        return 130
+    if quick:
+        return 0
+    found |= more() if more else {}
+    seeds = sorted({seed for each in comparisons for seed in each.seeds})
+    path = write_record(name, found, command=command, seeds=seeds)
+    shutil.rmtree(folder, ignore_errors=True)
+    say(f"recorded in {display_path(path)}")
+    return 0
+
+
+def _chosen(name, comparison):
+    """Return {arm: rate} of the page's record, or the middle of the grid."""
+    middle = comparison.rates[len(comparison.rates) // 2]
+    try:
+        chosen = record(name)[comparison.name]["chosen"]
+    except (FileNotFoundError, KeyError):
+        chosen = {}
+    return {arm: chosen.get(arm, middle) for arm in comparison.arms}
+
+
+def _relative(script):
+    return pathlib.Path(script).resolve().relative_to(ROOT).as_posix()

@@ -1,0 +1,132 @@
+"""The instrument of all studies: rates, plateaus, seeds, and verdicts."""
+
+import json
+import os
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from attention.app.experiments import fair
+from attention.app.experiments.verdict import above, over_seeds, verdict
+from attention.training import Run
+from minigrad import nn, optim
+
+CLASSES = 4
+
+
+class Toy(fair.Comparison):
+    """Which of two models can tell four directions apart? One sees only the bias."""
+
+    name, question, measure = "toy", "Which model sees x?", "share of right classes"
+    arms, rates, choosing, seeds = ("all", "bias"), (1e-4, 3e-2, 1e-1), (9,), (1, 2, 3)
+    budget, every, warmup, chance, resolution = 120, 4, 4, 1 / CLASSES, 0.02
+    processes = False
+
+    def build(self, arm, rate, seed):
+        model = nn.Linear(CLASSES, CLASSES, rng=np.random.default_rng(seed))
+        return Run(model, optim.Adam(model.parameters(), lr=rate))
+
+    def draw(self, arm, n, *key):
+        y = np.random.default_rng(key).integers(CLASSES, size=n)
+        x = np.eye(CLASSES, dtype=np.float32)[y]
+        return x * (arm == "all"), y
+
+    def loss_at(self, arm, model, seed, step):
+        x, y = self.draw(arm, 16, seed, step)
+        return mg.cross_entropy(model(x), y)
+
+    def validate(self, arm, model, key=1000):
+        x, y = self.draw(arm, 200, key)
+        with mg.no_grad():
+            return (model(x).numpy().argmax(-1) == y).mean()
+
+    def test(self, arm, model):
+        return {"figure": float(self.validate(arm, model, 2000))}
+
+
+def states(path):
+    return fair.States(path, "the same command")
+
+
+def test_each_arm_has_its_best_rate_and_its_plateau(tmp_path):
+    said = []
+    record = fair.run(Toy(), states(tmp_path), log=said.append)
+    assert record["chosen"]["all"] != 1e-4  # too small to learn in the budget
+    assert len(record["choices"]) == 2 * 3 and len(record["runs"]) == 2 * 3
+    for run in record["runs"]:
+        learned = run["arm"] == "all"
+        assert run["plateau"] == learned and (run["steps"] < 120) == learned
+        assert run["seed"] not in record["choosing"]
+    assert (fair.figures(record, "all") == 1).all()
+    json.dumps(record)
+    assert "6 runs to choose rates and 6 that are reported" in said[0]
+    # "bias" ends with its budget: whatever the numbers, it is no plateau
+    found = fair.difference(record, "all", "bias")
+    assert found.steps == 120 and found.low > 0.5
+    assert verdict(above(0), found) == "holds"
+    assert verdict(above(0), fair.difference(record, "bias", "all")) == "undecided"
+    assert fair.of_arm(record, "all").steps is None
+
+
+def test_a_study_that_is_stopped_goes_on(tmp_path, monkeypatch):
+    whole = fair.run(Toy(), states(tmp_path / "whole"), log=lambda _: None)
+
+    class Stopped(Toy):
+        left = 150
+
+        def loss_at(self, *args):
+            self.left -= 1
+            if self.left == 0:
+                os.kill(os.getpid(), 2)
+            return super().loss_at(*args)
+
+    with pytest.raises(KeyboardInterrupt, match="Continue with\n  the same command"):
+        fair.run(Stopped(), states(tmp_path / "parts"), log=lambda _: None)
+    said = []
+    parts = fair.run(Toy(), states(tmp_path / "parts"), log=said.append)
+    for part in ("choices", "runs"):
+        for one, other in zip(whole[part], parts[part]):
+            assert {**one, "seconds": 0} == {**other, "seconds": 0}
+    assert len(said) < 1 + 6 + 6  # some runs were finished before
+
+
+def test_runs_in_processes_are_the_same(tmp_path):
+    toy = Toy().quick()
+    alone = fair.run(toy, states(tmp_path / "1"), chosen={"all": 0.1, "bias": 0.1})
+    toy.processes = True
+    pair = fair.run(toy, states(tmp_path / "2"), chosen={"all": 0.1, "bias": 0.1})
+    assert [run["curve"] for run in alone["runs"]] == [r["curve"] for r in pair["runs"]]
+
+
+def test_a_rate_that_diverges_is_not_chosen(tmp_path):
+    class Wild(Toy):
+        arms, rates, seeds = ("all",), (3e-2, 1e30), (1,)
+
+    record = fair.run(Wild(), states(tmp_path), log=lambda _: None)
+    assert record["chosen"] == {"all": 3e-2}
+
+
+RNG = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize(
+    "curve, expected",
+    [
+        (np.linspace(0, 1, 30), False),  # rises
+        (np.linspace(0, 1, 30) + RNG.normal(0, 0.05, 30), False),
+        ([*np.linspace(0, 0.9, 20), *[0.9] * 10], True),
+        ([*np.linspace(0, 0.9, 60), *RNG.normal(0.9, 0.03, 30)], True),
+        ([0.9] * 11, False),  # too few validations to judge
+        ([*[0.3] * 25, 0.3, 0.5, 0.7, 0.9, 0.95], False),  # rises late
+    ],
+)
+def test_a_plateau_is_a_curve_that_no_longer_moves(curve, expected):
+    assert fair.is_plateau(list(curve), resolution=0.01) is expected
+
+
+def test_no_verdict_no_without_a_plateau():
+    values = [-0.3, -0.31, -0.29]
+    assert verdict(above(0), over_seeds(values)) == "no"
+    assert verdict(above(0), over_seeds(values, steps=400)) == "undecided"
+    assert verdict(above(-1), over_seeds(values, steps=400)) == "holds"
