@@ -37,7 +37,7 @@ class Steps(NamedTuple):
     """What the forward has computed, and the backward reads."""
 
     x: reads(3)  # (T, B, I): the inputs
-    gates: reads(4)  # (4, T, B, H): r, z, n, m
+    gates: reads(4)  # (4, T, B, H): r, z, m, n
     states: reads(3)  # (T + 1, B, H): s_0, then s_t
 
 
@@ -243,7 +243,7 @@ def step(
 ):
     """Compute the gates and the state of step t of the examples b0 to b1."""
     r, z = gates[0, t, b0:b1], gates[1, t, b0:b1]  # (b1 - b0, H)
-    n, m = gates[2, t, b0:b1], gates[3, t, b0:b1]
+    m, n = gates[2, t, b0:b1], gates[3, t, b0:b1]
     s, out = states[t, b0:b1], states[t + 1, b0:b1]
     W_x, W_h, H = cell.W_x, cell.W_h, s.shape[1]
     multiply(r, x, W_x[:, :H], False)
@@ -317,7 +317,7 @@ def through_gates(
     da: writes(1),
 ):
     """ds += g;  da = da_r, da_z, dm, da_n, as in ``minigrad.gru``;  ds = ds z."""
-    r, z, n, m = gates[0, t, b], gates[1, t, b], gates[2, t, b], gates[3, t, b]
+    r, z, m, n = gates[0, t, b], gates[1, t, b], gates[2, t, b], gates[3, t, b]
     one, H = s.dtype.type(1), s.size
     da_r, da_z, dm, da_n = da[:H], da[H : 2 * H], da[2 * H : 3 * H], da[3 * H :]
     for h in range(H):

@@ -187,7 +187,7 @@ class History(NamedTuple):
 
     inputs: np.ndarray  # (L, B, E + M)  [x_t; c_t]
     contexts: np.ndarray  # (L, B, M)    c_t, a view of the last M columns of inputs
-    gates: np.ndarray  # (4, L B, H)     r, z, n, and m = W_hn s_{t-1} + b_hn
+    gates: np.ndarray  # (4, L B, H)     r, z, m = W_hn s_{t-1} + b_hn, n
     states: np.ndarray  # (L + 1, B, H)  s_0 to s_L
     weights: np.ndarray  # (L, B, 1, S)  p_t; the axis of length 1 is the one query
     queries: np.ndarray  # (L, B, A)     W_q s_{t-1}; (L, B, 0) for the dot score
@@ -219,7 +219,8 @@ def _steps(attention, cell, history):
     E = inputs.shape[2] - M
     # the product of all x_t with W_x needs no state, so it stands before the loop
     x, W_x = inputs[:, :, :E].reshape(L * B, E), cell.weight_ih[:, :E]
-    project(x, W_x, cell.bias_ih, out=gates[:3])
+    r, z, _, n = gates
+    project(x, W_x, cell.bias_ih, out=(r, z, n))
     W_c, W_hh = cell.weight_ih[:, E:], cell.weight_hh  # (3H, M), (3H, H)
     for t in range(L):
         s, rows = states[t], slice(t * B, (t + 1) * B)  # s is s_{t-1}
@@ -230,7 +231,8 @@ def _steps(attention, cell, history):
             e = additive_kernels.forward(queries[t][:, None], keys, w_v)  # (B, 1, S)
         weights[t] = softmax_kernels.forward(e, lengths, None, 1.0)
         contexts[t] = (weights[t] @ memory)[:, 0]
-        gates[:3, rows] += by_gate(contexts[t] @ W_c.T, 3)
+        for gate, from_c in zip((r, z, n), by_gate(contexts[t] @ W_c.T, 3)):
+            gate[rows] += from_c
         gru_step(gates[:, rows], s @ W_hh.T + cell.bias_hh, s, out=states[t + 1])
 
 

@@ -14,13 +14,13 @@ def affine(x, weight, bias):
 
 
 def project(x, weight, bias, out):
-    """Write x W_k^T + b_k for each gate k to ``out``: (N, I) -> (K, N, H)."""
-    K, _, H = out.shape
-    for k in range(K):
+    """Write x W_k^T + b_k for each gate k to the k-th array (N, H) of ``out``."""
+    for k, out_k in enumerate(out):
+        H = out_k.shape[1]
         rows = slice(k * H, (k + 1) * H)
-        np.matmul(x, weight[rows].T, out=out[k])
+        np.matmul(x, weight[rows].T, out=out_k)
         if bias is not None:
-            out[k] += bias[rows]
+            out_k += bias[rows]
 
 
 def by_gate(a, K):

@@ -1,33 +1,15 @@
-"""GRU and LSTM: a step composed of operations, and a whole sequence as one operation.
+"""A GRU and an LSTM: one step as small operations, and as one; a whole sequence.
 
-A recurrent unit computes its state h_t from the input x_t and the state h_{t-1}. It
-computes a candidate n for the new state, and mixes it with the old state. Gates,
-numbers from 0 to 1, decide how much of each is used. A GRU has a reset gate r and an
-update gate z. An LSTM has a second state c, an input gate i, a forget gate f and an
-output gate o; its n is g in PyTorch.
-
-``gru_cell_composed`` and ``lstm_cell_composed`` are the definitions, in a few lines.
-``gru`` and ``lstm`` repeat them for every token of a sequence, as one operation with a
-hand-derived backward through time. They take about half the time of the definitions
-(B = 64, T = 32, I = H = 128). Padding is not computed, but a padded batch takes up to a
-third more time than a full batch of as many tokens: its rows are copied into another
-order, and its last steps have few examples.
-
-Of the two matrix products of a step, only W_hh h_{t-1} needs the step before. The
-product of all x_t with W_ih is computed before the loop over time. The backward runs
-from the last step to the first and computes da, the gradient of the argument of each
-sigmoid and tanh. After this loop, one product of da gives dx, one gives dW_ih, and one
-gives dW_hh.
+A recurrent unit reads a sequence. At each step it computes its state h' from the input
+x and the state h of the step before. A GRU computes a candidate n for the new state and
+mixes it with the old one. The update gate z, with entries from 0 to 1, is the share of
+the old state in h'. The reset gate r is the share of the old state in n.
 
 The equations are about one example; their vectors are columns, and [u; v] is u above v.
-In the code each row of an array is such a vector, so W x becomes x W^T, and W^T da
-becomes da W. T is the number of steps, I the width of x_t and H the width of h_t.
-
-Inside, sequences are packed without padding: N rows, one for each token, in order of
-time (``packing.py``). N is a number of rows, n is the candidate. Parameters have
-PyTorch's shapes and orders. For a GRU, weight_ih is (3H, I), weight_hh (3H, H) and a
-bias (3H,): the rows of r, then of z, then of n. For an LSTM they have 4H rows, in the
-order i, f, n, o.
+A product of two vectors is element by element. In the code each row of an array is such
+a vector, so W x becomes x W^T, and W^T da becomes da W. B is the number of examples, I
+the width of x and H the width of h. The parameters have PyTorch's shapes and order:
+weight_ih (3H, I), weight_hh (3H, H) and a bias (3H,) have the rows of r, of z, of n.
 """
 
 import numpy as np
@@ -44,7 +26,7 @@ from .shape import split
 
 @shapes
 def gru_cell_composed(x, h, weight_ih, weight_hh, bias_ih=None, bias_hh=None):
-    """Compute one step of a GRU from small operations; the equations are in ``gru``.
+    """Compute one step of a GRU from the operations of minigrad.
 
     x (B, I), h (B, H), weight_ih (3H, I), weight_hh (3H, H),
     bias_ih? and bias_hh? (3H,)  ->  h' (B, H)
@@ -57,17 +39,133 @@ def gru_cell_composed(x, h, weight_ih, weight_hh, bias_ih=None, bias_hh=None):
 
 
 @shapes
-def lstm_cell_composed(x, h, c, weight_ih, weight_hh, bias_ih=None, bias_hh=None):
-    """Compute one step of an LSTM from small operations; the equations are in ``lstm``.
+@differentiable
+def gru_cell(
+    x, h, weight_ih, weight_hh, bias_ih=None, bias_hh=None, *, needs=(True,) * 6
+):
+    """Compute one step of a GRU.
 
-    x (B, I), h and c (B, H), weight_ih (4H, I), weight_hh (4H, H),
-    bias_ih? and bias_hh? (4H,)  ->  h' (B, H), c' (B, H)
+    x (B, I), h (B, H), weight_ih (3H, I), weight_hh (3H, H),
+    bias_ih? and bias_hh? (3H,)  ->  h' (B, H)
+
+    This is ``gru_cell_composed`` as one operation: one node of the graph instead of
+    21. W_ir is the part of weight_ih for r, its first H rows, and so on:
+
+        r = sigmoid(W_ir x + b_ir + W_hr h + b_hr)
+        z = sigmoid(W_iz x + b_iz + W_hz h + b_hz)
+        m = W_hn h + b_hn
+        n = tanh(W_in x + b_in + r m)
+        h' = (1 - z) n + z h
+
+    As in PyTorch, r multiplies m = W_hn h + b_hn; in Cho et al. 2014, r multiplies h.
+
+    Backward: let da_r be the gradient of the argument of the sigmoid of r; da_z and
+    da_n are those of z and n. With g = dL/dh', dh'/dn = 1 - z, dh'/dz = h - n and the
+    derivatives s (1 - s) of s = sigmoid(a) and 1 - n^2 of n = tanh(a),
+
+        da_n = g (1 - z) (1 - n^2)              da_z = g (h - n) z (1 - z)
+        dm = da_n r                             da_r = da_n m r (1 - r)
+
+        dx = W_ih^T [da_r; da_z; da_n]          dh = g z + W_hh^T [da_r; da_z; dm]
+
+    The gradients of the parameters are sums over the batch:
+
+        dW_ih = sum [da_r; da_z; da_n] x^T      db_ih = sum [da_r; da_z; da_n]
+        dW_hh = sum [da_r; da_z; dm] h^T        db_hh = sum [da_r; da_z; dm]
     """
-    a = linear(x, weight_ih, bias_ih) + linear(h, weight_hh, bias_hh)
-    a_i, a_f, a_n, a_o = split(a, 4, axis=-1)  # (B, H) each
-    i, f, o = map(activation.sigmoid, (a_i, a_f, a_o))
-    c = f * c + i * activation.tanh(a_n)
-    return o * activation.tanh(c), c
+    dtype = np.result_type(x, weight_ih)
+    B, H = h.shape
+    gates, h_new = np.empty((4, B, H), dtype), np.empty((B, H), dtype)
+    gates[[0, 1, 3]] = by_gate(affine(x, weight_ih, bias_ih), 3)  # r, z and n
+    gru_step(gates, affine(h, weight_hh, bias_hh), h, out=h_new)
+
+    def backward(g):
+        z = gates[1]
+        da, dh = gru_step_back(g, gru_slopes(gates, h), z)
+        if needs[1]:
+            dh += da[:, : 3 * H] @ weight_hh  # summed over r, z and m
+        dx, *dweights = gru_products(da, x, h, weight_ih, bias_ih, bias_hh, needs)
+        return dx, dh, *dweights
+
+    return h_new, backward
+
+
+def gru_step(gates, ah, h, out):
+    """Write h' to ``out`` (B, H), and r, z, m, n to ``gates`` (4, B, H).
+
+    gates   holds W_ih x + b_ih for r, z and n when the step begins
+    ah      W_hh h + b_hh, (B, 3H): the parts of r, z and m
+    """
+    r, z, m, n = gates
+    ah = by_gate(ah, 3)
+    gates[:2] += ah[:2]
+    sigmoid(gates[:2])
+    m[:] = ah[2]
+    n += r * m
+    np.tanh(n, out=n)
+    np.add(n, z * (h - n), out=out)  # (1 - z) n + z h
+
+
+def gru_slopes(gates, h):
+    """Return dh'/da_r, dh'/da_z, dh'/dm and dh'/da_n side by side: (B, 4H)."""
+    r, z, m, n = gates
+    slopes = np.empty((len(h), 4 * h.shape[1]), gates.dtype)
+    slope_r, slope_z, slope_m, slope_n = by_gate(slopes, 4)
+    np.multiply(1 - z, 1 - n * n, out=slope_n)
+    np.multiply(slope_n, r, out=slope_m)
+    np.multiply(slope_m, m * (1 - r), out=slope_r)
+    np.multiply(h - n, z * (1 - z), out=slope_z)
+    return slopes
+
+
+def gru_step_back(g, slopes, z):
+    """Return da_r, da_z, dm, da_n, (B, 4H), and g z (B, H), the direct part of dh.
+
+    The first result, g * slopes, overwrites ``slopes``.
+    """
+    da = slopes
+    by_gate(da, 4)[:] *= g
+    return da, g * z
+
+
+def gru_products(da, x, h, weight_ih, bias_ih, bias_hh, needs):
+    """Return dx, dW_ih, dW_hh, db_ih, db_hh from da (B, 4H), x (B, I) and h (B, H).
+
+    ``da`` is the result of ``gru_step_back``; it is changed. needs begins with four
+    booleans: whether the gradients of x, h, weight_ih and weight_hh are needed.
+    """
+    H = h.shape[1]
+    total = da.sum(0)  # a bias is added to each row
+    db_hh = None if bias_hh is None else total[: 3 * H]  # of r, z and m
+    db_ih = None
+    if bias_ih is not None:
+        db_ih = np.concatenate([total[: 2 * H], total[3 * H :]])  # of r, z and n
+    dW_hh = da[:, : 3 * H].T @ h if needs[3] else None
+    da[:, 2 * H : 3 * H] = da[:, 3 * H :]  # x is not part of m, but of n
+    da = da[:, : 3 * H]  # da_r, da_z, da_n
+    dx = da @ weight_ih if needs[0] else None  # (B, I), summed over the gates
+    dW_ih = da.T @ x if needs[2] else None  # (3H, I), summed over the rows
+    return dx, dW_ih, dW_hh, db_ih, db_hh
+
+
+# ---- A first reading can stop here ----
+
+# ``gru`` and ``lstm`` repeat the step for every token of a sequence, as one operation
+# with a hand-derived backward through time. They take about half the time of the
+# composed steps (B = 64, T = 32, I = H = 128). Padding is not computed, but a padded
+# batch takes up to a third more time than a full batch of as many tokens: its rows are
+# copied into another order, and its last steps have few examples.
+#
+# Of the two matrix products of a step, only W_hh h_{t-1} needs the step before. The
+# product of all x_t with W_ih is computed before the loop over time. The backward runs
+# from the last step to the first and computes da of each step. After this loop, one
+# product of da gives dx, one gives dW_ih, and one gives dW_hh.
+#
+# T is the number of steps. Inside, sequences are packed without padding: N rows, one
+# for each token, in order of time (``packing.py``). N is a number of rows, n is the
+# candidate. An LSTM has a second state c, an input gate i, a forget gate f and an
+# output gate o; its candidate n is g in PyTorch. Its parameters have 4H rows, in the
+# order i, f, n, o.
 
 
 @shapes
@@ -85,48 +183,29 @@ def gru(
     *,
     needs=(True,) * 8,
 ):
-    """Run a gated recurrent unit over time.
+    """Run a gated recurrent unit over time: h_t = gru_cell(x_t, h_{t-1}).
 
     x (B, T, I), h0 (B, H), weight_ih (3H, I), weight_hh (3H, H),
     bias_ih? and bias_hh? (3H,), lengths? (B,) int  ->  output (B, T, H), h_n (B, H)
 
-    Let h = h_{t-1}. W_ir is the part of weight_ih for r, its first H rows, and so on:
-
-        r = sigmoid(W_ir x_t + b_ir + W_hr h + b_hr)
-        z = sigmoid(W_iz x_t + b_iz + W_hz h + b_hz)
-        m = W_hn h + b_hn
-        n = tanh(W_in x_t + b_in + r m)
-        h_t = (1 - z) n + z h
-
-    As in PyTorch, r multiplies m = W_hn h + b_hn; in Cho et al. 2014, r multiplies h.
+    The equations are those of ``gru_cell``, with x = x_t, h = h_{t-1} and h' = h_t.
 
     lengths   the number of tokens of each example, from 1 to T. In the padding after
-              them, the output is 0. Padding has no influence, and its gradient is 0.
-              h_n (PyTorch's name) is the state after the last step
+              them, the output is 0. Padding has no influence, and its gradient is 0
     reverse   run from the last token of each example to its first
+    h_n       PyTorch's name of the state after the last step
 
-    Backward, from the last step to the first. Let dh = dL/dh_t, the sum of the gradient
-    of output t and of the gradient from step t + 1, and da the gradient of the argument
-    of a sigmoid or tanh. With dh_t/dn = 1 - z, dh_t/dz = h - n and the derivatives
-    s (1 - s) of s = sigmoid(a) and 1 - n^2 of n = tanh(a),
-
-        da_n = dh (1 - z) (1 - n^2)             da_z = dh (h - n) z (1 - z)
-        dm = da_n r                             da_r = da_n m r (1 - r)
-        dL/dh_{t-1} = dh z + W_hh^T [da_r; da_z; dm]
-
-    da_r, da_z, dm and da_n are each dh times a slope, such as dh_t/da_n. ``gru_slopes``
-    computes the slopes of all steps at once. The gradients of the parameters are sums
-    over t and the batch:
-
-        dx_t = W_ih^T [da_r; da_z; da_n]
-        dW_ih = sum [da_r; da_z; da_n] x_t^T        db_ih = sum [da_r; da_z; da_n]
-        dW_hh = sum [da_r; da_z; dm] h_{t-1}^T      db_hh = sum [da_r; da_z; dm]
+    Backward, from the last step to the first: g of a step is dL/dh_t, the sum of the
+    gradient of output t and of dh of step t + 1. The ``gru_slopes`` of all steps do not
+    depend on it and are computed at once. dW_ih, dW_hh, db_ih and db_hh are sums over t
+    and the batch.
     """
     dtype = np.result_type(x, weight_ih)
     (B, T, _), H = x.shape, h0.shape[1]
     packing = Packing("gru", B, T, lengths, reverse)
-    gates = np.empty((4, packing.N, H), dtype)  # r, z, n, m
-    project(packing.pack(x), weight_ih, bias_ih, out=gates[:3])
+    gates = np.empty((4, packing.N, H), dtype)
+    r, z, _, n = gates
+    project(packing.pack(x), weight_ih, bias_ih, out=(r, z, n))
     states = np.empty((B + packing.N, H), dtype)
     states[:B] = h0[packing.order]
     for before, rows, after, ah in _state_products(packing, states, weight_hh, bias_hh):
@@ -134,14 +213,14 @@ def gru(
 
     def backward(g):
         g_output, g_h = packing.pack(g[0]), g[1]
-        h_before, z = packing.before(states), gates[1]
+        h_before = packing.before(states)
         slopes = gru_slopes(gates, h_before)  # (N, 4 H), of all steps
         dh = np.array(g_h[packing.order], dtype)
         for _, rows, _ in reversed(packing.steps):
             count = rows.stop - rows.start  # the examples with a token at t are first
             dh[:count] += g_output[rows]  # dL/dh_t
-            da, dh_z = gru_step_back(dh[:count], slopes[rows], z[rows])
-            dh[:count] = da[:, : 3 * H] @ weight_hh + dh_z  # dL/dh_{t-1}
+            da, direct = gru_step_back(dh[:count], slopes[rows], z[rows])
+            dh[:count] = da[:, : 3 * H] @ weight_hh + direct  # dL/dh_{t-1}
         dh0 = np.empty_like(dh)
         dh0[packing.order] = dh
         x_rows = packing.pack(x) if needs[2] else None
@@ -155,95 +234,17 @@ def gru(
 
 
 @shapes
-@differentiable
-def gru_cell(
-    x, h, weight_ih, weight_hh, bias_ih=None, bias_hh=None, *, needs=(True,) * 6
-):
-    """Compute one step of ``gru``.
+def lstm_cell_composed(x, h, c, weight_ih, weight_hh, bias_ih=None, bias_hh=None):
+    """Compute one step of an LSTM from small operations; the equations are in ``lstm``.
 
-    x (B, I), h (B, H), weight_ih (3H, I), weight_hh (3H, H),
-    bias_ih? and bias_hh? (3H,)  ->  h' (B, H)
+    x (B, I), h and c (B, H), weight_ih (4H, I), weight_hh (4H, H),
+    bias_ih? and bias_hh? (4H,)  ->  h' (B, H), c' (B, H)
     """
-    dtype = np.result_type(x, weight_ih)
-    B, H = h.shape
-    gates, h_new = np.empty((4, B, H), dtype), np.empty((B, H), dtype)
-    gates[:3] = by_gate(affine(x, weight_ih, bias_ih), 3)
-    gru_step(gates, affine(h, weight_hh, bias_hh), h, out=h_new)
-
-    def backward(g):
-        da, dh = gru_step_back(g, gru_slopes(gates, h), gates[1])
-        if needs[1]:
-            dh += da[:, : 3 * H] @ weight_hh  # summed over the gates
-        dx, *dweights = gru_products(da, x, h, weight_ih, bias_ih, bias_hh, needs)
-        return dx, dh, *dweights
-
-    return h_new, backward
-
-
-def gru_step(gates, ah, h, out):
-    """Write h_t to ``out`` (B, H), and r, z, n, m to ``gates`` (4, B, H).
-
-    gates   holds W_ih x_t + b_ih for r, z and n when the step begins
-    ah      W_hh h + b_hh, (B, 3 H)
-    """
-    r, z, n, m = gates
-    ah = by_gate(ah, 3)
-    gates[:2] += ah[:2]
-    sigmoid(gates[:2])
-    m[:] = ah[2]
-    n += r * m
-    np.tanh(n, out=n)
-    np.add(n, z * (h - n), out=out)  # (1 - z) n + z h
-
-
-def gru_slopes(gates, h):
-    """Return dh_t/da_r, dh_t/da_z, dh_t/dm, dh_t/da_n: (N, 4 H). h (N, H) is h_{t-1}.
-
-    The order of the columns is r, z, m, n, and not r, z, n, m as in ``gates``: so the
-    first 3 H columns belong to W_hh h + b_hh, whose parts are those of r, z and m.
-    """
-    r, z, n, m = gates
-    slopes = np.empty((len(h), 4 * h.shape[1]), gates.dtype)
-    slope_r, slope_z, slope_m, slope_n = by_gate(slopes, 4)
-    np.multiply(1 - z, 1 - n * n, out=slope_n)
-    np.multiply(slope_n, r, out=slope_m)
-    np.multiply(slope_m, m * (1 - r), out=slope_r)
-    np.multiply(h - n, z * (1 - z), out=slope_z)
-    return slopes
-
-
-def gru_step_back(dh, slopes, z):
-    """Return da = dh * slopes (B, 4 H) and dh z (B, H), the direct part of dL/dh_{t-1}.
-
-    ``da`` has the memory of ``slopes``, which are not needed any more.
-    """
-    da = slopes
-    by_gate(da, 4)[:] *= dh
-    return da, dh * z
-
-
-def gru_products(da, x, h, weight_ih, bias_ih, bias_hh, needs):
-    """Return dx, dW_ih, dW_hh, db_ih, db_hh from da (N, 4 H), x (N, I) and h (N, H).
-
-    The rows are those of all steps, and h is h_{t-1}. needs begins with four booleans:
-    whether the gradients of x, h, weight_ih and weight_hh are needed. Changes ``da``:
-    from da_r, da_z, dm, da_n to da_r, da_z, da_n.
-    """
-    H = h.shape[1]
-    total = da.sum(0)  # a bias is added to each row
-    db_hh = None if bias_hh is None else total[: 3 * H]
-    db_ih = None
-    if bias_ih is not None:
-        db_ih = np.concatenate([total[: 2 * H], total[3 * H :]])
-    dW_hh = da[:, : 3 * H].T @ h if needs[3] else None
-    da[:, 2 * H : 3 * H] = da[:, 3 * H :]  # x reaches n directly, not through m
-    da = da[:, : 3 * H]
-    dx = da @ weight_ih if needs[0] else None  # (N, I), summed over the gates
-    dW_ih = da.T @ x if needs[2] else None  # (3 H, I), summed over the rows
-    return dx, dW_ih, dW_hh, db_ih, db_hh
-
-
-# ---- A first reading can stop here ----
+    a = linear(x, weight_ih, bias_ih) + linear(h, weight_hh, bias_hh)
+    a_i, a_f, a_n, a_o = split(a, 4, axis=-1)  # (B, H) each
+    i, f, o = map(activation.sigmoid, (a_i, a_f, a_o))
+    c = f * c + i * activation.tanh(a_n)
+    return o * activation.tanh(c), c
 
 
 @shapes
