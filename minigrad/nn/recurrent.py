@@ -102,7 +102,7 @@ class Recurrent(Module):
 
 
 class GRU(Recurrent):
-    """Run gated recurrent units over time; the equations are in ``ops.gru``.
+    """Run gated recurrent units over time; the equations are in ``ops.gru_cell``.
 
     gru(x, h0=None, lengths=None)  returns output, h_n
 

@@ -275,7 +275,7 @@ def lstm(
 
     lengths, reverse   as in ``gru``; c_n is the state c after the last step
 
-    Backward, from the last step to the first. dh = dL/dh_t as in ``gru``, and dc' is
+    Backward, from the last step to the first. dh = dL/dh_t, and dc' is
     the gradient of c_t from step t + 1. With k = tanh(c_t),
 
         dc = dc' + dh o (1 - k^2)               da_o = dh k o (1 - o)
