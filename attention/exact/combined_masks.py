@@ -1,7 +1,11 @@
 """Combine all masks and biases of one call of scaled_dot_product_attention.
 
-All masks become one mask of attention.masks. A float mask and a dense bias are added. A
-bias by offset is kept as L + S - 1 numbers for each head.
+    scores (..., H, L, S)  ->  scores + added + b[h, j - i + L - 1],    -inf where masked
+
+A pair of query i and key j may attend if every mask allows it: is_causal, window_size,
+mask_mod, block_mask, and attn_mask if it is bool. They become one mask of
+attention.masks. A float attn_mask and a dense bias are added to the scores; a pair with
+-inf is masked. An OffsetBias stays L + S - 1 numbers b for each head.
 """
 
 import functools
@@ -21,9 +25,34 @@ from ..positions import OffsetBias
 from .options import NAME
 
 
+def combined_masks(shape, dtype, options):
+    """Return the ``CombinedMasks`` of ``Options``, for scores of a shape and a dtype.
+
+    shape   (..., H, L, S)
+    """
+    masks, terms, offset = _masks(options, shape), [], None
+    if options.attn_mask is not None:
+        attn_mask = check_mask(NAME, "attn_mask", options.attn_mask, shape)
+        if attn_mask.dtype == bool:
+            masks.append(_mask_of_array(attn_mask, shape))
+        else:
+            terms.append(_cast(attn_mask, dtype))
+    if isinstance(options.bias, OffsetBias):
+        offset = _cast(_offset_values(options.bias, shape), dtype)
+    elif options.bias is not None:
+        terms.append(_cast(_float_bias(options.bias, shape), dtype))
+    added = functools.reduce(operator.add, terms) if terms else None
+    if added is not None and (added._data == -np.inf).any():
+        masks.append(_mask_of_array(added._data != -np.inf, shape))
+    mask = functools.reduce(operator.and_, masks) if masks else None
+    if options.block_mask is not None and len(masks) == 1:
+        mask = options.block_mask  # its plan of tiles is kept from call to call
+    return CombinedMasks(shape, mask, offset, added)
+
+
 @dataclass
 class CombinedMasks:
-    """What is added to the scores of one call, and which pairs may attend.
+    """Which pairs of one call may attend, and what is added to their scores.
 
     shape    (..., H, L, S), the shape of the scores
     mask     a mask of attention.masks, a BlockMask, or None: every pair may attend
@@ -66,47 +95,31 @@ class CombinedMasks:
         return allowed.reshape(*batch, Hk, group * L, S).any(-2)
 
 
-def combined_masks(shape, dtype, options):
-    """Return the ``CombinedMasks`` of Options, for scores of that shape and dtype."""
-    patterns = []
-    if options.is_causal:
-        patterns.append(windows.causal(offset=options.causal_align))
-    if tuple(options.window_size) != (-1, -1):
-        left, right = options.window_size
-        patterns.append(windows.sliding_window(left, right, options.causal_align))
-    if options.mask_mod is not None:
-        is_mask = isinstance(options.mask_mod, algebra.Mask)
-        mask_mod = options.mask_mod if is_mask else algebra.mask_mod(options.mask_mod)
-        patterns.append(mask_mod)
-    if options.block_mask is not None:
-        patterns.append(_mask_of_blocks(options.block_mask, shape))
-    offset, terms = None, []
-    if options.attn_mask is not None:
-        attn_mask = check_mask(NAME, "attn_mask", options.attn_mask, shape)
-        if attn_mask.dtype == bool:
-            patterns.append(_mask_of_array(attn_mask, shape))
-        else:
-            terms.append(_cast(attn_mask, dtype))
-    if isinstance(options.bias, OffsetBias):
-        offset = _cast(_offset_values(options.bias, shape), dtype)
-    elif options.bias is not None:
-        terms.append(_cast(_float_bias(options.bias, shape), dtype))
-    added = functools.reduce(operator.add, terms) if terms else None
-    if added is not None and (added._data == -np.inf).any():
-        patterns.append(_mask_of_array(added._data != -np.inf, shape))
-    mask = functools.reduce(operator.and_, patterns) if patterns else None
-    if options.block_mask is not None and len(patterns) == 1:
-        mask = options.block_mask  # its plan of tiles is kept from call to call
-    return CombinedMasks(shape, mask, offset, added)
-
-
 def four_sizes(shape):
     """Return B, H, L, S of scores (..., H, L, S) or (L, S)."""
     *batch, H, L, S = (1,) * (3 - len(shape)) + shape
     return math.prod(batch), H, L, S
 
 
+def _masks(options, shape):
+    """Return a list of masks: is_causal, window_size, mask_mod and block_mask."""
+    masks = []
+    if options.is_causal:
+        masks.append(windows.causal(offset=options.causal_align))
+    if tuple(options.window_size) != (-1, -1):
+        left, right = options.window_size
+        masks.append(windows.sliding_window(left, right, options.causal_align))
+    if options.mask_mod is not None:
+        is_mask = isinstance(options.mask_mod, algebra.Mask)
+        mask_mod = options.mask_mod if is_mask else algebra.mask_mod(options.mask_mod)
+        masks.append(mask_mod)
+    if options.block_mask is not None:
+        masks.append(_mask_of_blocks(options.block_mask, shape))
+    return masks
+
+
 def _mask_of_blocks(block_mask, shape):
+    """Return the mask of a BlockMask, if it was made for scores of this shape."""
     if not isinstance(block_mask, BlockMask):
         raise TypeError(
             f"{NAME}: block_mask is of type {type(block_mask).__name__}; expected a "
@@ -129,6 +142,7 @@ def _mask_of_array(allowed, shape):
 
 
 def _offset_values(bias, shape):
+    """Return the values (H | 1, L + S - 1) of an OffsetBias, if they fit the scores."""
     *heads, L, S = shape
     (H,), n = heads[-1:] or (1,), max(L + S - 1, 0)
     if bias.values.shape not in ((H, n), (1, n)):
@@ -140,6 +154,7 @@ def _offset_values(bias, shape):
 
 
 def _float_bias(bias, shape):
+    """Return the bias, if it is of floats and broadcasts to the scores."""
     if plain(bias).dtype.kind != "f":
         found = type(bias).__name__ if callable(bias) else plain(bias).dtype
         raise TypeError(

@@ -1,11 +1,14 @@
 """Compute attention with the whole matrix of scores, in two operations.
 
-    s_ij = cap(scale q_i . k_j)       p_ij = exp(s_ij) / sum_l exp(s_il)
+    q (..., H, L, E), k (..., Hk, S, E), v (..., Hk, S, Ev)  ->  o (..., H, L, Ev)
+
+    s_ij = cap(scale q_i . k_j)                            attention_scores
+    p_ij = exp(s_ij) / sum_l exp(s_il)                     attention_average
     o_i  = sum_j z_ij p_ij v_j        lse_i = ln sum_l exp(s_il)
 
-where cap(x) = c tanh(x / c) for a softcap c, otherwise x. The scores can be changed in
-any way between the two operations. Memory and time are O(L S); ``flash.py`` computes
-the same in O(L + S) memory.
+where cap(x) = c tanh(x / c) for a softcap c, otherwise x, and z is dropout. The scores
+can be changed in any way between the two operations, by biases for example. Memory
+and time are O(L S); ``flash.py`` computes the same in O(L + S) memory.
 
 Vaswani et al. 2017, equation 1.
 """

@@ -150,6 +150,63 @@ def tiled_attention(query, key, value, *args, **options):
     return scaled_dot_product_attention(query, key, value, *args, **options)
 
 
+def _dense(query, key, value, masks, options):
+    """Compute the whole matrix of scores, then the weights and the average."""
+    s = _scores(query, key, masks, options)  # (..., H, L, S)
+    mask = masks.dense()  # broadcasts to s, or None
+    z, draws = None, _dropout_draws(query, masks, options)
+    if draws is not None:
+        everything = slice(None), slice(None), slice(None)
+        z = dropout.factors(draws, *everything).reshape(s.shape)
+    if options.normalize is None:
+        o, weights, lse = attention_average(s, value, mask, z)
+    else:
+        allowed = np.broadcast_to(True if mask is None else mask, s.shape)
+        weights = apply_normalizer(NAME, options.normalize, s, allowed)
+        V = flatten_batch(value)  # (N, S, Ev)
+        o = group_heads(weights if z is None else weights * z, V) @ V
+        o, lse = o.reshape(*s.shape[:-1], value.shape[-1]), None
+    results = [o] + [weights] * options.return_weights + [lse] * options.return_lse
+    return tuple(results) if len(results) > 1 else o
+
+
+def _tiled(query, key, value, masks, options):
+    """Compute the scores in tiles, each used for the average as soon as it exists."""
+    if options.needs_matrix():
+        raise ValueError(
+            f"{NAME}: path is 'tiled', but weights, a score, a score_mod and a "
+            "normalize need the whole matrix of scores; expected 'dense' or None."
+        )
+    o, lse = flash_attention(
+        query,
+        key,
+        value,
+        masks.offset,
+        masks.added,
+        plan=tile_plan(masks.mask, *masks.sizes),
+        scale=options.scale,
+        softcap=options.softcap,
+        draws=_dropout_draws(query, masks, options),
+    )
+    return (o, lse) if options.return_lse else o
+
+
+def _scores(query, key, masks, options):
+    """Return the scores (..., H, L, S) with all biases, not yet masked."""
+    L, S = masks.shape[-2:]
+    if options.score is None:
+        s = attention_scores(query, key, options.scale, options.softcap)
+    else:
+        s = called(f"{NAME}: score", "(query, key)", options.score, query, key)
+        s = _checked_scores("score", s, masks.shape, query.dtype)
+    if options.score_mod is not None:
+        s = _apply_score_mod(s, options.score_mod, masks.sizes)
+    if masks.offset is not None:
+        bias = toeplitz(masks.offset, L, S)  # (H | 1, L, S)
+        s = s + (bias if s.ndim > 2 else bias[0])
+    return s if masks.added is None else s + masks.added
+
+
 def with_equal_batch(query, key, value, enable_gqa):
     """Broadcast the leading axes: query gets H heads, key and value get Hk.
 
@@ -175,68 +232,8 @@ def with_equal_batch(query, key, value, enable_gqa):
     return [x if x.shape == s else expand(x, s) for x, s in zip(tensors, shapes)]
 
 
-def _tiled(query, key, value, masks, options):
-    if options.needs_matrix():
-        raise ValueError(
-            f"{NAME}: path is 'tiled', but weights, a score, a score_mod and a "
-            "normalize need the whole matrix of scores; expected 'dense' or None."
-        )
-    o, lse = flash_attention(
-        query,
-        key,
-        value,
-        masks.offset,
-        masks.added,
-        plan=tile_plan(masks.mask, *masks.sizes),
-        scale=options.scale,
-        softcap=options.softcap,
-        draws=_dropout_draws(query, masks, options),
-    )
-    return (o, lse) if options.return_lse else o
-
-
-def _dense(query, key, value, masks, options):
-    L, S = masks.shape[-2:]
-    if options.score is None:
-        s = attention_scores(query, key, options.scale, options.softcap)
-    else:
-        s = called(f"{NAME}: score", "(query, key)", options.score, query, key)
-        s = _checked_scores("score", s, masks.shape, query.dtype)  # (..., H, L, S)
-    if options.score_mod is not None:
-        s = _apply_score_mod(s, options.score_mod, masks.sizes)
-    if masks.offset is not None:
-        bias = toeplitz(masks.offset, L, S)  # (H | 1, L, S)
-        s = s + (bias if s.ndim > 2 else bias[0])
-    if masks.added is not None:
-        s = s + masks.added
-    z, draws = None, _dropout_draws(query, masks, options)
-    if draws is not None:
-        everything = slice(None), slice(None), slice(None)
-        z = dropout.factors(draws, *everything).reshape(s.shape)
-    mask = masks.dense()
-    if options.normalize is None:
-        o, weights, lse = attention_average(s, value, mask, z)
-    else:
-        allowed = np.broadcast_to(True if mask is None else mask, s.shape)
-        weights = apply_normalizer(NAME, options.normalize, s, allowed)
-        V = flatten_batch(value)
-        o = group_heads(weights if z is None else weights * z, V) @ V
-        o, lse = o.reshape(*s.shape[:-1], value.shape[-1]), None
-    results = [o] + [weights] * options.return_weights + [lse] * options.return_lse
-    return tuple(results) if len(results) > 1 else o
-
-
-def _dropout_draws(query, masks, options):
-    """Return dropout's random numbers, the same on both paths; None without dropout."""
-    if not options.training or options.dropout_p == 0:
-        return None
-    B, H, L, S = masks.sizes
-    seed = (options.rng or generator()).integers(2**63)
-    return dropout.draws(options.dropout_p, seed, B * H, L, S, query.dtype)
-
-
 def _apply_score_mod(s, score_mod, sizes):
-    """Return the scores that score_mod returns for s."""
+    """Return the scores that score_mod returns for s (..., H, L, S)."""
     B, H, L, S = sizes
     b, h = np.arange(B).reshape(-1, 1, 1, 1), np.arange(H).reshape(-1, 1, 1)
     q_idx, kv_idx = np.arange(L)[:, None], np.arange(S)
@@ -254,3 +251,12 @@ def _checked_scores(option, y, shape, dtype):
             f"shape of the scores, {shape}."
         )
     return y if y.dtype == dtype else y.astype(dtype)
+
+
+def _dropout_draws(query, masks, options):
+    """Return dropout's random numbers, the same on both paths; None without dropout."""
+    if not options.training or options.dropout_p == 0:
+        return None
+    B, H, L, S = masks.sizes
+    seed = (options.rng or generator()).integers(2**63)
+    return dropout.draws(options.dropout_p, seed, B * H, L, S, query.dtype)

@@ -1,4 +1,4 @@
-"""Functions of the offset j - i: one value for each offset, not one for each pair.
+"""Biases and scores by the offset j - i: a number for each offset, not for each pair.
 
 The offsets of L queries and S keys run from -(L - 1), the last query and the first key,
 to S - 1, the first query and the last key. A bias b_ij = f(j - i) is kept as the row
@@ -153,5 +153,6 @@ def _pieces(L, S, n, first):
 
 
 def _check_offsets(name, n, pairs):
+    """Raise ValueError if there are pairs and no offset to take a value from."""
     if n < 1 and pairs.size:
         raise ValueError(f"{name}: there are {n} offsets; expected 1 or more.")
