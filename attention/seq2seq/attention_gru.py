@@ -1,4 +1,4 @@
-"""A GRU decoder with attention at every step: all steps in one operation.
+"""A GRU decoder with attention at every step: step by step, and as one operation.
 
 At step t the query is the previous state s_{t-1}. The context c_t is an input of the
 next state s_t (Bahdanau et al. 2015, section 3.1).
@@ -8,35 +8,24 @@ next state s_t (Bahdanau et al. 2015, section 3.1).
     c_t   = sum_j p_tj h_j                         the context
     s_t   = GRU([x_t; c_t], s_{t-1})
 
-    h_j   output j of the encoder; all h_j together are the memory
+    x_t   the embedding of the previous token of the target, of width E
+    h_j   output j of the encoder, of width M; all h_j together are the memory
     k_j   the key of h_j: W h_j, where W is a parameter of the score, or h_j itself
-    x_t   the embedding of the previous token of the target
-
-    L     the number of steps, one query each       S   the number of source positions
-    E     the width of x_t                          H   the width of s_t
-    M     the width of h_j and c_t                  A   the width of k_j
 
 ``attention_gru_definition`` computes these formulas step by step, from the operations
-of minigrad. ``attention_gru`` computes the same as one operation, and a test checks
-that both give the same results. In NumPy, its loops are ``_steps`` and ``_steps_back``.
-The product of all x_t with their columns of weight_ih stands before the first loop.
-After the second, one product for all steps gives the gradient of each matrix of
-parameters.
-
-``kernels/decoder.py`` and ``kernels/decoder_backward.py`` hold compiled versions of the
-two loops. For B = 64, L = 9, S = 8, H = 96, a forward and a
-backward pass take 17 ms of processor time by the definition, 13 ms as one operation,
-and 8 ms as one compiled operation.
+of minigrad. ``attention_gru`` computes the same as one operation, with a hand-derived
+backward; a test checks that both give the same results and gradients. For B = 64,
+L = 9, S = 8, H = 96, a forward and a backward pass take 17 ms of processor time by the
+definition, 13 ms as one operation, and 8 ms if its loops are compiled.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from minigrad import concat, differentiable, linear, stack, where
+from minigrad import concat, differentiable, stack
 from minigrad.ops.gates import by_gate, project
 from minigrad.ops.recurrent import (
-    gru_cell,
     gru_products,
     gru_slopes,
     gru_step,
@@ -47,36 +36,38 @@ from minigrad.shapes import shapes
 from ..kernels import additive as additive_kernels
 from ..kernels import decoder, decoder_backward
 from ..kernels import softmax as softmax_kernels
-from ..scores import tanh_scores
 from ..template import attend
 
 
-def attention_gru_definition(
-    x, s0, memory, keys, weight_ih, weight_hh, bias_ih, bias_hh, W_q=None, w_v=None,
-    *, scale=1.0, lengths=None, n_steps=None,
-):  # fmt: skip
-    """Compute ``attention_gru`` step by step. This is the definition; it is slower."""
+@shapes
+def attention_gru_definition(x, s0, memory, keys, cell, score, lengths=None):
+    """Run the decoder over all steps of ``x``.
 
-    def score(s, keys):
-        if w_v is None:
-            return scale * (s @ keys.swapaxes(1, 2))
-        return tanh_scores(linear(s, W_q), keys, w_v)
+    x (B, L, E), s0 (B, H), memory (B, S, M), keys (B, S, A), lengths? (B,) int
+        ->  states (B, L, H), contexts (B, L, M), weights (B, L, S)
 
+    x         the x_t of all steps
+    s0        the state before the first step
+    cell      a function ([x_t; c_t] (B, E + M), s_{t-1}) -> s_t, such as an nn.GRUCell
+    score     a function (queries (B, 1, H), keys) -> scores (B, 1, S)
+    lengths   how many positions of each example are allowed; None: all S
+    """
     s, states, contexts, weights = s0, [], [], []
     for t in range(x.shape[1]):
         c, p = attend(s[:, None], keys, memory, score, valid_lens=lengths)  # one query
-        c, p = c[:, 0], p[:, 0]  # (B, M), (B, S)
-        s = gru_cell(
-            concat([x[:, t], c], -1), s, weight_ih, weight_hh, bias_ih, bias_hh
-        )
+        s = cell(concat([x[:, t], c[:, 0]], -1), s)  # (B, H)
         states.append(s)
-        contexts.append(c)
-        weights.append(p)
-    outputs = [stack(y, 1) for y in (states, contexts, weights)]  # (B, L, ...)
-    if n_steps is not None:
-        padding = np.arange(x.shape[1]) >= n_steps[:, None]  # (B, L)
-        outputs = [where(padding[..., None], 0.0, y) for y in outputs]
-    return tuple(outputs)
+        contexts.append(c)  # (B, 1, M)
+        weights.append(p)  # (B, 1, S)
+    return stack(states, 1), concat(contexts, 1), concat(weights, 1)
+
+
+# ---- A first reading can stop here ----
+
+# ``attention_gru`` has two loops over the steps, ``_steps`` and ``_steps_back``. The
+# product of all x_t with their columns of weight_ih stands before the first loop. After
+# the second, one product for all steps gives the gradient of each matrix of parameters.
+# kernels/decoder.py and kernels/decoder_backward.py have compiled versions of the loops.
 
 
 @shapes
@@ -85,7 +76,7 @@ def attention_gru(
     x, s0, memory, keys, weight_ih, weight_hh, bias_ih, bias_hh, W_q=None, w_v=None,
     *, scale=1.0, lengths=None, n_steps=None,
 ):  # fmt: skip
-    """Run the decoder over all steps of ``x``.
+    """Compute ``attention_gru_definition`` as one operation.
 
     x (B, L, E), s0 (B, H), memory (B, S, M), keys (B, S, A), weight_ih (3H, E + M),
     weight_hh (3H, H), bias_ih (3H,), bias_hh (3H,), W_q? (A, H), w_v? (A,),
@@ -104,9 +95,9 @@ def attention_gru(
     n_steps            for each example, how many steps it has. The others are padding:
                        their outputs and gradients are 0; None: L
 
-    Backward, from the last step to the first, with ds_t = dL/ds_t and so on. r, z, n, m
-    of step t and the gradients da are those of ``gru``. W_c are the columns of
-    weight_ih that multiply c_t:
+    Backward, from the last step to the first, with ds_t = dL/ds_t and so on. r, z, m, n
+    of step t and the gradients da and dm are those of ``gru_cell``. W_c are the columns
+    of weight_ih that multiply c_t:
 
         dc_t     = W_c^T [da_r; da_z; da_n]
         dp_tj    = dc_t . h_j
@@ -124,7 +115,8 @@ def attention_gru(
         u_t = W_q^T dq_t                        dW_q = sum_t dq_t s_{t-1}^T
 
     The gradients of the three outputs are added to ds_t, dc_t and dp_tj. dx and the
-    gradients of the cell's parameters are those of ``gru`` for the input [x_t; c_t].
+    gradients of the cell's parameters are those of ``gru_cell`` for the input
+    [x_t; c_t]; the gradients of the parameters are summed over t.
     """
     _check_score(keys, W_q, w_v, s0.shape[1])
     attention = AttentionArguments(memory, keys, W_q, w_v, scale, lengths)
@@ -179,10 +171,10 @@ class CellParameters(NamedTuple):
 class History(NamedTuple):
     """Arrays of all steps. The forward loop fills them; the backward reads them.
 
-    The first axis is the step, except in ``gates``. ``states`` begins with s_0, so that
-    states[t] is the state before the step whose other arrays have the index t.
-    ``gru_slopes`` takes the rows of all steps at once: there, the row of step t and
-    example b is t B + b.
+    The first axis is the step, except in ``gates``: there, the row of step t and
+    example b is t B + b, because ``gru_slopes`` takes the rows of all steps at once.
+    In the code t begins with 0: states[t] is the state before step t, which the
+    formulas call s_{t-1}, and states[t + 1] is the state after it.
     """
 
     inputs: np.ndarray  # (L, B, E + M)  [x_t; c_t]
@@ -249,7 +241,7 @@ def _steps_back(attention, cell, history, g):
     g_states, g_contexts, g_weights = g  # (L, B, ...)
     previous_states = states[:L].reshape(L * B, H)  # s_{t-1} of all steps
     slopes = gru_slopes(gates, previous_states)  # (L B, 4H), of all steps
-    W, z = _state_and_context_matrix(cell.weight_hh, cell.weight_ih[:, E:]), gates[1]
+    W_c, W_hh, z = cell.weight_ih[:, E:], cell.weight_hh, gates[1]
     dc, de = np.empty((L, B, M), slopes.dtype), np.empty_like(weights)
     dqueries, dkeys = np.empty_like(queries), np.zeros_like(keys)
     dw_v = None if w_v is None else np.zeros_like(w_v)
@@ -258,10 +250,10 @@ def _steps_back(attention, cell, history, g):
         rows = slice(t * B, (t + 1) * B)
         # through the cell: s_t depends on s_{t-1} and c_t
         ds += g_states[t]
-        da, ds_z = gru_step_back(ds, slopes[rows], z[rows])
-        ds_and_dc = da @ W  # (B, H + M)
-        ds = ds_z + ds_and_dc[:, :H]
-        dc[t] = g_contexts[t] + ds_and_dc[:, H:]
+        da, direct = gru_step_back(ds, slopes[rows], z[rows])  # da_r, da_z, dm, da_n
+        ds = direct + da[:, : 3 * H] @ W_hh  # r, z and m depend on s_{t-1}
+        dc[t] = g_contexts[t] + da[:, : 2 * H] @ W_c[: 2 * H]  # r and z depend on c_t,
+        dc[t] += da[:, 3 * H :] @ W_c[2 * H :]  # and so does n
         # through the average c_t = sum_j p_tj h_j and the softmax
         dp = dc[t][:, None] @ memory.swapaxes(1, 2) + g_weights[t][:, None]
         de[t] = softmax_kernels.backward(weights[t], dp, 1.0)  # (B, 1, S)
@@ -293,20 +285,6 @@ def _steps_back(attention, cell, history, g):
     )
     dx = dinputs.reshape(L, B, E + M)[:, :, :E]
     return dx, ds, dmemory, dkeys, *dcell, dW_q, dw_v
-
-
-def _state_and_context_matrix(weight_hh, W_c):
-    """Return the matrix that maps (da_r, da_z, dm, da_n) to parts of ds_{t-1} and dc_t.
-
-    It is (4H, H + M): W_hh in the rows of r, z, m, and W_c in the rows of r, z, n. The
-    other entries are 0: s_{t-1} reaches n only through m, and c_t is not part of m.
-    """
-    H, M = weight_hh.shape[1], W_c.shape[1]
-    W = np.zeros((4 * H, H + M), weight_hh.dtype)
-    W[: 3 * H, :H] = weight_hh
-    W[: 2 * H, H:] = W_c[: 2 * H]
-    W[3 * H :, H:] = W_c[2 * H :]
-    return W
 
 
 def _check_score(keys, W_q, w_v, H):
