@@ -1,4 +1,4 @@
-"""A subclass inherits no method that describes another one which it overrides."""
+"""Withdraw inherited methods that describe a formula which a subclass has replaced."""
 
 
 def depth(cls, *names):

@@ -1,4 +1,4 @@
-"""Limits on the size of files. A reader checks them before it allocates memory.
+"""Check the sizes that a file states, before memory is allocated for them.
 
 A file may claim any size in a few bytes. A reader compares every size that the file
 states with the bytes that the file has, and parses no more JSON than ``PARSED_BYTES``.

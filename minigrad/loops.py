@@ -1,4 +1,4 @@
-"""Compiled loops of other packages, in the place of functions of this one.
+"""Let another package replace a function of minigrad by a compiled loop.
 
     @replaceable
     def layer_norm(x, weight=None, bias=None, eps=1e-5): ...

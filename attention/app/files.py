@@ -1,4 +1,4 @@
-"""Files of a command: written whole, under names that are free."""
+"""Write a file whole or not at all, and find a file name that is not taken."""
 
 from minigrad.files import write_whole
 

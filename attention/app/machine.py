@@ -1,4 +1,4 @@
-"""The machine: threads, compiled kernels, and versions of libraries."""
+"""Choose the threads and the backend of a command, and name the library versions."""
 
 import contextlib
 import ctypes

@@ -1,4 +1,4 @@
-"""The file metrics.jsonl: numbers of a run as it goes, one JSON object a line.
+"""Write the losses of a training run to metrics.jsonl, one JSON object a line.
 
     {"step": 1, "loss": 5.01, "norm": 1.3, "lr": 0.003}
     {"step": 50, "validation": 2.17}

@@ -187,11 +187,11 @@ class MultiHeadAttention(nn.Module):
             q = rotate(q, positions)
             k = rotate(k, positions if is_self_attention else np.arange(k.shape[2]))
         if cache is not None:
-            k, v = cache.concatenate(self, k, v)
-        S, align = k.shape[2], "upper_left" if cache is None else "lower_right"
-        options = _mask_options(mask, valid_lens, S, growing=cache is not None)
+            k, v = cache.concatenate(self, k, v)  # (B, Hk, T, E)
+        T, align = k.shape[2], "upper_left" if cache is None else "lower_right"
+        options = _mask_options(mask, valid_lens, T, growing=cache is not None)
         if callable(bias):
-            bias = bias(L, S, align)
+            bias = bias(L, T, align)
         if score is not None:
             options["score"] = lambda q, k: score(q, k, align)
         result = scaled_dot_product_attention(
@@ -219,7 +219,7 @@ class MultiHeadAttention(nn.Module):
         self.attention_weights = None
         if not need_weights:
             return output
-        weights = weights[0] if single else weights  # (B, H, L, S) or (H, L, S)
+        weights = weights[0] if single else weights  # (B, H, L, T) or (H, L, T)
         self.attention_weights = weights.detach()
         return output, weights.mean(-3) if average_attn_weights else weights
 
@@ -301,9 +301,10 @@ def _same_data(key, query):
     return not isinstance(key, FixedKVCache) and key._data is query._data
 
 
-def _mask_options(mask, valid_lens, S, growing):
+def _mask_options(mask, valid_lens, T, growing):
     """Return mask and valid_lens as options of scaled_dot_product_attention.
 
+    T         the number of keys in all
     growing   True with a cache: valid_lens may count keys of later calls
     """
     options = {}
@@ -320,7 +321,7 @@ def _mask_options(mask, valid_lens, S, growing):
             )
         options["attn_mask"] = mask
     if valid_lens is not None:
-        lens = np.minimum(valid_lens, S) if growing else valid_lens
+        lens = np.minimum(valid_lens, T) if growing else valid_lens
         padding, other = tokens.padding(lens), options.get("mask_mod")
         options["mask_mod"] = padding if other is None else padding & other
     return options

@@ -1,4 +1,4 @@
-"""Dropout that can be drawn again: a function of a seed and the position of a weight.
+"""Dropout by a seed and the position of a weight, so that the backward can repeat it.
 
     z_ij = 0 with probability p, else 1 / (1 - p)
 

@@ -1,4 +1,4 @@
-"""Linear attention, backward: the same pass for the queries, and one from the end.
+"""Linear attention, backward: a pass for the queries, and one back for the keys.
 
 The twin is ``Scan.backward`` in ``attention/variants/linear_scan.py``; the derivation
 is there. With n_i = g_i / (c_i + eps) and d_i = -(g_i . o_i) / (c_i + eps), in chunks,

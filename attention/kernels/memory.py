@@ -1,4 +1,4 @@
-"""Keep the memory of freed arrays for the arrays that come next."""
+"""Let the process reuse the memory of freed arrays, instead of returning it."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""One tile of scores: 64 keys down, 64 queries along.
+"""Compute one tile of the scores: 64 keys, its rows, by 64 queries, its columns.
 
     s[k, q] = cap(scale Q[q] . K[k]) + a bias of k - q + added[q, k],  -inf where masked
 

@@ -1,4 +1,4 @@
-"""Check a mask of your own: are its key ranges and tile kinds those of its definition?
+"""Compare the key ranges and the tile kinds of your own mask with its definition.
 
     check_mask(mask, L=300, S=200)
 

@@ -1,4 +1,4 @@
-"""Find the kinds of the tiles of a mask without evaluating every pair.
+"""Find which tiles of a mask are empty or full, without evaluating every pair.
 
     EMPTY     no query of the tile may attend to a key of it: nothing to compute
     FULL      every query may attend to every key: nothing to mask

@@ -1,4 +1,4 @@
-"""Masks by distance: causal, sliding windows, dilated windows, windows anywhere.
+"""Masks by distance: causal, sliding windows, dilated windows, given centres.
 
     -left <= j - (i + offset) <= right
 

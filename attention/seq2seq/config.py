@@ -1,4 +1,4 @@
-"""All choices of a recurrent encoder-decoder in one record.
+"""The options of a recurrent encoder-decoder, in one dataclass.
 
     config = Seq2SeqConfig(9_000, 12_000, cell="lstm", attention="luong",
                            score="general", input_feeding=True)

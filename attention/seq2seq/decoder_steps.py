@@ -1,4 +1,4 @@
-"""Two decoder steps that do not feed the context back: all steps can run at once.
+"""Decoder steps that do not read the last context, so that all can run at once.
 
     PlainStep         without attention
     UnfedLuongStep    Luong's step without input feeding

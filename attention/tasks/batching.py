@@ -1,4 +1,4 @@
-"""Sentence pairs in three parts without a common source, and in batches of like length.
+"""Split sentence pairs into training, validation and test set, and into batches.
 
     parts = split(text, seed=1)                 parts.train, .validation, .test
     batches = Batches(ids, 64, seed=1)          batches[0], batches[1], …

@@ -1,4 +1,4 @@
-"""Keys bound to values again and again: what was a key's last value?
+"""A task that tests positions: recall the value that was last bound to a key.
 
     b 3   a 7   b 3   c 1   b 5   a 7   b 5   …
     ?     ?     3     ?     ?     7     5          the value last bound to this key

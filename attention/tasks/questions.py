@@ -1,4 +1,4 @@
-"""Questions of the algorithmic tasks as sentence pairs, all different, in three sets.
+"""Data sets of different questions and answers, of the algorithmic tasks.
 
     parts = splits(Sort(3, 8), 20_000, 100, 200, seed=0)
     parts.train[0]     Pair(source=("d", "o", "g"), target=("d", "g", "o"), ...)

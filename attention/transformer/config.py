@@ -1,4 +1,4 @@
-"""All choices of a Transformer in one record.
+"""The options of a Transformer, in one dataclass.
 
     config = TransformerConfig(vocabulary=29, width=64, positions="alibi")
     TransformerConfig.from_dict(config.to_dict()) == config

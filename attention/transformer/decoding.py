@@ -1,4 +1,4 @@
-"""The state of a decoder between two tokens of its sequences.
+"""The state of a decoder between two tokens: the keys and values so far.
 
     state = model.start(source, lengths)
     logits, state, weights = model.step(state, tokens)        tokens (B,), logits (B, V)

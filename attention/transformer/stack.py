@@ -1,4 +1,4 @@
-"""A stack: embedded tokens, positions, and blocks. Encoders and decoders are stacks.
+"""A stack of blocks on top of embedded tokens: the encoder or the decoder.
 
     x_i = sqrt(D) E[token_i] + P_i        P as the scheme says, or 0
     x   = block(x)                        for each block in turn

@@ -1,4 +1,4 @@
-"""The number of allowed keys of each row of scores, from ``valid_lens``."""
+"""Turn ``valid_lens`` into the number of allowed keys of each row of scores."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Check the rules of a backward that do not concern the values of its gradients.
+"""Check that a backward changes no array that it is given, and repeats its results.
 
 The forward and the backward do not change inputs or cotangents, each gradient is a new
 array, and two equal calls return equal values. ``observe`` reports broken rules.

@@ -1,4 +1,4 @@
-"""Read the boxes of a picture off the graph: titles, shapes, values, gradients."""
+"""Turn a graph into the boxes of a picture: titles, shapes, values and gradients."""
 
 import dataclasses
 

@@ -1,9 +1,9 @@
-"""Operations that copy entries to other places: entry i(p) to the place p.
+"""Operations that copy or move entries: reshape, transpose, expand, concat, pad, ...
 
     y_p = x_{i(p)}        dL/dx_i = sum of g_p over all p with i(p) = i
 
-So the backward adds the gradient of each copy to the gradient of the entry. Results may
-be views.
+Entry p of the result is entry i(p) of x. So the backward adds the gradient of each copy
+to the gradient of the entry. Results may be views.
 """
 
 import itertools

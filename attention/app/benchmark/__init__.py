@@ -1,4 +1,4 @@
-"""How fast the engine is, as ratios of two sides that run in turn on one machine.
+"""Measure how fast the engine is: ratios to NumPy or PyTorch on the same machine.
 
     rows.py       what is measured, and the largest ratio that is allowed
     peer.py       the same work in torch, if it is installed

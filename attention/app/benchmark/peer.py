@@ -1,4 +1,4 @@
-"""The work of each row, done by torch with as many threads: eager, compiled, fused."""
+"""The work of the benchmark, done by PyTorch: eager, compiled or fused."""
 
 from .timing import Missing
 

@@ -1,4 +1,4 @@
-"""What is measured: the inputs of each row, our sides of it, and the limits.
+"""The rows of the benchmark: their inputs, our implementations, and the limits.
 
 A row's function takes (quick, peer) and returns a Case. ``peer`` is the module peer.py,
 or None without torch. Quick rows are smaller where the peer takes long.

@@ -1,4 +1,4 @@
-"""Time against each size of a kernel's inputs: tokens n, width d, examples B, heads.
+"""Measure how a kernel's time grows with each size: tokens n, width d, examples B.
 
     found = scaling(say=print)
     found["n"]["tiled"]        ([256, 512, 1024, 2048], [seconds, ...])

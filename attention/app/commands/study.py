@@ -1,4 +1,4 @@
-"""A command that trains several models: one folder, one table, any number of restarts.
+"""The base class of the commands that train several models and can be resumed.
 
     python -m attention NAME [options] --out DIR
     python -m attention NAME --resume DIR

@@ -1,4 +1,4 @@
-"""``translate train``: its options, its files, and its report.
+"""``translate train``: train a translator, save it, and score it on its test set.
 
 It writes into the folder ``--out``:
 

@@ -1,4 +1,4 @@
-"""Any number of different sentence pairs, and their division into three sets.
+"""Generate different sentence pairs: a training, a validation and a test set.
 
     generate(task, n, seed)     n pairs, a third in each of three ranges of lengths
     splits(task, ...)           training, validation and test set
