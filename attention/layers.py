@@ -56,6 +56,7 @@ class Attention(nn.Module):
         self.attention_weights: Any = None  # the weights of the last call
 
     def forward(self, queries, keys, values, valid_lens=None, normalize=None):
+        """Return the context (..., L, Ev), and store the weights (..., L, S)."""
         keys, score = self.keys_and_score(keys)
         context, weights = attend(
             queries,
@@ -92,12 +93,15 @@ class Attention(nn.Module):
         return keys.projected, self.score_projected if self.projects else self.score
 
     def score(self, queries, keys):
+        """Return the scores (..., L, S)."""
         return self.score_projected(queries, self.project(keys))
 
     def project(self, keys):
+        """Return the part of the scores that depends on the keys alone."""
         return keys
 
     def score_projected(self, queries, projected):
+        """Return the scores (..., L, S) of keys that ``project`` has projected."""
         raise NotImplementedError(f"{type(self).__name__} has no method score.")
 
     def extra_repr(self):
