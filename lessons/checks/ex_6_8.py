@@ -6,47 +6,66 @@ import re
 import numpy as np
 
 from lessons.checks import pictures
-from lessons.checks.attending import softmax, wrong_sums, wrong_weights
+from lessons.checks.attending import wrong_sums, wrong_weights
+from lessons.checks.measure import without_loops
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.checks.predictions import locked
 from lessons.checks.results import equal_all, shape_all
 from lessons.checks.words import self_assessed
 from lessons.classroom.steps import edges, laws, numbers, shape, values
 
-SCALES = (1, 1 / 4, 1 / 20)
-AXES = {"alpha": "ij", "Z": "id", "mutual": ("pair",), "gain": ("pair",)}
+# THE EXERCISE IN LOOPS
 
 
-def weights(X, scale):
-    """Return alpha: row i has exp(scale x_i . x_j), divided by the sum over j."""
-    alpha = np.zeros((len(X), len(X)))
-    for i, x in enumerate(X):
-        e = [scale * sum(x * y) for y in X]
-        z = [math.exp(v - max(e)) for v in e]
-        alpha[i] = [v / sum(z) for v in z]
-    return alpha
+def self_attention(X, scale):
+    """e_ij = scale x_i . x_j, alpha = softmax(e) over j, z_i = sum_j alpha_ij x_j"""
+    T, d = X.shape
+    e, z, alpha, Z = *np.zeros((3, T, T)), np.zeros((T, d))
+    for i, j in np.ndindex(T, T):
+        e[i, j] = scale * (X[i] @ X[j])
+    for i, j in np.ndindex(T, T):
+        z[i, j] = np.exp(e[i, j] - max(e[i]))
+    for i, j in np.ndindex(T, T):
+        alpha[i, j] = z[i, j] / sum(z[i])
+    for i, j in np.ndindex(T, T):
+        Z[i] += alpha[i, j] * X[j]
+    return alpha, Z
 
 
-def outputs(alpha, X):
-    return np.array([sum(a * x for a, x in zip(row, X)) for row in alpha])
+def norm(x):
+    return math.sqrt(sum(x * x))
 
 
-def cosines(X):
-    return np.array(
-        [[sum(x * y) / math.sqrt(sum(x * x) * sum(y * y)) for y in X] for x in X]
-    )
+def cosine(X):
+    C = np.zeros((len(X), len(X)))
+    for i, j in np.ndindex(C.shape):
+        C[i, j] = X[i] @ X[j] / (norm(X[i]) * norm(X[j]))
+    return C
+
+
+def geometry_change(X, scale):
+    alpha, Z = self_attention(X, scale)
+    before, after = cosine(X), cosine(Z)
+    pairs = [(i, j) for i in range(len(X)) for j in range(i + 1, len(X))]
+    mutual = np.array([alpha[i, j] + alpha[j, i] for i, j in pairs])
+    gain = np.array([after[i, j] - before[i, j] for i, j in pairs])
+    return mutual, gain
 
 
 def ranks(x):
     """Return for each entry how many entries are smaller."""
-    return [sum(other < entry for other in x) for entry in x]
+    return np.array([sum(other < entry for other in x) for entry in x])
 
 
-def spearman(a, b):
-    """Return 1 - 6 sum d^2 / (n (n^2 - 1)), with the differences d of the ranks."""
-    n = len(a)
-    differences = sum((i - j) ** 2 for i, j in zip(ranks(a), ranks(b)))
-    return 1 - 6 * differences / (n * (n * n - 1))
+def rank_correlation(a, b):
+    u, v = (r - r.mean() for r in (ranks(a), ranks(b)))
+    return u @ v / math.sqrt(u @ u * (v @ v))
+
+
+# THE CHECK
+
+SCALES = (1, 1 / 4, 1 / 20)
+AXES = {"alpha": "ij", "Z": "id", "mutual": ("pair",), "gain": ("pair",)}
 
 
 @shape("weights and outputs for each position, two numbers for each pair")
@@ -65,113 +84,35 @@ def by_hand(my, rng):
     X = np.array([[2.0, 0.0], [0.0, 3.0], [1.0, 1.0]])
     r = math.sqrt(0.5)
     want = [[1.0, 0.0, r], [0.0, 1.0, r], [r, r, 1.0]]
-    my.equal(my.cosine(X), want, "ij", wrong_cosines(X))
     a, b = np.array([1.0, 2.0, 4.0]), np.array([10.0, 30.0, 20.0])
-    my.equal(my.rank_correlation(a, b), 0.5, "")
+    with without_loops():
+        my.equal(my.cosine(X), want, "ij")
+        my.equal(my.rank_correlation(a, b), 0.5, "")
 
 
 @values("self-attention, against a loop")
 def against_a_loop(my, rng):
     X = rng.normal(size=(7, 5))
-    extra = [
-        ("scaled", f"scores that are also {what}", factor)
-        for what, factor in (
-            ("/ sqrt(d)", 5**-0.5),
-            ("/ d", 0.2),
-            ("x sqrt(d)", 5**0.5),
-        )
-    ]
     for scale in (0.5, 0.2):
-        alpha = weights(X, scale)
-        e = scale * X @ X.T
-        wrong = [
-            ("no-scale", "the weights with scale 1", weights(X, 1)),
-            ("divided", "the weights of scores / scale", weights(X, 1 / scale)),
-            *wrong_weights(e, scales=extra),
-        ]
-        squares = ((X[:, None] - X) ** 2).sum(-1)
-        every, z = np.ones(e.shape, bool), np.exp(e - e.max(-1, keepdims=True))
-        wrong += [
-            (tag, f"the weights of {text}", softmax(x, every))
-            for tag, text, x in (
-                ("scaled", "x_i . x_j / sqrt(d)", e / scale / 5**0.5),
-                ("scaled", "scores / d, without the scale", e / scale / 5),
-                ("divided", "scores * scale^2", scale * e),
-                ("distances", "scale |x_i - x_j|^2", scale * squares),
-                ("distances", "-scale |x_i - x_j|^2", -scale * squares),
-                ("cosines", "scale times the cosines", scale * cosines(X)),
-            )
-        ]
-        causal = softmax(e, np.tri(7, dtype=bool))
-        wrong += [
-            ("no-keepdims", "exp(e_ij), divided by the sum of row j", z / z.sum(-1)),
-            ("causal", "the weights of the keys j <= i only", causal),
-            ("no-softmax", "the scores", e),
-        ]
-        others = e + np.diag(np.full(7, -np.inf))
-        text = "the weights of the other positions, without its own"
-        wrong.append(("no-diagonal", text, softmax(others, np.isfinite(others))))
-        turned = [("transpose-alpha", "alpha^T X", alpha.T @ X),
-                  ("no-softmax", "the scores times X", e @ X),
-                  ("no-softmax", "X X^T X", X @ X.T @ X),
-                  *wrong_sums(alpha, X)]  # fmt: skip
-        want, known = {"alpha": alpha, "Z": outputs(alpha, X)}, {"alpha": wrong}
-        known["Z"] = turned
-        equal_all(my, my.self_attention(X, scale), want, AXES, known)
+        found, (alpha, Z) = my.self_attention(X, scale), self_attention(X, scale)
+        known = {"alpha": wrong_weights(scale * X @ X.T), "Z": wrong_sums(alpha, X)}
+        equal_all(my, found, {"alpha": alpha, "Z": Z}, AXES, known)
 
 
 @values("cosines, and the rank correlation, against loops")
 def against_loops(my, rng):
     X = rng.normal(size=(7, 5))
-    my.equal(my.cosine(X), cosines(X), "ij", wrong_cosines(X))
+    my.equal(my.cosine(X), cosine(X), "ij")
     a = np.exp(2 * rng.normal(size=11))
     b = a + rng.normal(size=11)
-    want = spearman(a, b)
-    my.equal(my.rank_correlation(a, b), want, "", wrong_correlations(a, b))
+    my.equal(my.rank_correlation(a, b), rank_correlation(a, b), "")
 
 
 @values("mutual weight and gain of each pair, against a loop")
 def pair_by_pair(my, rng):
     X = rng.normal(size=(7, 5))
-    alpha, alone = weights(X, 0.3), weights(X, 1)
-    after, before = cosines(outputs(alpha, X)), cosines(X)
-    pairs = [(i, j) for i in range(7) for j in range(i + 1, 7)]
-
-    def of_pairs(matrix):
-        return np.array([matrix[i, j] for i, j in pairs])
-
-    lower = np.tril_indices(7, k=-1)
-    text = "the pairs in the order of np.tril_indices"
-    wrong = {
-        "mutual": [
-            ("tril-order", text, (alpha + alpha.T)[lower]),
-            ("one-way", "alpha_ij alone", of_pairs(alpha)),
-            ("one-way", "alpha_ji alone", of_pairs(alpha.T)),
-            ("one-way", "2 alpha_ij", 2 * of_pairs(alpha)),
-            ("difference", "alpha_ij - alpha_ji", of_pairs(alpha - alpha.T)),
-            ("no-scale", "the weights with scale 1", of_pairs(alone + alone.T)),
-            ("no-softmax", "x_i . x_j", of_pairs(X @ X.T)),
-            ("no-softmax", "twice the scores", of_pairs(0.6 * X @ X.T)),
-            ("product", "alpha_ij alpha_ji", of_pairs(alpha * alpha.T)),
-        ],
-        "gain": [
-            ("tril-order", text, (after - before)[lower]),
-            ("no-scale", "the gain with scale 1",
-             of_pairs(cosines(outputs(alone, X)) - before)),
-            ("no-norms", "z_i . z_j - x_i . x_j",
-             of_pairs(outputs(alpha, X) @ outputs(alpha, X).T - X @ X.T)),
-            ("ratio", "the cosine of z_i and z_j, divided by that of x_i and x_j",
-             of_pairs(after / before)),
-            ("sum", "the sum of both cosines", of_pairs(after + before)),
-            ("ratio", "that quotient, less 1", of_pairs(after / before - 1)),
-            ("before-only", "the cosine of x_i and x_j", of_pairs(before)),
-            ("after-only", "the cosine of z_i and z_j", of_pairs(after)),
-            ("before-less-after", "the cosine of x_i and x_j minus that of z_i and z_j",
-             of_pairs(before - after)),
-        ],
-    }  # fmt: skip
-    want = {"mutual": of_pairs(alpha + alpha.T), "gain": of_pairs(after - before)}
-    equal_all(my, my.geometry_change(X, 0.3), want, AXES, wrong)
+    want = dict(zip(("mutual", "gain"), geometry_change(X, 0.3)))
+    equal_all(my, my.geometry_change(X, 0.3), want, AXES)
 
 
 @laws("shuffled positions give shuffled weights and outputs")
@@ -256,10 +197,7 @@ def three_heatmaps(my, rng):
 @edges("long vectors and a single position")
 def long_vectors(my, rng):
     X = np.array([[26.6, 0.0], [26.7, 0.0]])  # scores of 708, 710, 713
-    z = np.exp(X @ X.T)
-    naive = z / z.sum(-1, keepdims=True)
-    overflow = [("overflow", "exp(e) / sum exp(e)", naive)]
-    my.equal(my.self_attention(X, 1.0)[0], weights(X, 1.0), "ij", overflow)
+    my.equal(my.self_attention(X, 1.0)[0], self_attention(X, 1.0)[0], "ij")
     X = np.array([[100.0, 0.0], [0.0, 100.0]])
     my.equal(my.self_attention(X, 1.0)[0], np.eye(2), "ij")
     alpha, Z = my.self_attention(np.array([[3.0, 4.0]]), 1.0)
@@ -291,62 +229,134 @@ def is_prediction(found):
         return False
 
 
-def wrong_cosines(X):
-    lengths = np.array([math.sqrt(sum(x * x)) for x in X])
-    centred = X - X.mean(0)
-    by_column = X / np.array([math.sqrt(sum(x * x)) for x in X.T])
-    return [
-        ("no-norms", "x_i . x_j, not divided by the norms", X @ X.T),
-        (
-            "squared-norms",
-            "x_i . x_j divided by the squared norms",
-            (X @ X.T) / np.outer(lengths, lengths) ** 2,
-        ),
-        ("no-norms", "x_i . x_j / |x_i|", (X @ X.T) / lengths[:, None]),
-        ("no-norms", "x_i . x_j / |x_j|", (X @ X.T) / lengths),
-        ("angles", "the angles, arccos of the cosines",
-         np.arccos(np.clip(cosines(X), -1, 1))),
-        ("other-norm", "x_i . x_j, divided by the sums of |x_ik| and of |x_jk|",
-         (X @ X.T) / np.outer(*2 * [abs(X).sum(1)])),
-        ("no-diagonal", "the cosines, 0 where i = j", cosines(X) - np.eye(len(X))),
-        ("centred", "the cosines of X - the mean of its rows", cosines(centred)),
-        (
-            "whole-norm",
-            "x_i . x_j, divided by the square of the norm of all of X",
-            (X @ X.T) / (lengths @ lengths),
-        ),
-        ("column-norms", "products of columns of norm 1", by_column @ by_column.T),
-    ]  # fmt: skip
+E, DOTS, ROOT = "scale * (X[i] @ X[j])", "X[i] @ X[j]", "d**0.5"
+Z_IJ = "np.exp(e[i, j] - max(e[i]))"
+ALPHA, TERM = "/ sum(z[i])", "alpha[i, j] * X[j]"
+NORMS = "/ (norm(X[i]) * norm(X[j]))"
+COSINE = f"{DOTS} {NORMS}"
+MUTUAL, GAIN = "alpha[i, j] + alpha[j, i]", "after[i, j] - before[i, j]"
+RANKS, CORRELATION = "(ranks(a), ranks(b))", "u @ v / math.sqrt(u @ u * (v @ v))"
+DISTANCE = "scale * norm(X[i] - X[j]) ** 2"
+SQUARES = "(u - v) @ (u - v) /"
+USED = "The scale is an argument. Where is it used?"
+ALONE = "The scores are scale x_i . x_j, with the argument scale alone."
+TIMES = "The scores are multiplied by the scale, not divided."
+DOT = "The score is a dot product, not a distance."
+ROWS = "Which of your arrays sums to 1 in each row?"
+ITSELF = "A position may attend to itself: j runs over all positions."
+LENGTH = "A cosine is at most 1. Which factor of a long vector must be removed?"
+BOTH = "mutual is the sum of the weight of i on j and the weight of j on i."
+OF_TWO = "mutual is a sum of two weights."
+GROWTH = "A gain is a difference between after and before."
+OF_ITSELF = "The correlation of a and a is 1. What is yours?"
+RANGE = (
+    "exp(1e3) is larger than any float64. Which change of the scores leaves the "
+    "softmax as it is?"
+)
 
-
-def wrong_correlations(a, b):
-    u, v = np.argsort(a), np.argsort(b)
-    r, s = np.array(ranks(a)), np.array(ranks(b))
-    n, apart = len(r), 6 * ((r - s) ** 2).sum()
-    x, y = r - r.mean(), s - s.mean()
-    uncentred = (r @ s) / math.sqrt((r @ r) * (s @ s))
-    return [
-        ("not-centred", "the cosine of the ranks, without their means", uncentred),
-        (
-            "pearson",
-            "the correlation of the entries themselves",
-            np.corrcoef(a, b)[0, 1],
-        ),
-        ("divisor", "1 - 6 sum d^2 / n^3", 1 - apart / n**3),
-        ("divisor", "1 - 6 sum d^2 / (n (n^2 + 1))", 1 - apart / (n**3 + n)),
-        ("divisor", "1 - 3 sum d^2 / (n (n^2 - 1))", 1 - apart / (n**3 - n) / 2),
-        ("no-square", "1 - 6 sum |d| / (n (n^2 - 1))",
-         1 - 6 * abs(r - s).sum() / (n**3 - n)),
-        ("not-divided", "the dot product of the ranks, less their means", x @ y),
-        ("not-divided", "that, divided by n", x @ y / n),
-        ("no-root", "that, divided by both squared lengths", x @ y / (x @ x * (y @ y))),
-        ("sorted", "the correlation of the sorted entries",
-         np.corrcoef(np.sort(a), np.sort(b))[0, 1]),
-        ("kendall", "Kendall's rank correlation",
-         np.sign((r[:, None] - r) * (s[:, None] - s)).sum() / n / (n - 1)),
-        ("order", "the correlation of the argsorts", np.corrcoef(u, v)[0, 1]),
-    ]  # fmt: skip
-
+SPOILED = [  # (name, sentence, hint, line, spoiled line)
+    ("no-scale", "the weights with scale 1", USED, E, DOTS),
+    ("divided", "the weights of scores / scale", TIMES, E, f"{DOTS} / scale"),
+    ("divided", "the weights of scores * scale^2", TIMES, E, f"scale * {E}"),
+    ("scaled", "the weights of scores that are also / sqrt(d)", ALONE, E,
+     f"{E} / {ROOT}"),
+    ("scaled", "the weights of scores that are also / d", ALONE, E, f"{E} / d"),
+    ("scaled", "the weights of scores that are also x sqrt(d)", ALONE, E,
+     f"{E} * {ROOT}"),
+    ("scaled", "the weights of x_i . x_j / sqrt(d)", ALONE, E, f"{DOTS} / {ROOT}"),
+    ("scaled", "the weights of scores / d, without the scale", ALONE, E,
+     f"{DOTS} / d"),
+    ("distances", "the weights of scale |x_i - x_j|^2", DOT, E, DISTANCE),
+    ("distances", "the weights of -scale |x_i - x_j|^2", DOT, E, f"-{DISTANCE}"),
+    ("cosines", "the weights of scale times the cosines",
+     "The scores are scale x_i . x_j; the cosines are measured only.", E,
+     f"{E} {NORMS}"),
+    ("no-diagonal", "the weights of the other positions, without its own", ITSELF, Z_IJ,
+     f"(i != j) * {Z_IJ}"),
+    ("causal", "the weights of the keys j <= i only",
+     "A position may attend to all positions, also later ones.", Z_IJ,
+     f"(j <= i) * {Z_IJ}"),
+    ("overflow", "exp(e) / sum exp(e)", RANGE, Z_IJ, "np.exp(e[i, j])"),
+    ("no-keepdims", "exp(e_ij), divided by the sum of row j", "", ALPHA, "/ sum(z[j])"),
+    ("no-softmax", "the scores", ROWS, f"z[i, j] {ALPHA}", "e[i, j]"),
+    ("no-softmax", "the scores times X", ROWS, TERM, "e[i, j] * X[j]"),
+    ("no-softmax", "X X^T X", ROWS, TERM, f"({DOTS}) * X[j]"),
+    ("transpose-alpha", "alpha^T X", "", TERM, "alpha[j, i] * X[j]"),
+    ("no-norms", "x_i . x_j, not divided by the norms", LENGTH, NORMS, ""),
+    ("no-norms", "x_i . x_j / |x_i|", LENGTH, NORMS, "/ norm(X[i])"),
+    ("no-norms", "x_i . x_j / |x_j|", LENGTH, NORMS, "/ norm(X[j])"),
+    ("squared-norms", "x_i . x_j divided by the squared norms",
+     "Divide by the norm of each vector, not by its square.", NORMS, f"{NORMS} ** 2"),
+    ("whole-norm", "x_i . x_j, divided by the square of the norm of all of X",
+     "Each row has its own norm. Over which axis is the sum?", NORMS,
+     "/ sum(X.ravel() ** 2)"),
+    ("other-norm", "x_i . x_j, divided by the sums of |x_ik| and of |x_jk|",
+     "|x| is the square root of the sum of squares.", "math.sqrt(sum(x * x))",
+     "sum(abs(x))"),
+    ("angles", "the angles, arccos of the cosines",
+     "A cosine is a number from -1 to 1, not an angle.", COSINE,
+     f"math.acos(min(1, {COSINE}))"),
+    ("no-diagonal", "the cosines, 0 where i = j", ITSELF, COSINE,
+     f"(i != j) * {COSINE}"),
+    ("column-norms", "products of columns of norm 1",
+     "The norm of a row is a sum over its d entries.", COSINE,
+     "sum(x * y / (c @ c) for x, y, c in zip(X[i], X[j], X.T))"),
+    ("centred", "the cosines of X - the mean of its rows",
+     "A cosine compares the vectors themselves. A correlation centres.",
+     "C = np.zeros(", "X, C = X - X.mean(0), np.zeros("),
+    ("no-scale", "mutual and gain with scale 1", USED, "tion(X, scale)\n    b",
+     "tion(X, 1)\n    b"),
+    ("tril-order", "the pairs in the order of np.tril_indices",
+     "In which order does np.triu_indices list the pairs?", "range(i + 1, len(X))",
+     "range(i)"),
+    ("one-way", "alpha_ij alone", BOTH, MUTUAL, "alpha[i, j]"),
+    ("one-way", "alpha_ji alone", BOTH, MUTUAL, "alpha[j, i]"),
+    ("one-way", "2 alpha_ij", BOTH, MUTUAL, "2 * alpha[i, j]"),
+    ("difference", "alpha_ij - alpha_ji", OF_TWO, MUTUAL, "alpha[i, j] - alpha[j, i]"),
+    ("product", "alpha_ij alpha_ji", OF_TWO, MUTUAL, "alpha[i, j] * alpha[j, i]"),
+    ("no-softmax", "x_i . x_j", ROWS, MUTUAL, DOTS),
+    ("no-softmax", "twice the scores", ROWS, MUTUAL, f"2 * {E}"),
+    ("no-norms", "z_i . z_j - x_i . x_j", LENGTH, GAIN, "Z[i] @ Z[j] - X[i] @ X[j]"),
+    ("ratio", "the cosine of z_i and z_j, divided by that of x_i and x_j", GROWTH, GAIN,
+     "after[i, j] / before[i, j]"),
+    ("ratio", "that quotient, less 1", GROWTH, GAIN, "after[i, j] / before[i, j] - 1"),
+    ("sum", "the sum of both cosines", GROWTH, GAIN, "after[i, j] + before[i, j]"),
+    ("before-only", "the cosine of x_i and x_j", GROWTH, GAIN, "before[i, j]"),
+    ("after-only", "the cosine of z_i and z_j", GROWTH, GAIN, "after[i, j]"),
+    ("before-less-after", "the cosine of x_i and x_j minus that of z_i and z_j",
+     "A gain is the cosine after, minus the one before.", GAIN,
+     "before[i, j] - after[i, j]"),
+    ("not-centred", "the cosine of the ranks, without their means",
+     "A correlation compares differences from the mean.", "r - r.mean() for", "r for"),
+    ("pearson", "the correlation of the entries themselves",
+     "Only the ranks count, not the size of the entries.", RANKS, "(a, b)"),
+    ("sorted", "the correlation of the sorted entries",
+     "Sorted entries have lost their pairs. What is the rank of each?", RANKS,
+     "(np.sort(a), np.sort(b))"),
+    ("order", "the correlation of the argsorts",
+     "argsort returns where the sorted entries come from, which are not their ranks.",
+     RANKS, "(np.argsort(a), np.argsort(b))"),
+    *(
+        ("divisor", text, "The formula with d^2 divides by n (n^2 - 1).", CORRELATION,
+         f"1 - {line}")
+        for text, line in (
+            ("1 - 6 sum d^2 / n^3", f"6 * {SQUARES} len(a) ** 3"),
+            ("1 - 6 sum d^2 / (n (n^2 + 1))", f"6 * {SQUARES} (len(a) ** 3 + len(a))"),
+            ("1 - 3 sum d^2 / (n (n^2 - 1))", f"3 * {SQUARES} (len(a) ** 3 - len(a))"),
+        )
+    ),
+    ("no-square", "1 - 6 sum |d| / (n (n^2 - 1))",
+     "The differences of the ranks are squared.", CORRELATION,
+     "1 - 6 * sum(abs(u - v)) / (len(a) ** 3 - len(a))"),
+    ("not-divided", "the dot product of the ranks, less their means", OF_ITSELF,
+     CORRELATION, "u @ v"),
+    ("not-divided", "that, divided by n", OF_ITSELF, CORRELATION, "u @ v / len(a)"),
+    ("no-root", "that, divided by both squared lengths",
+     "|u| |v| is the square root of (u . u) (v . v).", "math.sqrt(u @ u", "(u @ u"),
+    ("kendall", "Kendall's rank correlation",
+     "Spearman's correlation is that of the ranks themselves.", "r - r.mean() for",
+     "np.sign(r[:, None] - r).ravel() for"),
+]  # fmt: skip
 
 HINTS = {
     "draw": ["Three panels; the last two share vmin and vmax."],
@@ -365,28 +375,6 @@ HINTS = {
         "and divide the dot product by the square root of both squared lengths.",
     ],
     "wrong-axis": ["Over which axis do the weights of one position sum to 1?"],
-    "no-scale": ["The scale is an argument. Where is it used?"],
-    "divided": ["The scores are multiplied by the scale, not divided."],
-    "no-norms": [
-        "A cosine is at most 1. Which factor of a long vector must be removed?",
-    ],
-    "squared-norms": ["Divide by the norm of each vector, not by its square."],
-    "no-diagonal": ["A position may attend to itself: j runs over all positions."],
-    "product": ["mutual is a sum of two weights."],
-    "centred": ["A cosine compares the vectors themselves. A correlation centres."],
-    "divisor": ["The formula with d^2 divides by n (n^2 - 1)."],
-    "one-way": ["mutual is the sum of the weight of i on j and the weight of j on i."],
-    "after-only": ["A gain is a difference between after and before."],
-    "before-less-after": ["A gain is the cosine after, minus the one before."],
-    "overflow": [
-        "exp(1e3) is larger than any float64. Which change of the scores leaves the "
-        "softmax as it is?",
-    ],
-    "pearson": ["Only the ranks count, not the size of the entries."],
-    "order": [
-        "argsort returns where the sorted entries come from, which are not their "
-        "ranks.",
-    ],
     "transposed": ["Row i of the array is row i of the image."],
     "own-limits": [
         "A colour means another number in each image, unless both have the same vmin "
@@ -394,26 +382,6 @@ HINTS = {
     ],
     "images-exchanged": ["draw receives before first, and then after."],
     "same-title": ["Which of two panels with one title shows X, and which Z?"],
-    "causal": ["A position may attend to all positions, also later ones."],
-    "cosines": ["The scores are scale x_i . x_j; the cosines are measured only."],
-    "distances": ["The score is a dot product, not a distance."],
-    "sum": ["A gain is a difference between after and before."],
-    "no-softmax": ["Which of your arrays sums to 1 in each row?"],
-    "scaled": ["The scores are scale x_i . x_j, with the argument scale alone."],
-    "ratio": ["A gain is a difference, after less before."],
-    "before-only": ["A gain is a difference between after and before."],
-    "difference": ["mutual is a sum of two weights."],
-    "angles": ["A cosine is a number from -1 to 1, not an angle."],
-    "other-norm": ["|x| is the square root of the sum of squares."],
-    "no-square": ["The differences of the ranks are squared."],
-    "not-divided": ["The correlation of a and a is 1. What is yours?"],
-    "no-root": ["|u| |v| is the square root of (u . u) (v . v)."],
-    "kendall": ["Spearman's correlation is that of the ranks themselves."],
-    "sorted": ["Sorted entries have lost their pairs. What is the rank of each?"],
     "no-title": ["Which of the three images is which?"],
     "no-image": ["ax.imshow draws an array, each entry as a square."],
-    "column-norms": ["The norm of a row is a sum over its d entries."],
-    "whole-norm": ["Each row has its own norm. Over which axis is the sum?"],
-    "tril-order": ["In which order does np.triu_indices list the pairs?"],
-    "not-centred": ["A correlation compares differences from the mean."],
 }

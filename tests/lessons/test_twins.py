@@ -17,7 +17,7 @@ import math
 
 import numpy as np
 
-from lessons.classroom.steps import edges, values
+from lessons.classroom.steps import edges, shape, values
 
 # THE EXERCISE IN LOOPS
 
@@ -45,6 +45,11 @@ def drawn(my, rng):
 def of_h(my, rng):
     x = rng.normal(size=5)
     my.equal(my.h(x), h(x), "i")
+
+
+@shape("drawn, which the loops lack; it excludes no edit")
+def is_drawn(my, rng):
+    my.holds(my.draw(my.f(np.ones(5))) is None, "no-drawing")
 
 
 SPOILED = [
@@ -75,8 +80,9 @@ def outcome(tmp_path):
     exec(compile(CHECK, str(path), "exec"), vars(checks))
 
     def failures(**functions):
-        given = {"f": f, "h": h} | functions
-        my = Harness("X.1", given, {"f": ["x"], "h": ["x"]}, tmp_path / "a.py")
+        given = {"f": f, "h": h, "draw": lambda x: None} | functions
+        signatures = dict.fromkeys(given, ["x"])
+        my = Harness("X.1", given, signatures, tmp_path / "a.py")
         return [(o.tag, o.lines[-1]) for o in run_steps(checks, my) if o.result != "ok"]
 
     return failures

@@ -142,7 +142,7 @@ def audit_exercise(exercise, automatic=True, every=1):
         fault(f"the solution ends with {code}: {_first_line(failed)}")
         return found
     twin = twins.text_of(vars(load_checks(exercise)))
-    if twin and (failed := run(exercise, twin)[1]):
+    if twin and (failed := run(exercise, stubs.exercise_part(text) + twin)[1]):
         fault(f"the exercise in loops fails: {_first_line(failed)}")
     for what, mutant, tag in wrong[::every]:
         _audit_planted(found, exercise, what, mutant, tag)
@@ -274,11 +274,15 @@ def planted_mutants(text):
 
 
 def spoiled_twins(exercise):
-    """Return [(what, text, tag)] from SPOILED of a check with the exercise in loops."""
+    """Return [(what, text, tag)] from SPOILED of a check with the exercise in loops.
+
+    What the loops lack is the solution's.
+    """
     checks = load_checks(exercise)
     text = twins.text_of(vars(checks))
+    solution = stubs.exercise_part(exercise.solution.read_text(encoding="utf-8"))
     return [
-        (sentence, twins.spoiled(text, old, new), name)
+        (sentence, solution + twins.spoiled(text, old, new), name)
         for name, sentence, _, old, new in getattr(checks, "SPOILED", ())
     ]
 

@@ -283,7 +283,8 @@ def name_of(failure, function, my, rng_of, passed):
         near = [edit for edit in edits(text, names) if is_alike(edit[2])]
         if not near:
             return None
-        learners = _recorded(my, my._namespace, function)
+        both = {name: f for name, f in my._namespace.items() if name in uses}
+        learners = _recorded(my, both, function)  # without what the loops lack
         right = _recorded(my, twins.functions_of(text), function)
         place = function.__name__, failure.place[0]
         if not _is_evidence(learners.get(place), right.get(place), results):

@@ -9,7 +9,9 @@ A check may define the functions of its exercise once, in plain loops, between t
 
     # THE CHECK
 
-This twin gives what is right. ``SPOILED`` is a list of edits of its lines:
+This twin gives what is right. It may lack functions, such as one that draws; a function
+of the check that calls one of these says nothing about an edit. ``SPOILED`` is a list of
+edits of its lines:
 
     (name, sentence, hint, old, new)
 
@@ -49,6 +51,10 @@ class PlainHarness(Harness):
         pass
 
 
+class Lacking(Exception):
+    """A replay came to a function that the twin lacks."""
+
+
 class Differs(Exception):
     """A replay came to its comparison with other results than the answer."""
 
@@ -64,6 +70,11 @@ class Replay(PlainHarness):
     def __init__(self, my, text, place):
         super().__init__(my, functions_of(text), my._seed)
         self._end, self._results = place
+
+    def __getattr__(self, name):
+        if name in self._signatures and name not in self._namespace:
+            raise Lacking(name)
+        return super().__getattr__(name)
 
     def _arrive(self, results):
         if self._comparisons == self._end and not same(results, self._results):
@@ -112,6 +123,8 @@ def _failed_at(twin, my, function, rng_of, place):
             function(Replay(my, twin, place), rng_of(function))
     except CheckFailed as failure:
         return failure.place[0] if failure.place else 0
+    except Lacking:
+        return None
     except Exception:  # another mistake, which fails before or in another way
         return 0
     return None
