@@ -405,6 +405,18 @@ def longformer(x, W, W_global, reach, tokens):
     return np.where(np.isin(i, tokens), c_global, c)
 
 
+def sparse(q, k, v, allowed):
+    """``scaled_dot_attention``, without computing the scores of the other pairs
+
+    Child et al. 2019
+    """
+    rows = [
+        scaled_dot_attention(q[i : i + 1], k[keys], v[keys])
+        for i, keys in enumerate(np.asarray(allowed, bool))
+    ]
+    return np.concatenate(rows)
+
+
 def merge(o1, lse1, o2, lse2):
     """o = (e_1 o_1 + e_2 o_2) / (e_1 + e_2), e_a = exp(lse_a); lse = log(e_1 + e_2)
 

@@ -3,13 +3,13 @@
     cost_of("dense", L=32_768).score_bytes        4_294_967_296, one matrix, one head
     cost_of("additive", L=1, S=50, E=96).multiplications
 
-formulas.py      the cost of each variant as a formula of its sizes
-pair_counts.py   how many pairs of query and key a sparse pattern keeps
+formulas.py      the cost of each variant, from the formulas in variants/table.py
 counted.py       the definition of each variant, run with arrays that count operations
 trials.py        each variant run once: operations counted, memory measured
 table.py         formulas beside counts and measurements: ``python -m attention ledger``
 """
 
-from .formulas import FORMULAS, PROJECTED, VARIANTS, Cost, cost_of
+from ..variants.table import VARIANTS
+from .formulas import FORMULAS, PROJECTED, Cost, cost_of
 
 __all__ = ["cost_of", "Cost", "FORMULAS", "PROJECTED", "VARIANTS"]

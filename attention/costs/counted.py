@@ -1,16 +1,19 @@
 """Count the multiplications and exponentials of a variant by running its definition.
 
-    o, ops = count("additive", q, k, v, [W_q, W_k, w_v])
+    o, ops = count("additive", q, k, v, parameters=[W_q, W_k, w_v])
     ops.multiplications, ops.exponentials
 
 The definitions are those of ``attention/definitions.py``, for one head. Their arrays
 are ``CountedArray``s, which add up the products and exponentials that are computed with
-them. Tests hold the counts equal to the formulas of formulas.py.
+them. Tests hold the counts equal to the formulas of variants/table.py.
 """
 
 import numpy as np
 
+from minigrad.arguments import one_of
+
 from .. import definitions
+from ..variants.table import SCORES, VARIANTS
 
 
 class OpCounter:
@@ -57,27 +60,25 @@ class CountedArray(np.ndarray):
         return self.counter.array(result) if is_array else result
 
 
-def count(variant, q, k, v, parameters=(), **options):
+def count(variant, *inputs, parameters=(), **options):
     """Compute the attention of one head; return its output and the OpCounter.
 
-    q (L, E), k (S, Dk), v (S, Ev)  ->  o (L, Ev), counter
-
-    parameters   W_a of "general"; W_q, W_k, w_v of "additive", and w_c of "coverage";
-                 W_a, v_a of "concat"; W_p, v_p of "local-p"; W_q, W_k, W_v, W_o of
-                 "multi-head", which computes all its heads
-    options      projected, as in ``cost_of``; heads, of "multi-head"; D, of "local-m"
-                 and "local-p"; centre, of "local-m"; tile, of "tiled"; allowed (L, S)
-                 bool, of "tiled" and of "masked": scaled dot products of the allowed
-                 pairs alone
+    variant      a name of the table of variants, or a function of definitions.py
+    inputs       the arrays of the row's ``inputs``, mostly q, k and v
+    parameters   the arrays of the row's ``parameters``, in their order
+    options      of the definition, such as D of "local-m"; projected, as in ``cost_of``
     """
-    if variant not in DEFINITIONS:
-        raise ValueError(
-            f"count: variant is {variant!r}; expected one of {', '.join(DEFINITIONS)}. "
-            'For a pattern such as a window use "masked" with allowed=.'
-        )
+    definition = variant if callable(variant) else definition_of(variant)
     counter = OpCounter()
-    arrays = [counter.array(x) for x in (q, k, v, *parameters)]
-    return np.asarray(DEFINITIONS[variant](*arrays, **options)), counter
+    arrays = [counter.array(x) for x in (*inputs, *parameters)]
+    return np.asarray(definition(*arrays, **options)), counter
+
+
+def definition_of(variant):
+    """Return the definition of a variant: (q, k, v, *parameters, **options) -> o."""
+    one_of("count", "variant", variant, VARIANTS)
+    definition = VARIANTS[variant].definition
+    return by_score(definition) if variant in SCORES else definition
 
 
 def by_score(score):
@@ -100,41 +101,3 @@ def by_score(score):
         return definitions.attend(s, v)
 
     return attention
-
-
-def concat(q, k, W_a, v_a):
-    """Compute W_a [q_i; k_j] as W_q q_i + W_k k_j, each product once."""
-    E = q.shape[1]
-    return definitions.additive(q, k, W_a[:, :E], W_a[:, E:], v_a)
-
-
-def masked(q, k, v, allowed):
-    """Attend to the allowed keys of each query; the other scores are not computed."""
-    rows = [
-        definitions.scaled_dot_attention(q[i : i + 1], k[keys], v[keys])
-        for i, keys in enumerate(np.asarray(allowed, bool))
-    ]
-    return np.concatenate(rows)
-
-
-def multi_head(q, k, v, W_q, W_k, W_v, W_o, heads):
-    attention = [definitions.scaled_dot_attention] * heads
-    return definitions.multi_head(q, k, v, W_q, W_k, W_v, W_o, attention)
-
-
-DEFINITIONS = {
-    "dot": by_score(definitions.dot),
-    "scaled": by_score(definitions.scaled_dot),
-    "dense": definitions.scaled_dot_attention,
-    "general": by_score(definitions.general),
-    "additive": by_score(definitions.additive),
-    "concat": by_score(concat),
-    "gaussian": by_score(definitions.gaussian),
-    "coverage": definitions.coverage,
-    "local-m": definitions.local_m,
-    "local-p": definitions.local_p,
-    "multi-head": multi_head,
-    "tiled": definitions.tiled,
-    "masked": masked,
-    "linear": definitions.linear,
-}

@@ -1,11 +1,12 @@
 """Print what each variant of attention costs: by formula, counted and measured."""
 
-from .formulas import VARIANTS, cost_of
-from .trials import OPTIONS, SMALL, counted, measured
+from ..variants.table import VARIANTS
+from .formulas import cost_of
+from .trials import SMALL, counted, measured
 
 LENGTHS = (1000, 4096, 32_768, 1_000_000)  # of exercise 6.4, and one more
 LONG = ("dense", "tiled", "window", "bigbird", "linear")
-BLOCK = OPTIONS["bigbird"]["blocks"][0]
+BLOCK = VARIANTS["bigbird"].options["blocks"][0]
 
 
 def operations():
@@ -35,7 +36,7 @@ def comparison(n=1024, E=64):
         f"{'formula':>12s}{'measured':>12s}{'ratio':>7s}",
     ]
     for variant in VARIANTS:
-        cost = cost_of(variant, L=n, E=E, **OPTIONS.get(variant, {}))
+        cost = cost_of(variant, L=n, E=E)
         predicted, held = measured(variant, n, E)
         lines.append(
             f"{variant:10s}{cost.parameters:>8,}{cost.multiplications:>17,}"
@@ -45,13 +46,14 @@ def comparison(n=1024, E=64):
     lines += [
         "",
         "The formulas are those of the compiled kernels; NumPy was measured. It holds",
-        "phi(q) and phi(k) of linear attention whole, where the kernel holds a chunk.",
+        "phi(q) and phi(k) of linear attention whole, where the kernel holds a chunk,",
+        "and an array with the allowed pairs of a tile, where the kernel reads bits.",
         "",
         "options of the variants:",
     ]
-    for variant, options in OPTIONS.items():
-        text = ", ".join(f"{name}={value}" for name, value in options.items())
-        lines.append(f"  {variant:12s}{text}")
+    for variant, row in VARIANTS.items():
+        text = ", ".join(f"{name}={value}" for name, value in row.options.items())
+        lines += [f"  {variant:12s}{text}"] if text else []
     return "\n".join(lines)
 
 
@@ -99,4 +101,4 @@ def _long_cost(variant, n, E):
     """Return the Cost, or None where bigbird's last block would not be whole."""
     if variant == "bigbird" and n % BLOCK:
         return None
-    return cost_of(variant, L=n, E=E, **OPTIONS.get(variant, {}))
+    return cost_of(variant, L=n, E=E)

@@ -3,10 +3,9 @@
     counted("window")          predicted and counted operations, for a few tokens
     measured("window", 1024)   predicted and measured bytes, beside the inputs
 
-Counting runs the definitions of attention/definitions.py. Measuring runs the functions
-of this package in NumPy, so that nothing has to be compiled, under tracemalloc. The
-BlockMask of a pattern (which blocks of scores are computed) is made before the call;
-the list of blocks that is kept with it is counted.
+Counting runs the definition in a variant's row. Measuring runs its function or layer in
+NumPy, so that nothing has to be compiled, under tracemalloc. What is made once for many
+calls is not measured: a layer, or the BlockMask and the list of tiles of a pattern.
 """
 
 import tracemalloc
@@ -14,58 +13,23 @@ import tracemalloc
 import numpy as np
 
 from minigrad import Tensor, no_grad
+from minigrad.nn import Parameter
 
 from .. import kernels
-from ..template import attend
-from ..exact.multihead import MultiHeadAttention
-from ..exact.sdpa import dense_attention, tiled_attention
-from ..kernels.tile_plan import tile_plan
-from ..masks.block_mask import BlockMask
-from ..scores import additive, concat, dot, general, scaled_dot
-from ..variants.coverage import CoverageAttention
-from ..variants.gaussian import gaussian
-from ..variants.linear import linear_attention
-from ..variants.local import LocalAttention
-from ..variants.table import PATTERNS
+from ..variants.table import VARIANTS
 from .counted import count
-from .formulas import cost_of
+from .formulas import ARRAY, cost_of, shapes_of
 
-OPTIONS = {  # of measured calls
-    **{name: pattern.options for name, pattern in PATTERNS.items()},
-    "local-m": dict(D=10),
-    "local-p": dict(D=10),
-}
 SMALL = dict(L=6, S=8, E=4, Ev=3, A=5)  # of counted calls
-SMALL_OPTIONS = {
-    **{name: pattern.small for name, pattern in PATTERNS.items()},
-    "local-m": dict(D=2),
-    "local-p": dict(D=2),
-    "tiled": dict(tile=4),
-    "multi-head": dict(H=2),
-}
-LISTED = tuple(name for name, pattern in PATTERNS.items() if pattern.listed)
-PARAMETERS = {
-    "coverage": ("W_q", "W_k", "w_v", "w_c"),
-    "local-p": ("W_p", "v_p"),
-    "multi-head": ("W_q.weight", "W_k.weight", "W_v.weight", "W_o.weight"),
-}
 
 
 def counted(variant):
     """Return the Cost that is predicted for the sizes SMALL, and the OpCounter."""
-    options = SMALL_OPTIONS.get(variant, {})
-    cost = cost_of(variant, **SMALL, **options)
-    mask = mask_of(variant, options)
-    definition = variant if mask is None else "masked"
-    if mask is not None:
-        options = dict(allowed=mask.dense(1, 1, SMALL["L"], SMALL["S"])[0, 0])
-    heads = options.get("H", 1)
-    if heads > 1:
-        options = dict(heads=heads)
-    q, k, v, parameters = inputs(variant, **SMALL, heads=heads)
+    options = VARIANTS[variant].small
+    inputs, parameters = arrays_of(variant, **SMALL | options)
     middle = in_the_middle(variant, parameters, SMALL["S"])
-    _, ops = count(definition, q, k, v, parameters, **options, **middle)
-    return cost, ops
+    _, ops = count(variant, *inputs, parameters=parameters, **options, **middle)
+    return cost_of(variant, **SMALL, **options), ops
 
 
 def in_the_middle(variant, parameters, S):
@@ -80,16 +44,10 @@ def in_the_middle(variant, parameters, S):
 
 def measured(variant, n, E=64, backend="numpy"):
     """Return predicted and measured bytes beside the inputs, for n queries and keys."""
-    q, k, v, parameters = inputs(variant, L=n, S=n, E=E, Ev=E, A=E, dtype=np.float32)
-    q, k, v, *parameters = map(Tensor, (q, k, v, *parameters))
-    block_mask = block_mask_of(variant, n)
-    call = call_of(variant, q, k, v, parameters, block_mask)
+    call = call_of(variant, n, E)
     with kernels.backend(backend):
         held = peak_bytes(call)
-    if block_mask is not None:
-        _, *arrays = tile_plan(block_mask, 1, 1, n, n)
-        held += sum(x.nbytes for x in arrays)
-    return cost_of(variant, L=n, E=E, **OPTIONS.get(variant, {})).extra_bytes, held
+    return cost_of(variant, L=n, E=E).extra_bytes, held
 
 
 def peak_bytes(call):
@@ -105,71 +63,48 @@ def peak_bytes(call):
             tracemalloc.stop()
 
 
-def call_of(variant, q, k, v, parameters=(), block_mask=None):
-    """Return a call of the package's function of a variant, with the OPTIONS."""
-    if variant in LISTED:
-        block_mask = block_mask or block_mask_of(variant, len(q))
-    if variant in PARAMETERS or variant == "local-m":
-        layer = _layer(variant, q.shape[-1], parameters)
-        if variant == "multi-head":  # with the axis B, and with its whole weights
-            q, k, v = q[None], k[None], v[None]
-            return lambda: layer(q, k, v, need_weights=True)[0][0]
-        return lambda: layer(q, k, v)
-    score = {
-        "dot": dot, "scaled": scaled_dot, "general": general, "additive": additive,
-        "concat": concat, "gaussian": gaussian,
-    }.get(variant)  # fmt: skip
-    if score is not None:
-        return lambda: attend(q, k, v, lambda a, b: score(a, b, *parameters))
-    return {
-        "dense": lambda: dense_attention(q, k, v),
-        "linear": lambda: linear_attention(q, k, v),
-        "tiled": lambda: tiled_attention(q, k, v),
-        "window": lambda: tiled_attention(
-            q, k, v, window_size=OPTIONS["window"]["window"]
-        ),
-    }.get(variant, lambda: tiled_attention(q, k, v, block_mask=block_mask))
+def call_of(variant, n, E):
+    """Return a call of a variant with n queries and keys of width E, in float32."""
+    arrays = arrays_of(variant, L=n, S=n, E=E, Ev=E, A=E, dtype=np.float32)
+    inputs = [Tensor(x) for x in arrays[0]]
+    function, _ = prepared(variant, *arrays, VARIANTS[variant].options)
+    return lambda: function(*inputs)
 
 
-def inputs(variant, *, L, S, E, Ev, A, heads=1, dtype=float, seed=0):
-    """Return q, k, v and the parameters of one head, or of all heads of multi-head."""
-    rng = np.random.default_rng(seed)
-    D, rows = heads * E, (E, E, Ev)
-    shapes = {
-        "general": [(E, E)],
-        "additive": [(A, E), (A, E), (A,)],
-        "concat": [(A, 2 * E), (A,)],
-        "coverage": [(A, E), (A, E), (A,), (A,)],
-        "local-p": [(E, E), (E,)],
-    }.get(variant, [])
-    if variant == "multi-head":
-        rows = D, D, D
-        shapes = [(D, D), (D, D), (heads * Ev, D), (D, heads * Ev)]
-    q, k, v, *parameters = (
-        rng.standard_normal(shape).astype(dtype)
-        for shape in (*zip((L, S, S), rows), *shapes)
-    )
-    return q, k, v, parameters
+def arrays_of(variant, *, E, Dk=None, H=1, dtype=float, seed=0, **sizes):
+    """Return two lists of arrays with random numbers: the inputs and the parameters."""
+    letters = dict(E=E, Dk=Dk or E, H=H, Hk=H, **sizes)
+    row, rng = VARIANTS[variant], np.random.default_rng(seed)
+    return tuple(
+        [rng.standard_normal(shape).astype(dtype)
+         for shape in shapes_of(text, letters).values()]
+        for text in (row.inputs, row.parameters)
+    )  # fmt: skip
 
 
-def mask_of(variant, options):
-    """Return the mask of a sparse pattern, None for other variants."""
-    return PATTERNS[variant].mask(**options) if variant in PATTERNS else None
+def prepared(variant, inputs, parameters, options):
+    """Return the package's function of the inputs, and {name: its nn.Parameter}.
+
+    What is made once for many calls is made here.
+    """
+    row, q, k = VARIANTS[variant], inputs[0], inputs[1 % len(inputs)]
+    keywords = {} if row.layer else options
+    if row.keywords is not None:
+        keywords = row.keywords(len(q), len(k), **options)
+    if row.layer is None:
+        names = [name for name, _ in ARRAY.findall(row.parameters)]
+        own = dict(zip(names, map(Parameter, parameters)))
+
+        def function(*inputs):
+            return first(row.function(*inputs, *own.values(), **keywords))
+
+        return function, own
+    layer = row.layer(q.shape[1], k.shape[1], None, **options)
+    own = dict(layer.named_parameters())
+    for parameter, x in zip(own.values(), parameters):
+        parameter.data = x
+    return lambda *inputs: first(layer(*inputs, **keywords)), own
 
 
-def block_mask_of(variant, n):
-    """Return the BlockMask of a pattern that lists its tiles, None for others."""
-    if variant not in LISTED:
-        return None
-    return BlockMask.from_mask(mask_of(variant, OPTIONS[variant]), n, n)
-
-
-def _layer(variant, E, parameters):
-    if variant == "coverage":
-        layer = CoverageAttention(E, E, len(parameters[0]))
-    elif variant == "multi-head":
-        layer = MultiHeadAttention(E, 1, bias=False)
-    else:
-        layer = LocalAttention(E, E, OPTIONS[variant]["D"], variant[-1], "dot")
-    layer.load_state_dict(dict(zip(PARAMETERS.get(variant, ()), parameters)))
-    return layer
+def first(outputs):
+    return outputs[0] if isinstance(outputs, tuple) else outputs

@@ -1,5 +1,6 @@
 """Every variant has a definition, every definition a test; what ``check`` notices."""
 
+import functools
 import inspect
 import re
 from pathlib import Path
@@ -9,7 +10,11 @@ import pytest
 
 import minigrad as mg
 from attention import definitions
-from attention.variants.table import SCORES
+from attention.costs import trials
+from attention.costs.counted import definition_of
+from attention.costs.formulas import ARRAY
+from attention.variants import table
+from attention.variants.table import VARIANTS
 from minigrad import differentiable
 
 from ..minigrad.array_cases import draw
@@ -20,28 +25,30 @@ TESTS = Path(__file__).resolve().parents[1]
 FUNCTIONS = dict(inspect.getmembers(definitions, inspect.isfunction))
 
 
-@pytest.mark.parametrize("name", SCORES)
-def test_a_row_of_the_table_of_scores_has_a_definition(name):
-    """It has the name of the row and the parameters of its layer."""
-    layer = SCORES[name].layer(D, D, np.random.default_rng(0))
-    for parameter in layer.parameters():
+@pytest.mark.parametrize("name", VARIANTS)
+def test_the_function_or_layer_of_a_row_computes_its_definition(name):
+    """In values and gradients, with the parameters that the row names."""
+    row = VARIANTS[name]
+    options = row.options | row.small
+    options.pop("tile", None)  # of the definition
+    sizes = trials.SMALL | dict(A=trials.SMALL["E"])  # as the layers have it
+    if "Ev" in row.parameters:
+        sizes["Ev"] = sizes["E"]
+    inputs, parameters = trials.arrays_of(name, **sizes | options)
+    function, own = trials.prepared(name, inputs, parameters, options)
+    for parameter in own.values():
         parameter.data = parameter.data.astype(float)
-    names = [n.replace("log_bandwidth", "h") for n, _ in layer.named_parameters()]
-    definition = FUNCTIONS["scaled_dot" if name == "scaled" else name]
-
-    def scores(q, k, *parameters):
-        P = dict(zip(names, parameters))
-        if "h" in P:
-            P["h"] = np.exp(P["h"])
-        return definition(q, k, **P)
-
-    check(layer.score, scores, draw((5, D), (7, D)), layer.parameters())
+    names = [name for name, _ in ARRAY.findall(row.parameters)]
+    assert [n.removesuffix(".weight") for n in own][: len(names)] == names
+    definition = functools.partial(definition_of(name), **options)
+    check(function, definition, inputs, list(own.values()))
 
 
 def test_every_definition_is_compared_with_the_package():
-    """A test names it, or another definition that a test names calls it."""
+    """A row or a test names it, or another definition that is named calls it."""
     files = [*TESTS.glob("attention/**/*.py"), *TESTS.glob("ops/*.py")]
     text = "".join(f.read_text("utf-8") for f in files if f != Path(__file__))
+    text += Path(table.__file__).read_text("utf-8")
     named = set(re.findall(r"\bdefinitions\.(\w+)", text)) & FUNCTIONS.keys()
     called = {n for name in named for n in FUNCTIONS[name].__code__.co_names}
     assert FUNCTIONS.keys() - named - called == set()

@@ -6,18 +6,16 @@ too much time or too much memory.
 
 import statistics
 
-import numpy as np
-
-from minigrad import Tensor, no_grad
+from minigrad import no_grad
 
 from ...costs import cost_of
-from ...costs.trials import OPTIONS, call_of, inputs
+from ...costs.table import BLOCK, LONG
+from ...costs.trials import call_of
 from .timing import nothing_old_collected, peak_memory, rotated, timed
 
-VARIANTS = ("dense", "tiled", "window", "bigbird", "linear", "additive")
+VARIANTS = (*LONG, "additive")
 LENGTHS = (16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16_384)
 WIDTH = 64
-BLOCK = OPTIONS["bigbird"]["blocks"][0]
 SHORT, REPEATS = 256, 16  # below n = SHORT, REPEATS calls are timed together
 MOST_BYTES = 1.2e9  # a variant that is predicted to hold more is not run
 
@@ -53,7 +51,7 @@ def _can_go_on(name, n, record, seconds):
     """Whether a variant may be run with n tokens, after what ``record`` holds."""
     if name == "bigbird" and n % BLOCK:
         return False
-    if cost_of(name, L=n, E=WIDTH, **OPTIONS.get(name, {})).extra_bytes > MOST_BYTES:
+    if cost_of(name, L=n, E=WIDTH).extra_bytes > MOST_BYTES:
         return False
     if not record["n"]:
         return True
@@ -62,10 +60,7 @@ def _can_go_on(name, n, record, seconds):
 
 
 def _repeated_call(name, n):
-    q, k, v, parameters = inputs(
-        name, L=n, S=n, E=WIDTH, Ev=WIDTH, A=WIDTH, dtype=np.float32
-    )
-    call = call_of(name, *map(Tensor, (q, k, v)), list(map(Tensor, parameters)))
+    call = call_of(name, n, WIDTH)
 
     def run():
         with no_grad():

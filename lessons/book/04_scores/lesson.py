@@ -487,7 +487,7 @@ for name, of_book in printed.items():
     cost = cost_of(name, L=1, S=T, E=d, **how)
     print(f"{name:8s} score {cost.projecting + cost.scoring} (38.6: {of_book})", end="")
     print(f"   with the average {cost.multiplications}", end=", ")
-    _, ops = count(name, *few, matrices.get(name, []), **how)
+    _, ops = count(name, *few, parameters=matrices.get(name, []), **how)
     print("counted", ops.multiplications)
 
 # %% [markdown]

@@ -27,7 +27,7 @@ import textwrap
 import numpy as np
 
 import minigrad as mg
-from attention import CoverageAttention, LocalAttention, coverage_loss
+from attention import CoverageAttention, LocalAttention, coverage_loss, definitions
 from attention.costs.counted import count
 from attention.masks import everything, local, sliding_window
 from lessons.pages import schematics
@@ -383,7 +383,7 @@ for form, seconds in kept["calls"].items():
 # local attention computes at most $2D + 1$ of both, for a source of any length. We
 # count each multiplication of one query of width $d = 64$ with $D = 10$. The library's
 # `count` runs a computation with arrays that count the multiplications: "scaled" is
-# attention to all keys, "masked" computes only the pairs that are allowed. The last
+# attention to all keys, `sparse` computes only the pairs that are allowed. The last
 # column adds the prediction of the centre, $d^2 + d$ multiplications:
 
 # %%
@@ -393,7 +393,7 @@ for S in (20, 100, 500):
     K = rng.normal(size=(S, E))
     inside = (np.abs(np.arange(S) - S // 2) <= D)[None]
     _, whole = count("scaled", K[:1], K, K)
-    _, window = count("masked", K[:1], K, K, allowed=inside)
+    _, window = count(definitions.sparse, K[:1], K, K, allowed=inside)
     whole, window = whole.multiplications, window.multiplications
     print(f"{S:5d}{whole:10d}{window:9d}{window + E * E + E:10d}")
 

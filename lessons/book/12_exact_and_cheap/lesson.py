@@ -326,8 +326,8 @@ print("w = 128, 256, 512:", *(f"{c.multiplications / 1e9:.2f} billion" for c in 
 # Dense and tiled attention grow with $n^2$, the others with $n$, and a window's cost
 # doubles with $w$. BigBird is linear: each block but the global ones meets a fixed
 # number of blocks at most, however many there are. The global ones meet all, but their
-# number is fixed. Its memory grows a little faster: our list of the tiles to compute
-# has a byte for each pair of blocks.
+# number is fixed. (The memory is that of a call. The list of the tiles to compute is
+# made once, before; for BigBird, ours has a byte for each pair of blocks.)
 #
 # > **The book says** (the notes) that BigBird costs "$O(n)$ or $O(n \sqrt n)$". It is
 # > the first. $n \sqrt n$ is the cost of patterns in which a token sees every
@@ -579,11 +579,11 @@ for form, key_heads in (("dense", 4), ("2 key heads", 2), ("1 key head", 1)):
 #
 # ## What does each way cost, on paper?
 #
-# The library has formulas for the multiplications, and for all bytes beside the inputs.
-# (Tests compare them with what is counted and measured.) This is one head of width 64.
-# The window has 256 keys, and BigBird has the settings that we used above for 1024
-# tokens. The first four columns are multiplications, the last four are bytes, each for
-# four lengths:
+# The library has formulas for the multiplications, and for the bytes of a call beside
+# its inputs. (Tests compare them with what is counted and measured.) This is one head
+# of width 64. The window has 256 keys, and BigBird has the settings that we used above
+# for 1024 tokens. The first four columns are multiplications, the last four are bytes,
+# each for four lengths:
 
 # %%
 lengths = [1024, 4096, 32_768, 2**20]

@@ -150,7 +150,7 @@ NEW_SCORES = {
 
 @pytest.mark.parametrize("name", NEW_SCORES)
 def test_a_score_that_is_not_fused_trains_with_its_own_formula(name, monkeypatch):
-    monkeypatch.setitem(SCORES, name, Score(NEW_SCORES[name]))
+    monkeypatch.setitem(SCORES, name, Score(None, layer=NEW_SCORES[name]))
     m = model(score=name)
     out, state = m.forced(SOURCE, TARGET, LENGTHS), m.start(SOURCE, LENGTHS)
     grads = gradients(m, out.logits)

@@ -21,6 +21,7 @@ from attention import definitions, masks
 from attention.exact.sdpa import dense_attention, tiled_attention
 from attention.masks.block_mask import BlockMask
 from attention.positions import OffsetBias
+from attention.variants.table import SCORES
 from minigrad import Tensor, nn
 
 from ...ops.recurrent import gru_step
@@ -170,6 +171,13 @@ def layer(make, score):
         return definitions.attend(score(P, q, k), v, allowed)
 
     return Variant(run_layer, definition, make)
+
+
+def of_table(row):
+    """Return the layer of a row of SCORES, beside its definition."""
+    return layer(
+        lambda: row.layer(D, D, None), lambda P, q, k: row.definition(q, k, *P.values())
+    )
 
 
 def run_layer(m, q, k, v, lens=None):
@@ -374,16 +382,14 @@ def merged(m, q, k, v, lens=None):
 
 
 def variants():
-    dot = score_of(definitions.dot)
-    general = score_of(definitions.general, "W_a")
-
     def step(kind, **options):
         return lambda: kind(D, D, D, A.AdditiveAttention(D, D, 6), **options)
 
     whole = sdpa(tiled_attention).definition
     return {
-        "dot": by_score((lambda m, q, k: A.dot(q, k), dot)),
-        "temperature": by_score((lambda m, q, k: A.dot(q, k), dot), temperature=2.5),
+        "temperature": by_score(
+            (lambda m, q, k: A.dot(q, k), score_of(definitions.dot)), temperature=2.5
+        ),
         "disentangled": by_score(
             (
                 lambda m, q, k: A.disentangled_scores(q, k, m.Q_r, m.K_r),
@@ -401,19 +407,11 @@ def variants():
         "Transformer-XL": by_score(
             (score_of_transformer_xl, transformer_xl), W_kR=(D, D), u=(D,), w=(D,)
         ),
-        "DotProductAttention": layer(
-            A.DotProductAttention, score_of(definitions.scaled_dot)
-        ),
-        "GeneralAttention": layer(lambda: A.GeneralAttention(D, D), general),
-        "additive": layer(
-            lambda: A.AdditiveAttention(D, D, 6),
-            score_of(definitions.additive, "W_q", "W_k", "w_v"),
-        ),
+        **{name: of_table(row) for name, row in SCORES.items()},
         "additive with bias": layer(
             lambda: A.AdditiveAttention(D, D, 6, bias=True),
             score_of(definitions.additive, "W_q", "W_k", "w_v", "b"),
         ),
-        "GaussianAttention": layer(lambda: A.GaussianAttention(1.3), gaussian),
         "Nadaraya-Watson": Variant(
             lambda m, q, k, v, lens=None: A.nadaraya_watson(
                 q, k, v, bandwidth=mg.exp(m.log_bandwidth), valid_lens=lens
@@ -421,11 +419,9 @@ def variants():
             layer(None, gaussian).definition,
             lambda: Parameters(log_bandwidth=()),
         ),
-        "Luong dot": layer(lambda: A.LuongAttention("dot", D, D), dot),
-        "Luong general": layer(lambda: A.LuongAttention("general", D, D), general),
-        "Luong concat": layer(
-            lambda: A.LuongAttention("concat", D, D),
-            score_of(definitions.concat, "W_a", "v_a"),
+        "Luong general": layer(
+            lambda: A.LuongAttention("general", D, D),
+            score_of(definitions.general, "W_a"),
         ),
         "layer of Longformer": Variant(
             run_longformer, longformer, lambda: A.LongformerAttention(D, 2, 4)

@@ -7,7 +7,7 @@
 
 for 0 <= i < L and 0 <= j < S; -1 for left or right means no limit. Each function adds
 up the keys of every query: L numbers where the mask has L S, so a million tokens take
-a few milliseconds. Tests hold the counts equal to the masks of attention/masks.
+a few milliseconds. Tests hold the counts equal to the masks.
 
 Beltagy et al. 2020, section 3.1; Zaheer et al. 2020, section 2; Dao 2023 (tiles).
 """
@@ -38,8 +38,12 @@ def longformer_pairs(L, S, left, right, global_tokens):
     return int(kept.sum())
 
 
-def bigbird_blocks(L, S, block, window, n_random, n_global):
-    """Count the blocks of ``block`` x ``block`` pairs of masks.bigbird."""
+def bigbird_pairs(L, S, block, window, n_random, n_global):
+    """Count the pairs of masks.bigbird: whole blocks of ``block`` x ``block`` pairs."""
+    if L % block or S % block:
+        raise ValueError(
+            f"bigbird: L is {L} and S is {S}; expected whole blocks of {block} tokens."
+        )
     rows, columns = L // block, S // block
     i = np.arange(rows)
     first, last = -(-n_global // 2), n_global // 2  # global blocks at start and end
@@ -49,14 +53,14 @@ def bigbird_blocks(L, S, block, window, n_random, n_global):
     fixed = np.maximum(high - low, 0) + start + columns - stop  # window and global
     kept = np.minimum(fixed + n_random, columns)
     kept[(i < first) | (i >= rows - last)] = columns
-    return int(kept.sum())
+    return int(kept.sum()) * block**2
 
 
 def window_tiles(L, S, left, right, tile):
-    """Return (pairs, visits): the work of tiled attention with a window.
+    """Return {"P", "V"}: the work of tiled attention with a window.
 
-    pairs    pairs in the tiles that the window touches: whole tiles are computed
-    visits   the tiles that each query meets, summed over the queries
+    P    pairs in the tiles that the window touches: whole tiles are computed
+    V    the tiles that each query meets, summed over the queries
     """
     start = np.arange(0, L, tile)
     stop = np.minimum(start + tile, L)
@@ -66,7 +70,7 @@ def window_tiles(L, S, left, right, tile):
     last = np.where(low < high, -(-high // tile), first)
     visits = (stop - start) * (last - first)
     pairs = (stop - start) * (np.minimum(last * tile, S) - np.minimum(first * tile, S))
-    return int(pairs.sum()), int(visits.sum())
+    return {"P": int(pairs.sum()), "V": int(visits.sum())}
 
 
 def _key_range(i, S, left, right):
