@@ -16,7 +16,7 @@ _sentences = ["stopped."]  # the last one is printed
 
 @contextlib.contextmanager
 def saying(sentence):
-    """Inside the block, a signal prints ``sentence``: what was saved."""
+    """Make a signal in this block print ``sentence``, such as what was saved."""
     _sentences.append(sentence)
     try:
         yield

@@ -20,7 +20,10 @@ TILE = 2**16  # numbers in a tile of the twin: they stay in the cache
 
 
 def forward(q, k, w):
-    """q (B, L, A), k (B, S, A), w (A,)  ->  e (B, L, S)"""
+    """Compute the scores of all pairs.
+
+    q (B, L, A), k (B, S, A), w (A,)  ->  e (B, L, S)
+    """
     (B, L, A), S = q.shape, k.shape[1]
     q, k, w = map(np.ascontiguousarray, (q, k, w))
     e = additive_product.forward(q, k, w)
@@ -36,7 +39,9 @@ def forward(q, k, w):
 
 
 def backward(q, k, w, g):
-    """g (B, L, S)  ->  dq (B, L, A), dk (B, S, A), dw (A,)
+    """Compute the gradients of the three inputs.
+
+    g (B, L, S)  ->  dq (B, L, A), dk (B, S, A), dw (A,)
 
     With t = tanh(q_i + k_j), of which the derivative is 1 - t^2,
 

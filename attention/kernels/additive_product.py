@@ -47,7 +47,7 @@ def loop_for(loop, q, k, w, nanoseconds):
 
 
 def forward(q, k, w):
-    """e (B, L, S), or None as ``loop_for``"""
+    """Return the scores e (B, L, S), or None where ``loop_for`` returns None."""
     (B, L, A), S = q.shape, k.shape[1]
     parts = max(1, L // QUERIES)
     time = FORWARD_NS * B * L * S * A

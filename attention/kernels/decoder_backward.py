@@ -49,12 +49,14 @@ class Gradients(NamedTuple):
 
 
 def backward(arguments, parameters, history, g):
-    """dx (L, B, E), ds_0, dmemory, dkeys, dW_ih, dW_hh, db_ih, db_hh, dW_q, dw_v
+    """Take the gradients back through all steps; return None without a compiled loop.
+
+    Return dx (L, B, E), ds_0, dmemory, dkeys, dW_ih, dW_hh, db_ih, db_hh, dW_q and
+    dw_v.
 
     g   the gradients of states (L, B, H), contexts (L, B, M) and weights (L, B, S)
 
     The other arguments are the records of ``decoder.forward``, with the history filled.
-    Return None if there is no compiled loop.
     """
     memory, keys, W_q, w_v, scale, _ = arguments
     weight_ih, weight_hh = parameters.weight_ih, parameters.weight_hh
@@ -192,7 +194,7 @@ def score_gradient(
     p: reads(1),
     scale: float,
 ):
-    """dc_t, and scale de_t; the scale of the additive score is 1."""
+    """Compute dc_t, and scale de_t; the scale of the additive score is 1."""
     zero = de.dtype.type(0)
     for h in range(dc.size):
         dc[h] = dinputs[h] + g_context[h]

@@ -36,7 +36,7 @@ class Draws(NamedTuple):
 
 
 def draws(p, seed, N, L, S, dtype):
-    """The Draws of a probability p from 0 to 1, and a ``seed`` below 2^64."""
+    """Return the Draws of a probability p from 0 to 1, and a ``seed`` below 2^64."""
     drop = max(round(p * 2**32), int(p > 0))  # p > 0 may drop, however small p is
     seed, key_seed = (int(x) for x in _bits(seed, 2))  # so that a and b differ
     queries = _bits(seed, N * L).reshape(N, L) >> np.uint64(32)
@@ -48,12 +48,12 @@ def draws(p, seed, N, L, S, dtype):
 
 @functools.cache
 def none(dtype):
-    """The Draws where there is no dropout."""
+    """Return the Draws that drop nothing."""
     return draws(0, 0, 0, 0, 0, dtype)
 
 
 def factors(draws, n, i, j):
-    """z of heads ``n``, queries ``i`` and keys ``j``; ``drop_out`` multiplies by it.
+    """Return z of heads ``n``, queries ``i`` and keys ``j``.
 
     n   a number or a slice; i, j slices  ->  (..., Tq, Tk)
     """
@@ -64,7 +64,7 @@ def factors(draws, n, i, j):
 
 
 def _mix(x):
-    """32 bits into 32 bits, one to one."""
+    """Map 32 bits to 32 bits, one to one."""
     x ^= x >> np.uint32(16)
     x *= np.uint32(0x85EBCA6B)
     x ^= x >> np.uint32(13)
@@ -73,7 +73,7 @@ def _mix(x):
 
 
 def _bits(seed, count):
-    """The first ``count`` numbers of SplitMix64: 64 bits each."""
+    """Return the first ``count`` numbers of SplitMix64: 64 bits each."""
     step = np.uint64(0x9E3779B97F4A7C15)
     x = np.uint64(seed) + step * np.arange(1, count + 1, dtype=np.uint64)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

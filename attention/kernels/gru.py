@@ -60,7 +60,7 @@ class Sums(NamedTuple):
         return cls(*(np.empty((groups, *shape), dtype) for shape in shapes))
 
     def gradients(self):
-        """dW_ih (3H, I), dW_hh (3H, H), db_ih, db_hh (3H,)"""
+        """Return dW_ih (3H, I), dW_hh (3H, H), db_ih and db_hh (3H,)."""
         dW_ih, dW_hh, da = (a.sum(0) for a in self)
         H = dW_hh.shape[1]
         db_ih = np.concatenate([da[: 2 * H], da[3 * H :]])

@@ -52,7 +52,7 @@ class Scan(NamedTuple):
 
 
 def forward(q, k, v, keep, causal, elu, eps):
-    """o (N, L, Ev) and 1 / (c + eps) (N, L); None when the twin should run.
+    """Return o (N, L, Ev) and 1 / (c + eps) (N, L); None when the twin should run.
 
     q (N, L, E), k (N, S, E), v (N, S, Ev), keep (N, S) bool or None
     """
@@ -107,7 +107,7 @@ def forward_loop(
 
 @Helper
 def apply_phi(x: writes(1)):
-    """In place: phi(x) = elu(x) + 1, which is x + 1 above 0 and e^x below."""
+    """Replace x by phi(x) = elu(x) + 1, which is x + 1 above 0 and e^x below."""
     zero, one = x.dtype.type(0), x.dtype.type(1)
     for e in range(x.shape[0]):
         x_e = x[e]

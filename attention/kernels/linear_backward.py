@@ -41,7 +41,7 @@ class Outputs(NamedTuple):
 
 
 def backward(q, k, v, keep, causal, elu, o, inv_sum, g, needs_q, needs_kv):
-    """dq, dk, dv, each None if it is not needed; None when the twin should run.
+    """Return dq, dk, dv, each None if it is not needed; None when the twin should run.
 
     o and inv_sum are those of ``forward``; g (N, L, Ev) is the gradient of o.
     """
@@ -234,7 +234,7 @@ def add_weighted_rows(total, weights, x):
 
 @Helper
 def mark_masked(masked, scan, n, begin):
-    """Which of the keys of a chunk are masked."""
+    """Find which keys of a chunk are masked."""
     for r in range(CHUNK):
         masked[r] = False
     if scan.keep.shape[0] > 0:

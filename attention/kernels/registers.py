@@ -14,7 +14,7 @@ BYTES = {"f": 4, "d": 8}  # of a number
 
 
 def _machine():
-    """Bytes in a vector, and vectors beside one another in a block."""
+    """Return the bytes of a vector, and the vectors beside one another in a block."""
     from numba import config
     from numba.core.codegen import get_host_cpu_features
 
@@ -67,7 +67,7 @@ class Block(Helper):
 
 
 def _in_registers(rows, vectors, lanes):
-    """The block as an intrinsic of numba: a function that writes LLVM instructions."""
+    """Return the block as an intrinsic of numba, which writes LLVM instructions."""
     ragged, vectors = vectors is None, vectors or 1
     from numba import types
     from numba.core import cgutils
@@ -140,7 +140,7 @@ class _Memory:
             self.mask = builder.icmp_signed("<", counted, limit)
 
     def broadcast(self, number, vector):
-        """The same number in every lane."""
+        """Return a vector with the same number in every lane."""
         ir = self.ir
         nothing = ir.Constant(vector, ir.Undefined)
         lanes = ir.Constant(ir.VectorType(ir.IntType(32), vector.count), None)
@@ -149,7 +149,7 @@ class _Memory:
         return self.builder.shuffle_vector(one, nothing, lanes)
 
     def address(self, array, row, column, more_rows, more_columns):
-        """A pointer to array[row + more_rows, column + more_columns]."""
+        """Return a pointer to array[row + more_rows, column + more_columns]."""
         ir, builder = self.ir, self.builder
         down, along = self.cgutils.unpack_tuple(builder, array.strides, 2)
         row = builder.add(row, ir.Constant(row.type, more_rows))
@@ -159,7 +159,7 @@ class _Memory:
         return builder.gep(start, [offset])
 
     def broadcast_at(self, address):
-        """The number at the address, in every lane."""
+        """Return a vector with the number at the address in every lane."""
         pointer = self.builder.bitcast(address, self.vector.element.as_pointer())
         return self.broadcast(self.builder.load(pointer), self.vector)
 

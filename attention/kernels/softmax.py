@@ -22,7 +22,9 @@ NO_MASK = np.empty((0, 0), bool), np.empty(0, np.int64)
 
 
 def forward(x, lengths, mask, temperature):
-    """x (..., S)  ->  p (..., S)
+    """Compute the weights of the allowed keys.
+
+    x (..., S)  ->  p (..., S)
 
     lengths   (G,) ints, or None. If x has R rows in all, R is a multiple of G, and row
               r has lengths[r // (R / G)] keys

@@ -136,7 +136,7 @@ def mask(s, k0, shared_lo, shared_hi, lo, hi, table, bits):
 
 @Helper
 def mask_by_range(s, k0, lo, hi):
-    """Query q attends to the keys lo[q] <= key < hi[q]; row 0 of s is key k0."""
+    """Mask all keys but lo[q] <= key < hi[q]; row 0 of s is key k0."""
     minus_infinity = s.dtype.type(-np.inf)
     for k in range(s.shape[0]):
         key = np.int32(k0 + k)
@@ -147,7 +147,7 @@ def mask_by_range(s, k0, lo, hi):
 
 @Helper
 def mask_by_bits(s, bits):
-    """Query q attends to row k where bit q of bits[k] is set."""
+    """Mask the pairs of row k and query q where bit q of bits[k] is 0."""
     minus_infinity = s.dtype.type(-np.inf)
     for k in range(s.shape[0]):
         row = bits[k]

@@ -158,7 +158,7 @@ def _divided_up(a, b):
 
 
 def _bits(pairs):
-    """(n, Tq, Tk) bool  ->  (n, Tk) int64, bit q of entry k for the pair (q, k)."""
+    """Pack pairs (n, Tq, Tk) bool into (n, Tk) int64: bit q of entry k for (q, k)."""
     n, Tq, Tk = pairs.shape
     by_key = np.zeros((n, Tk, SIZE), bool)
     by_key[..., :Tq] = pairs.swapaxes(1, 2)  # a tile is computed with keys as its rows

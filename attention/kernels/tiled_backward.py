@@ -195,7 +195,7 @@ def row_sums(D, do, o, dlse):
 
 @Helper
 def softmax_backward(s, dp, row_max, inv_sum, D):
-    """In place: s becomes p = exp(s - m) / l, and dp becomes ds = p * (dp - D)."""
+    """Replace s by p = exp(s - m) / l, and dp by ds = p * (dp - D)."""
     zero, minus_infinity = s.dtype.type(0), s.dtype.type(-np.inf)
     for k in range(s.shape[0]):
         for q in range(SIZE):

@@ -105,7 +105,7 @@ def gru_case(quick, peer, B=64, T=32, hidden=128):
 
 
 def gpt_case(B, T, D, heads, layers, V=256):
-    """A training step of a language model: forward, loss, backward, clip, AdamW."""
+    """Train a language model for a step: forward, loss, backward, clip, AdamW."""
 
     def make(quick, peer):
         config = TransformerConfig(
@@ -189,7 +189,7 @@ def first_losses(losses_of_models, n=50):
 
 
 def sgd_case(quick, peer, width=1000, batch=64):
-    """A training step with ``w.data -= lr * w.grad``, and one with optim.SGD."""
+    """Train for a step with ``w.data -= lr * w.grad``, and with optim.SGD."""
     (x,) = draw((batch, width))
 
     def step_of(by_hand):
@@ -211,7 +211,7 @@ def sgd_case(quick, peer, width=1000, batch=64):
 
 
 def import_case(quick, peer):
-    """The seconds that the import of both packages adds to that of NumPy."""
+    """Import both packages: the seconds beyond those of importing NumPy."""
 
     def seconds(run):
         return timed(run) - timed(lambda: python("-c", "import numpy"))
@@ -229,7 +229,7 @@ def translate_case(quick, peer):
 
 
 def translate_cold_case(quick, peer):
-    """The first command on a machine: the caches are empty."""
+    """Run the same as the first command on a machine: the caches are empty."""
 
     def cold():
         with tempfile.TemporaryDirectory() as folder:

@@ -48,7 +48,7 @@ def sweep(rounds, say, lengths=LENGTHS, seconds=3.0):
 
 
 def _can_go_on(name, n, record, seconds):
-    """Whether a variant may be run with n tokens, after what ``record`` holds."""
+    """Return whether a variant may run with n tokens, after what ``record`` holds."""
     if name == "bigbird" and n % BLOCK:
         return False
     if cost_of(name, L=n, E=WIDTH).extra_bytes > MOST_BYTES:
