@@ -104,14 +104,15 @@ def test_edits_that_agree_under_different_names_are_no_name(outcome):
     assert tag == "edit"  # by a rule (mutants.py), whose sentence is true of both
 
 
-def only(step, tmp_path, twin, edits, answer, **names):
-    """Return the name of the mistake of an answer, f, in a check of one function."""
+def only(step, tmp_path, twin, edits, *answer, **names):
+    """Return the name of the mistake of an answer, f and g, in a check of one function."""
     path = tmp_path / "check.py"
     path.write_text(f"# THE EXERCISE IN LOOPS\n{twin}\n# THE CHECK\n")
     checks = {"__file__": str(path), "SPOILED": edits, "np": np} | names
     step = types.FunctionType(step.__code__, checks)
     step.step, step.title = "values", "f"
-    my = Harness("X.1", {"f": answer}, {"f": ["x"]}, tmp_path / "a.py")
+    functions = dict(zip("fg", answer))
+    my = Harness("X.1", functions, dict.fromkeys(functions, ["x"]), tmp_path / "a.py")
     return run_function(step, my).tag
 
 
@@ -136,6 +137,34 @@ def test_an_edit_that_passes_the_comparison_is_no_name(tmp_path):
     twin, edits = "def f(x):\n    return x**2", [("abs", "", "", "x**2", "abs(x) * x")]
     assert only(step, tmp_path, twin, edits, lambda x: abs(x) * x) == "abs"
     assert only(step, tmp_path, twin, edits, lambda x: np.float32(x**2)) == "float32"
+
+
+@pytest.mark.parametrize("half, name", [("n / 2", "half"), ("1.5", "unknown")])
+def test_an_edit_that_agrees_for_one_size_only_is_no_name(tmp_path, half, name):
+    """n is 3 first, and n / 2 is 1.5."""
+
+    def step(my, rng):
+        for n in (3, 5):
+            x = rng.normal(size=4)
+            my.equal(my.f(x, n), x + np.cos(x) / n)
+
+    twin = "def f(x, n):\n    return x + np.cos(x) / n"
+    edits = [("half", "", "", "/ n", "/ (n / 2)")]
+    answer = eval(f"lambda x, n: x + np.cos(x) / ({half})", {"np": np})
+    assert only(step, tmp_path, twin, edits, answer) == name
+
+
+def test_a_mistake_of_another_function_takes_no_name_away(tmp_path):
+    def step(my, rng):
+        x = rng.normal(size=4)
+        my.equal(my.f(x), x**2)
+        my.equal(my.g(x), x**3)
+
+    twin = "def f(x):\n    return x**2\ndef g(x):\n    return x**3"
+    edits, names = [("root", "", "", "x**2", "x"), ("one", "", "", "x**3", "x")], []
+    for g in (lambda x: x**3, lambda x: x**5):
+        names.append(only(step, tmp_path, twin, edits, lambda x: x, g))
+    assert names == ["root", "root"]
 
 
 def test_an_edit_whose_gradients_are_right_is_no_name(tmp_path):

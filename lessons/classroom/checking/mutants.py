@@ -14,16 +14,13 @@ several statements give no name.
 import ast
 import contextlib
 import inspect
-import io
 import signal
 import threading
 import time
-import zlib
 
 import numpy as np
 
 from .. import stubs
-from ..steps import CheckFailed
 from . import twins
 
 SECONDS = 2.0  # of processor time, for all failures of one check
@@ -235,29 +232,6 @@ def _replaced(text, node, new):
     return (b"".join(lines)[:begin] + new.encode() + b"".join(lines)[end:]).decode()
 
 
-class Recorder(twins.PlainHarness):
-    """The numbers of all comparisons of a check, none of which fails."""
-
-    def __init__(self, my, namespace):
-        super().__init__(my, namespace, my._seed + 1)
-        self.results = {}
-
-    def _arrive(self, results):
-        if not any(isinstance(r, (str, bool)) for r in results):
-            self.results[self._comparisons] = results
-
-    def equal(self, *args, **options):
-        with contextlib.suppress(CheckFailed):
-            super().equal(*args, **options)
-
-    def shape(self, *args, **options):
-        with contextlib.suppress(CheckFailed):
-            super().shape(*args, **options)
-
-    def holds(self, *_, **__):
-        """Do nothing: a truth has too few digits to tell two mistakes apart."""
-
-
 def name_of(failure, function, my, rng_of, passed):
     """Return (name, sentence) of the one edit that makes the same mistake, or None.
 
@@ -279,7 +253,7 @@ def name_of(failure, function, my, rng_of, passed):
         recorded = _recorded(my, twins.functions_of(edited), function)
         return _agree(recorded, learners, function)
 
-    with contextlib.suppress(OutOfTime), _limited(my), _silent():
+    with contextlib.suppress(OutOfTime), _limited(my), twins.silent():
         near = [edit for edit in edits(text, names) if is_alike(edit[2])]
         if not near:
             return None
@@ -301,15 +275,12 @@ def name_of(failure, function, my, rng_of, passed):
 
 def _recorded(my, namespace, function):
     """Return {(function, number): results} of a check, with other random numbers."""
-    found = {}
-    for f in function.__globals__.values():
-        if inspect.isfunction(f) and hasattr(f, "step"):
-            recorder, name = Recorder(my, namespace), f.__name__
-            rng = np.random.default_rng((my._seed, 1, zlib.crc32(name.encode())))
-            with contextlib.suppress(Exception), np.errstate(all="ignore"):
-                f(recorder, rng)
-            found |= {(name, number): r for number, r in recorder.results.items()}
-    return found
+    return {
+        (f.__name__, number): results
+        for f in function.__globals__.values()
+        if inspect.isfunction(f) and hasattr(f, "step")
+        for number, (_, results) in twins.second_draw(my, namespace, f).items()
+    }
 
 
 def _agree(found, expected, function):
@@ -360,8 +331,3 @@ def _limited(my):
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         signal.signal(signal.SIGVTALRM, before)
         my._searched += time.process_time() - start
-
-
-def _silent():
-    """Keep what the answer prints once more out of the report."""
-    return contextlib.redirect_stdout(io.StringIO())
