@@ -1,15 +1,20 @@
-"""Every public function with a shape line is decorated with ``@shapes``."""
+"""Every function with a shape line is checked, and says which argument is wrong."""
 
 import importlib
 import inspect
 import pkgutil
 
+import numpy as np
 import pytest
 
 import attention
 import minigrad
+from minigrad.arguments import verb
 from minigrad.shape_line import shape_line
+from minigrad.shape_match import Match
 from minigrad.shapes import shapes
+
+from ..messages import check_message
 
 PACKAGES = [minigrad, attention]
 PROSE = {  # functions whose results are tuples of other things, or layers and masks
@@ -100,3 +105,103 @@ def test_the_search_finds_functions_methods_and_lines():
 
     both = {"decorated": shapes(decorated), "forgotten": forgotten}
     assert undecorated(both) == ["forgotten"]
+
+
+# messages: one argument at a time is wrong
+
+SIZES = range(5, 50, 3)  # of the letters: none is another one plus 1
+LEADING = 2, 3  # the axes in the place of the dots
+EXPECTED = {"float": "floating-point numbers", "int": "integers", "bool": "booleans"}
+CHECKED = {
+    name: function
+    for package in PACKAGES
+    for name, function in functions(package, private=True).items()
+    if hasattr(function, "contract")
+}
+
+
+class Call:
+    """A call of a function with arguments that fit its shape line."""
+
+    def __init__(self, function):
+        self.function, self.contract = function, function.contract()
+        self.items = self.contract.items
+        letters = {x for item in self.items for s in item.shapes for x in s.letters()}
+        letters |= {*self.contract.sizes, *self.contract.attributes}
+        self.sizes = dict(zip(sorted(letters), SIZES))
+        self.title, layer = function.__name__, None
+        if self.contract.is_method:
+            owner, name = function.__qualname__.split(".")[-2:]
+            layer = object.__new__(type(owner, (), dict(self.sizes)))
+            is_internal = name == "forward" or name.startswith("_")
+            self.title = owner if is_internal else f"{owner}.{name}"
+        self.sizes["self"] = layer  # in which a line finds self.embed_dim
+        self.right = {name: self.sizes[name] for name in self.contract.sizes}
+        for item in self.items:
+            self.right[item.name] = array(item, self.found(item.shapes[0]))
+
+    def found(self, shape, leading=LEADING):
+        """Return the sizes of a shape such as (..., L, D)."""
+        sizes = [eval(axis.codes[0], {}, self.sizes) for axis in shape.axes]
+        if shape.dots is not None:
+            sizes[shape.dots : shape.dots] = leading
+        return tuple(sizes)
+
+    def with_wrong(self, name, value):
+        layer = [self.sizes["self"]] * self.contract.is_method
+        return lambda: self.function(*layer, **self.right | {name: value})
+
+
+def array(item, shape):
+    return np.ones(shape, item.kinds[0])
+
+
+def wrong_shapes(call):
+    """Yield (item, shape, fragments): an axis too few, another size, leading axes."""
+    known, dots = {*call.contract.sizes, "self"}, False
+    for item in call.items:
+        shape, fewest = item.shapes[0], min(len(shape.axes) for shape in item.shapes)
+        right, expected = call.found(shape), f"expected {shape.text}"
+        if fewest:
+            yield item, right[len(right) - fewest + 1 :], [expected]
+        if dots and shape.dots is not None:
+            yield item, call.found(shape, (7, 7)), [expected, f"with {LEADING}."]
+        for k, axis in enumerate(shape.axes):
+            if axis.letters <= known:  # else the other arguments have to fit this one
+                before_dots = shape.dots is None or k < shape.dots
+                at = k if before_dots else k + len(LEADING)
+                wrong = *right[:at], right[at] + 1, *right[at + 1 :]
+                yield item, wrong, [f"{expected} = (", f"{right[at]}"]
+        known |= shape.letters()
+        dots = dots or shape.dots is not None
+
+
+def wrong_kinds(call):
+    """Yield (item, value, fragments): another kind of numbers, another dtype, None."""
+    floats = [item for item in call.items if item.kinds == ["float"]]
+    for item in call.items:
+        right, be = call.right[item.name], verb("is", item.name)
+        expected = " or ".join(EXPECTED[kind] for kind in item.kinds)
+        for kind in EXPECTED.keys() - {*item.kinds}:
+            wrong = right.astype(kind)
+            text = f"{item.name} {be} {wrong.dtype}; expected {expected}"
+            yield item, wrong, [text]
+        if not item.optional:
+            yield item, None, [f"{item.name} {be} None; expected {item.text}."]
+        if item in floats[1:]:
+            first = f"{floats[0].name} {verb('is', floats[0].name)} float64"
+            text = f"{first} and {item.name} float32; expected one dtype"
+            yield item, right.astype("f"), [text]
+
+
+@pytest.mark.parametrize("name", CHECKED)
+def test_a_message_says_which_argument_is_wrong(name):
+    call = Call(CHECKED[name])
+    Match(call.contract, {"self": call.sizes["self"]} | call.right)  # the right one
+    for item, shape, fragments in wrong_shapes(call):
+        text = f"{call.title}: {item.name} {verb('has', item.name)} shape {shape}; "
+        wrong = call.with_wrong(item.name, array(item, shape))
+        check_message(wrong, [text, *fragments], ValueError)
+    for item, value, fragments in wrong_kinds(call):
+        wrong = call.with_wrong(item.name, value)
+        check_message(wrong, [f"{call.title}: ", *fragments], TypeError)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from attention.scores import tanh_scores
 from minigrad import Tensor
 
 
@@ -31,10 +30,6 @@ REFUSED = {
     "matmul-batch": (ValueError, lambda: array(2, 3, 5) @ array(7, 5, 3),
      "leading axes", "(7, 5, 3)"),
     "matmul-scalar": (ValueError, lambda: mg.matmul(array(3, 5), 2.0), "(3, 5)"),
-    "linear": (ValueError, lambda: mg.linear(array(3, 5), array(7, 11)),
-     "(3, 5)", "(7, 11)"),
-    "linear-bias": (ValueError, lambda: mg.linear(array(3, 5), array(7, 5), array(11)),
-     "(7, 5)", "(11,)"),
     "sum": (ValueError, lambda: array(3, 5).sum(axis=2), "axis 2", "(3, 5)"),
     "mean": (ValueError, lambda: array(0, 3).mean(), "(0, 3)"),
     "max": (ValueError, lambda: mg.max(array(0, 3)), "(0, 3)"),
@@ -82,24 +77,14 @@ REFUSED = {
     "getitem-float": (IndexError, lambda: array(3, 5)[1.0], "(3, 5)"),
     "embedding": (IndexError, lambda: mg.embedding(ids([[0, 5], [1, 4]]), array(5, 3)),
      "ids hold 5", "0 to 4"),
-    "embedding-table": (ValueError, lambda: mg.embedding(ids([0, 1]), array(5)),
-     "(5,)"),
     "embedding-padding": (IndexError, lambda: mg.embedding(ids([0, 1]), array(5, 3), 5),
      "padding_idx is 5", "0 to 4"),
     "embedding-negative": (IndexError, lambda: mg.embedding(ids([0, -1]), array(5, 3)),
      "ids hold -1", "0 to 4"),
-    "embedding-bool": (TypeError, lambda: mg.embedding(ids([True, False]), array(5, 3)),
-     "bool"),
-    "embedding-float": (TypeError, lambda: mg.embedding(ids([0.0, 1.0]), array(5, 3)),
-     "float64"),
     "cross_entropy": (IndexError, lambda: mg.cross_entropy(logits, ids([0, 5, 1])),
      "target at (1,) is 5", "5 classes", "0 to 4"),
     "cross_entropy-negative": (IndexError,
      lambda: mg.cross_entropy(logits, ids([0, -1, 1])), "-1", "5"),
-    "cross_entropy-shape": (ValueError, lambda: mg.cross_entropy(logits, ids([0, 1])),
-     "(3, 5)", "targets have shape (2,)"),
-    "cross_entropy-float": (TypeError,
-     lambda: mg.cross_entropy(logits, ids([0.0, 1.0, 2.0])), "float64"),
     "cross_entropy-smoothing": (ValueError,
      lambda: mg.cross_entropy(logits, ids([0, 1, 2]), label_smoothing=1.5),
      "label_smoothing", "1.5"),
@@ -110,9 +95,6 @@ REFUSED = {
     "dropout-negative": (ValueError, lambda: mg.dropout(array(3), -0.1), "-0.1"),
     "dropout-evaluating": (ValueError,
      lambda: mg.dropout(array(3), 2.0, training=False), "2.0"),
-    "tanh_scores": (ValueError,
-     lambda: tanh_scores(array(3, 5, 7), array(3, 5, 11), array(7)),
-     "(3, 5, 7)", "(3, 5, 11)"),
 }  # fmt: skip
 
 

@@ -15,7 +15,6 @@ from attention.masks import (
     local,
     mask_mod,
     padding,
-    prefix_lm,
     sliding_window,
 )
 from attention.masks.block_mask import BlockMask
@@ -56,20 +55,12 @@ CALLS = [
     (lambda: dense(local([0, np.nan, 0, 0], 1)), "a centre is NaN or infinite"),
     (lambda: dense(local(lambda i: np.ones(9), 1)), "centre gives shape (9,)"),
     # by kind of token, and by blocks
-    (lambda: padding([1.5]), "padding: valid_lens are float64", "integers"),
-    (lambda: padding(3), "valid_lens have shape ()", "(B,)", "(B, L)"),
     (lambda: dense(padding([2, 6])), "valid_lens hold 6", "0 to 5", "number of keys"),
     (lambda: dense(padding([[1, 2, 3]])), "shape (1, 3)", "each of 4 queries"),
     (lambda: dense(padding([1, 2]), B=3), "made for 2 examples; found B = 3"),
-    (lambda: prefix_lm([[1]]), "n has shape (1, 1)", "() or (B,)"),
     (lambda: dense(document([1, 2, 3])), "made for 3 queries and 3 keys; found 4"),
     (lambda: document(["a"]), "document: ids is of type list"),
     (lambda: document([1, 2], [[1]]), "(1, 1) and ids (2,)", "an axis of examples"),
-    (
-        lambda: document([[1, 2]], [[1], [2]]),
-        "query_ids have shape (2, 1)",
-        "ids (1, 2) as (B, S)",
-    ),
     (lambda: global_tokens([0, 0, 1, 0]), "all of them 0 or 1", "np.flatnonzero"),
     (lambda: global_tokens([3, -1]), "idx holds -1", "counted from 0"),
     (lambda: bigbird(4, 2, 1, 1, 0), "bigbird: window is 2", "odd number of blocks"),

@@ -10,7 +10,6 @@ from attention import (
     BahdanauStep,
     CoverageAttention,
     GaussianAttention,
-    GeneralAttention,
     LinearAttentionState,
     LocalAttention,
     LongformerAttention,
@@ -29,18 +28,9 @@ def ones(*shape, dtype=float):
     return np.ones(shape, dtype)
 
 
-def local(q=(2, 4, 5), k=(2, 9, 3), v=(2, 9, 6), lens=None, start=0, **options):
+def local(lens=None, start=0, **options):
     layer = LocalAttention(5, 3, **{"D": 2, **options})
-    return layer(ones(*q), ones(*k), ones(*v), lens, start)
-
-
-def coverage(q=(2, 4, 5), k=(2, 9, 3), v=(2, 9, 6), lens=None):
-    return CoverageAttention(5, 3, 7)(ones(*q), ones(*k), ones(*v), lens)
-
-
-def covered_step(q=(2, 5), c=(2, 9)):
-    layer = CoverageAttention(5, 3, 7)
-    return layer.step(ones(*q), ones(2, 9, 3), ones(2, 9, 6), ones(*c))
+    return layer(ones(2, 4, 5), ones(2, 9, 3), ones(2, 9, 6), lens, start)
 
 
 def linear(q=(2, 3, 5, 4), k=(2, 3, 7, 4), v=(2, 3, 7, 6), **options):
@@ -53,18 +43,18 @@ def state(k=(2, 4), v=(2, 6), q=(2, 4), dtype=float):
     return state.step(*(ones(*shape, dtype=dtype) for shape in (q, k, v)))
 
 
-def regression(q=(3, 4), k=(5, 4), kernel="gaussian", bandwidth=1.0):
-    return nadaraya_watson(ones(*q), ones(*k), ones(5, 2), kernel, bandwidth)
+def regression(kernel, bandwidth=1.0):
+    return nadaraya_watson(ones(3, 4), ones(5, 4), ones(5, 2), kernel, bandwidth)
 
 
-def longformer(x=(2, 9, 12), tokens=None, lens=None, dtype=float, **options):
-    return LongformerAttention(12, 4, 2)(ones(*x, dtype=dtype), tokens, lens, **options)
+def longformer(tokens):
+    return LongformerAttention(12, 4, 2)(ones(2, 9, 12), tokens)
 
 
-def step(kind, x=(2, 2), v=(2, 5, 7), start=True, attention=None, state=None):
+def step(kind, start=True, attention=None):
     step = kind(2, 4, 7, attention or AdditiveAttention(4, 7, 6))
-    state = step.start(ones(2, 4, dtype="f")) if start else state
-    x, v = ones(*x, dtype="f"), ones(*v, dtype="f")
+    state = step.start(ones(2, 4, dtype="f")) if start else None
+    x, v = ones(2, 2, dtype="f"), ones(2, 5, 7, dtype="f")
     return step(x, state, v, v)
 
 
@@ -79,7 +69,8 @@ CALLS = [
     (lambda: local(kind="x"), "LocalAttention: kind is 'x'", "'m' or 'p'"),
     (
         lambda: local(score=CoverageAttention(5, 3, 4)),
-        "CoverageAttention computes more than a score", "AdditiveAttention",
+        "CoverageAttention computes more than a score",
+        "AdditiveAttention",
     ),
     (lambda: local(kind="p", D=0), "D is 0", "1 or more"),
     (lambda: local(score="additive"), "score is 'additive'", "an attention layer"),
@@ -87,8 +78,6 @@ CALLS = [
     (lambda: local(kind="p", centre=max), "centre is", "expected None with kind 'p'"),
     (lambda: local(centre=3), "centre is of type int", "function of (t, length)"),
     (lambda: local(renormalize=True), "renormalize is True", "False with kind 'm'"),
-    (lambda: local(k=(2, 9, 4)), "keys have shape (2, 9, 4)", "(..., S, key_size)"),
-    (lambda: local(v=(2, 8, 6)), "values have shape (2, 8, 6)", "keys (2, 9, 3)"),
     (
         lambda: local(lens=[9, 5, 1]),
         "valid_lens have shape (3,)",
@@ -102,18 +91,9 @@ CALLS = [
     (foreign_keys, "projected by another layer", "precompute(keys)"),
     # coverage
     (lambda: CoverageAttention(4, 4, 3, bias="x"), "CoverageAttention: bias is 'x'"),
-    (lambda: coverage(q=(2, 4, 4)), "CoverageAttention: queries", "(2, 4, 4)"),
-    (lambda: coverage(lens=ones(2, 3, dtype=int)), "(2, 3)", "(B, L) = (B, 4)"),
-    (lambda: covered_step(c=(2, 4)), "CoverageAttention.step: coverage", "(2, 4)"),
-    (lambda: coverage_loss(a, a[:, :3]), "coverages have shape (2, 3, 5)"),
-    (lambda: coverage_loss(a, a, [4, 2, 1]), "target_lens", "(3,)", "(B,) = (2,)"),
     (lambda: coverage_loss(a, a, [5, 2]), "5", "0 to 4, the number of steps"),
     # linear attention
-    (lambda: linear_attention(a, a.astype("f"), a), "k float32", "one dtype"),
-    (lambda: linear(q=(2, 3, 5, 3)), "k has shape (2, 3, 7, 4)", "q (2, 3, 5, 3)"),
     (lambda: linear(is_causal=True), "5 queries and 7 keys", "LinearAttentionState"),
-    (lambda: linear(key_mask=ones(7, dtype=int)), "key_mask is int64", "booleans"),
-    (lambda: linear(key_mask=ones(2, 7, dtype=bool)), "key_mask has shape (2, 7)"),
     (lambda: linear(valid_lens=[8, 1]), "valid_lens", "8", "0 to 7"),
     (lambda: linear((5, 4), (7, 4), (7, 6), valid_lens=[1]), "shape (1,)", "= ()"),
     (lambda: linear(eps=-1.0), "eps is -1.0", "0 or more"),
@@ -136,22 +116,13 @@ CALLS = [
     # Longformer
     (lambda: LongformerAttention(10, 4, 2), "embed_dim is 10", "such as 12"),
     (lambda: LongformerAttention(12, 4, 5), "window is 5", "an even number"),
-    (lambda: longformer((2, 9, 11)), "x has shape (2, 9, 11)", "12"),
     (lambda: longformer(tokens=[0, 9]), "global_tokens hold 9", "0 to 8"),
     (lambda: longformer(tokens=[0, 0, 0, 1]), "all of them 0 or 1", "np.flatnonzero"),
     (lambda: longformer(tokens=ones(3, 9, dtype=bool)), "(3, 9)", "(2, 9)"),
-    (lambda: longformer(lens=[9]), "valid_lens have shape (1,)", "(B,) = (2,)"),
     # Luong's scores, and steps
     (lambda: LuongAttention("x", 4, 4), "LuongAttention: kind is 'x'", "'concat'"),
     (lambda: LuongAttention("general", 4, 6, 8), "num_hiddens is 8", "Only 'concat'"),
-    (lambda: GeneralAttention(4, 7).precompute(ones(2, 5, 3)), "(2, 5, 3)", "7"),
     (lambda: BahdanauStep(2, 4, 7, "dot"), "BahdanauStep: attention is 'dot'"),
-    (lambda: step(BahdanauStep, x=(2, 9)), "BahdanauStep: x has shape (2, 9)"),
-    (
-        lambda: step(LuongStep, v=(2, 5, 3)),
-        "LuongStep: values",
-        "value_size) = (2, 5, 7)",
-    ),
     (lambda: step(BahdanauStep, start=False), "BahdanauStep: state is None"),
     (lambda: step(LuongStep, start=False), "LuongStep: state is a NoneType", "pair"),
     (
