@@ -99,30 +99,17 @@ WHY = (
 )
 
 MUTANTS = [
-    ("softmax_t(X @ X.T, tau)", "softmax_t(X @ X.T / 4, tau)", "scaled"),
-    ("entropy(weights).mean(-1)", "entropy(weights.mean(-2))", "mean-weights"),
-    ("entropy(weights).mean(-1)", "entropy(weights).sum(-1)", "sum"),
     ("ax.imshow(p, vmin=0, vmax=1)", "ax.imshow(p)", "own-limits"),
     ("ax.imshow(p, vmin", "ax.imshow(p.T, vmin", "transposed"),
     ('ax.set(title=f"tau = {tau:g}")', "pass", "no-title"),
     ("last.plot(taus, H,", "last.plot(H, taus,", "axes-exchanged"),
     ('last.set(xlabel="tau", ', "last.set(", "unlabelled"),
-    ("keepdims=True)) / tau)", "keepdims=True)) * tau)", "tau-multiplies"),
-    ("(e - e.max(-1, keepdims=True)) / tau", "e / tau", "overflow"),
     ("e.max(-1, keepdims=True)) / tau", "e.mean(-1, keepdims=True)) / tau", "nan"),
-    ("e.max(-1, keepdims=True)", "e.max()", "whole-maximum"),
-    ("z / z.sum(-1, keepdims=True)", "z / z.sum(0, keepdims=True)", "wrong-axis"),
     ("np.log(np.where(p > 0, p, 1.0))", "np.log(p)", "nan"),
-    ("np.log(np.where", "np.log2(np.where", "log2"),
-    ("return -(p * logs)", "return (p * logs)", "scale:-1"),
-    ("variance / tau**3", "variance / tau**2", "tau-power"),
-    ("variance / tau**3", "variance", "tau-power"),
     (
         "return variance / tau**3",
         "H = [entropy(softmax_t(e, tau * (1 + k * 1e-3))) for k in (-2, -1, 1, 2)]\n"
         "    return (8 * (H[2] - H[1]) - H[3] + H[0]) / (12e-3 * tau)",
         "differences",
     ),
-    ("(p * (e - mean) ** 2).sum(-1)", "e.var(-1)", "flat-variance"),
-    ("(p * (e - mean) ** 2).sum(-1)", "(p * e**2).sum(-1)", "uncentred"),
 ]

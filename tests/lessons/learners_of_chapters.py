@@ -149,9 +149,6 @@ WEIGHTS = [
      '(H @ p["W_h"].T + query[:, None])', "no-tanh", "without tanh"),
     ("6.9", "mg.concat([new, c], axis=-1)", "mg.concat([c, new], axis=-1)",
      "parts-exchanged", "[c; s']"),
-    ("6.10", "    return z / z.sum(-1, keepdims=True)",
-     "    z = z**tau\n    return z / z.sum(-1, keepdims=True) / tau",
-     "tau-after", "softmax(e) / tau"),
 ]  # fmt: skip
 MEASURES = [
     ("6.6", "return (x @ y) / (x @ x)",
@@ -164,21 +161,11 @@ MEASURES = [
      "one-head", "the first head of the first layer"),
     ("6.9", "min(1.0, math.exp(1 - r / c))", "math.exp(1 - r / c)",
      "brevity-above-1", "c > r"),
-    ("6.10", "(p * (e - mean) ** 2).sum(-1)", "p.var(-1)",
-     "variance-of-p", "Var(p) / tau^3"),
-    ("6.10", "mean = (p * e).sum(-1, keepdims=True)",
-     "mean = e.mean(-1, keepdims=True)", "flat-mean", "the plain mean of e"),
-    ("6.10", "p = softmax_t(e, tau)\n    mean", "p = softmax_t(e, 1.0)\n    mean",
-     "tau-lost", "p = softmax(e)"),
-    ("6.10", "variance / tau**3", "variance / tau**2", "tau-power", "x tau  "),
-    ("6.10", "variance / tau**3", "variance / tau**4", "tau-power", "/ tau  "),
 ]  # fmt: skip
 CALLS = [
     ("6.1", "np.outer(alpha, g)", "np.outer(g, alpha)",
      "transpose", "context_backward: returned shape (5, 7)"),
     ("6.5", "d_query @ W_s", "-d_query @ W_s", "scale:-1", "bahdanau_backward(s="),
-    ("6.10", "z.sum(-1, keepdims=True)", "z.sum(0, keepdims=True)",
-     "wrong-axis", "columns sum to one"),
 ]  # fmt: skip
 COUNT_WORDS = "sum(map(len, hyps)), sum(map(len, refs))"
 ZEROS = "    if not right.all():\n        return 0.0\n"
@@ -340,9 +327,6 @@ SCORED = [
      "scaled-scores", "softmax of 0.693147 e"),
     ("6.10", "keepdims=True)) / tau)", "keepdims=True)) / tau**0.5)",
      "scaled-scores", "expected that of"),
-    ("6.10", "softmax_t(X @ X.T, tau)",
-     "softmax_t((U := X / np.linalg.norm(X, axis=1, keepdims=True)) @ U.T, tau)",
-     "cosines", "softmax of cosines"),
     ("6.2", "    W = np.empty((d_s, d_h))\n    for i, s in enumerate(np.eye(d_s)):\n"
      "        for k, h in enumerate(np.eye(d_h)):",
      "    W = np.zeros((d_s, d_h))\n    for i, s in enumerate(np.eye(d_s)):\n"
@@ -446,12 +430,6 @@ PASSED_6 = [  # once accepted
      '"weights", "cosine", "Cosine"', "same-title", "another title"),
     ("6.8", '"weights", "cosines of X", "cosines of Z"',
      '"cosines of X", "weights", "cosines of Z"', "images-exchanged", "of the weights"),
-    ("6.10", "z = np.exp((e - e.max(-1, keepdims=True)) / tau)",
-     "z = np.exp(e - e.max(-1, keepdims=True)) ** (1 / tau)",
-     "power-of-exp", "to the power 1 / tau"),
-    ("6.10", "for tau in taus])", f"for tau in {FIVE}])", "fixed-taus", "0.1, 0.5, 1"),
-    ("6.10", "for tau in taus])", "for tau in sorted(taus)])",
-     "not-in-order", "sorted temperatures"),
     ("6.10", "zip(maps, taus, weights)", f"zip(maps, {FIVE}, weights)",
      "no-title", "expected 0.2"),
     ("6.10", "last.plot(taus, H,", f"last.plot({FIVE}, H,", "curves", "mean entropy"),
@@ -482,8 +460,6 @@ RENAMED_6 = [  # once under another name
     ("6.9", "right[n - 1] += sum", "right[n - 1] = sum", "not-added", "last sentence"),
     ("6.9", "i for i, n in", "i + 1 for i, n in", "off-by-one", "expected {(5, 7)"),
     ("6.9", "return unseen, test", "return test, unseen", "swapped", "(train, test)"),
-    ("6.10", "(e - e.max(-1, keepdims=True)) / tau",
-     "e / tau - e.max(-1, keepdims=True)", "maximum-not-divided", "the largest e"),
     ("6.10", "variance / tau**3", "2 * variance / tau**3", "scale:2", "2 x"),
     ("6.6", "np.median(seconds)", "np.percentile(seconds, 25)", "not-median", "quartile"),
     ("6.7", "if last == EOS:", "if last == PAD:", "eos-written", "expected [5, 4, 7"),
@@ -509,13 +485,8 @@ NAMED_6 = [  # once without a name
      "bleu([hyps[i] for i in rows], [refs[i] for i in rows])",
      "exchanged", "refs and hyps"),
     ("6.9", "(alpha[:, :, None] * H).sum(1)", "H[:, -1]", "last-state", "last state"),
-    ("6.10", "np.where(p > 0, p, 1.0)", "p + 1e-6", "epsilon", "ln(p_j + 1e-06)"),
     ("6.3", "return T * d_a  #", "return T * (d_a - 1)  #", "off-by-one", "d_a - 1"),
     ("6.6", "return alpha @ H, alpha", "return alpha @ H, e", "no-softmax", "s . h_j"),
-    ("6.10", "softmax_t(X @ X.T, tau)", "softmax_t(X @ X.T, tau**2)",
-     "tau-power", "tau^2"),
-    ("6.10", "variance / tau**3", "np.sqrt(variance) / tau**3",
-     "deviation", "the root of Var_p(e)"),
 ]  # fmt: skip
 WRONG = [
     *PASSED_6, *RENAMED_6, *NAMED_6,

@@ -193,8 +193,6 @@ COMMON = [
      "        alpha = z / z.sum(-1, keepdims=True)\n", "masked-maximum", "padding"),
     ("E.2", "g * (1 - y * y)", "g * (1 - y)", "wrong-derivative", "g * (1 - y)"),
     ("E.11", "theta = base **", "theta = 10000.0 **", "base-ignored", "any base"),
-    ("6.10", "return -(p * logs).sum(-1)",
-     "return -(p * logs).sum(-1) / np.log(p.shape[-1])", "divided", "/ log n"),
     ("38.3", "entropy(p).mean()", "entropy(p).mean() / np.log(T)",
      "divided", "the curve / log T"),
     ("38.4", "H[real].mean()", "H[real].mean() / np.log(alpha.shape[2])",
