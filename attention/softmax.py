@@ -54,6 +54,9 @@ def masked_softmax_definition(scores, allowed, temperature=1.0):
     """Compute the weights from the operations of minigrad.
 
     scores (..., L, S), allowed (..., L, S) bool  ->  weights (..., L, S)
+
+    ``softmax_over_allowed`` computes the same as one operation, with the gradient
+    above.
     """
     s = where(allowed, scores, -np.inf)
     # a constant: every m gives the same weights, and with this m exp cannot overflow
@@ -64,6 +67,9 @@ def masked_softmax_definition(scores, allowed, temperature=1.0):
     return e / where(total.data == 0, 1.0, total)
 
 
+# ---- A first reading can stop here ----
+
+
 @differentiable
 def softmax_over_allowed(scores, lengths=None, mask=None, temperature=1.0):
     """Compute ``masked_softmax``. The arguments are already checked.
@@ -71,9 +77,12 @@ def softmax_over_allowed(scores, lengths=None, mask=None, temperature=1.0):
     scores (..., S), lengths (N,) ints or None, mask bool or None  ->  p (..., S)
 
     This is ``masked_softmax_definition`` as one operation, compiled if numba is
-    installed. The rows of the scores are divided into N groups of equal size; in each
-    row of group n, the first lengths[n] keys are allowed. The backward pass needs no
-    mask, because p_ij = 0 for a masked key.
+    installed. The definition computes five arrays of the size of the scores; the
+    compiled operation computes p alone. Its backward needs no mask, because p_ij = 0
+    for a masked key.
+
+    lengths   the rows of the scores are divided into N groups of equal size; in each
+              row of group i, the first lengths[i] keys are allowed
     """
     p = softmax_kernels.forward(scores, lengths, mask, temperature)
 

@@ -42,13 +42,12 @@ def attend(
 
     (``bias?`` may be None; ``L | 1`` is an axis of length L or 1.)
 
-        s_ij = score(q_i, k_j) + b_ij
-        p_ij = exp(s_ij / temperature) / sum_n exp(s_in / temperature)
-        c_i  = sum_j z_ij p_ij v_j
+        s_ij = score(q_i, k_j)
+        p_ij = exp(s_ij) / sum_n exp(s_in)    n: the allowed keys; for a masked key 0
+        c_i  = sum_j p_ij v_j
 
-    j and n are allowed keys; p_ij = 0 for a masked key. z_ij is the dropout factor: 0
-    with probability dropout_p, otherwise 1 / (1 - dropout_p). The order is score, bias,
-    mask, softmax, dropout, values.
+    Each option changes one of these; the order is score, bias, float mask, temperature,
+    softmax, dropout, values.
 
     score        a function of two Tensors, query and keys, that returns the scores
                  (..., L, S), or one of the names "dot" and "scaled_dot". A lambda sets
@@ -56,16 +55,18 @@ def attend(
     mask         broadcasts to (..., L, S): bool, where True = may attend, or float,
                  which is added to the scores; -inf masks a key
     valid_lens   (B,) or (B, L): the first valid_lens keys are allowed
-    bias         b_ij, added to the scores; it may be learned
+    bias         added to the scores; it may be learned
+    temperature  divides the scores
+    dropout_p    in training, p_ij becomes 0 with this probability, and otherwise p_ij /
+                 (1 - dropout_p); the returned weights do not include this
     training     False switches dropout off
     rng          the generator of dropout; None uses minigrad's generator
     normalize    a function (scores, allowed) -> weights, all (..., L, S), that replaces
                  the softmax; allowed is bool. These scores include bias, float mask and
                  temperature, and are 0 for masked keys, whose weights must be 0
 
-    The returned weights do not include dropout. A query with no allowed key has
-    weights, context and gradients of 0. A masked key has no influence. A key and value
-    that are masked for every query may contain NaN.
+    A query with no allowed key has weights, context and gradients of 0. A masked key
+    has no influence. A key and value that are masked for every query may contain NaN.
     """
     keys, values = _clear_masked(query, keys, values, mask, valid_lens)
     if isinstance(score, str):
@@ -80,6 +81,9 @@ def attend(
         weights = apply_normalizer("attend", normalize, scores / temperature, allowed)
     dropped = dropout(weights, dropout_p, training, rng) if dropout_p else weights
     return dropped @ values, weights  # sum over S
+
+
+# ---- A first reading can stop here ----
 
 
 def clear_unused(keys, values, find_used_keys):

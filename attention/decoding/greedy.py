@@ -13,17 +13,9 @@
     state.select(indices)
         Replace row n by row indices[n], in place. A row may be repeated or dropped.
 
-The first tokens are SOS. A language model has a prompt instead of a source: if its
-first state has logits that are not None, they are the logits of the first token after
-the prompt, and there is no SOS. Logits and weights are arrays or Tensors. Decoding sets
-a Module to evaluation mode, builds no graph, and then restores its mode.
-
-**The distribution.** PAD and SOS are never produced, so they are not in the sum:
-
-    P(v) = exp(logit_v) / sum of exp(logit_u) over all u except PAD and SOS
-
-It is computed in float64, so that the sum of ln P over a long sentence is as exact as
-the logits.
+The first tokens are SOS, the start token; EOS is the end token, and PAD fills a row
+after it. Logits and weights are arrays or Tensors. Decoding sets a Module to evaluation
+mode, builds no graph, and then restores its mode.
 """
 
 import contextlib
@@ -85,8 +77,16 @@ def decode(model, source, lengths, max_length, choose):
     return Decoded(ids, (ids != PAD).sum(1), scores, weights)
 
 
+# ---- A first reading can stop here ----
+
+
 def first_step(model, source, lengths):
-    """Return logits, state and weights of the first token."""
+    """Return logits, state and weights of the first token.
+
+    A language model has a prompt instead of a source: if its first state has logits
+    that are not None, they are the logits of the first token after the prompt, and
+    there is no SOS.
+    """
     state = model.start(source, lengths)
     if getattr(state, "logits", None) is not None:
         return state.logits, state, None
@@ -109,7 +109,13 @@ def evaluation(model):
 
 
 def log_probabilities(logits):
-    """Return ln P (n, V) of the next token, -inf for PAD and SOS."""
+    """Return ln P (n, V) of the next token, -inf for PAD and SOS.
+
+        P(v) = exp(logit_v) / sum of exp(logit_u) over all u except PAD and SOS
+
+    PAD and SOS are never produced, so they are not in the sum. It is computed in
+    float64, so that the sum of ln P over a long sentence is as exact as the logits.
+    """
     logits = np.array(plain(logits), np.float64)
     logits[:, [PAD, SOS]] = -np.inf
     largest = logits.max(-1, keepdims=True)

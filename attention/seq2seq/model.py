@@ -6,8 +6,8 @@
     P(y | source) = prod_t softmax(logits_t)[y_t]   y_0 = SOS, and y ends with EOS
 
 In training the decoder reads the correct previous tokens y ("teacher forcing"). After
-training, the functions of ``decoding.py``, ``beam.py`` and ``sampling.py`` search for a
-probable y. They call ``start`` once, and ``step`` for each token.
+training, the functions of ``attention/decoding`` search for a probable y. They call
+``start`` once, and ``step`` for each token.
 
 Sutskever et al. 2014; Bahdanau et al. 2015; Luong et al. 2015.
 """

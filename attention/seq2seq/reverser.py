@@ -7,10 +7,9 @@
     logits_t = W [s_t; c_t] + b                  y_{t-1}: the letter before position t
 
 The logits are one number for each letter; their softmax is the probability of each. The
-four models differ only in the score of attention. Only two scores have parameters: W_a
-(H, 2H) and v_a (H,) for ``additive``, which is computed as ``concat``, and W_a (H, H)
-for ``general``, where H is the width of h_j and s_t. ``scaled`` is the score
-``scaled_dot``.
+four models differ only in the score of attention (``attention/scores.py``): additive
+and general have parameters, dot and scaled (which is ``scaled_dot``) have none. All
+s_t, c_t and weights of a training step are computed by ``attention_gru``.
 """
 
 import math
@@ -50,31 +49,33 @@ class Reverser(Seq2Seq):
             VOCABULARY,
             embedding,
             hidden,
-            # the additive score in the notation v_a . tanh(W_a [s; h])
+            # concat is additive with one parameter for both matrices, [W_q W_k]
             score="concat" if kind == "additive" else kind,
             decoder_init=decoder_init,
             mask_padding=mask_padding,
         )
         rng = np.random.default_rng() if rng is None else rng
         super().__init__(config, rng=np.random.default_rng(0))
-        self._draw_parameters(rng)
+        self._draw_parameters(rng)  # again, as the textbook does
+
+    # ---- A first reading can stop here ----
 
     def _draw_parameters(self, rng):
         """Draw all parameters again, as in section 38.6 of the textbook.
 
         Its results depend on the order of the draws and on the distributions, which
-        are not those of ``Seq2Seq``.
+        are not those of ``Seq2Seq``. As in the textbook, the two matrices of the
+        additive score are one matrix W_a = [W_q W_k] (``concat`` in scores.py).
         """
         c, decoder = self.config, self.decoder
         E, H, V = c.embedding, c.hidden, c.target_vocabulary
         self.encoder.embed = nn.Embedding(V, E, PAD, rng=rng)
         decoder.embed = nn.Embedding(V, E, PAD, rng=rng)
         self.encoder.rnn = nn.GRU(E, H, rng=rng)
-        # decoder.order is one step, which computes c_t and s_t. In training,
-        # ``attention_gru`` computes all steps at once from the same parameters
-        decoder.order.cell.layers[0] = nn.GRUCell(E + H, H, rng=rng)
+        step = decoder.order  # the layer that computes c_t and s_t
+        step.cell.layers[0] = nn.GRUCell(E + H, H, rng=rng)
         decoder.output = nn.Linear(2 * H, V, rng=rng)
-        attention = decoder.order.attention
+        attention = step.attention
         if self.kind == "general":
             attention.W_a = _parameter(0.1 * rng.standard_normal((H, H)))
         if self.kind == "additive":

@@ -2,12 +2,9 @@
 
     loss -> backward -> clip the gradients -> optimiser step -> schedule step
 
-A ``Run`` holds everything that the next step depends on. A checkpoint restores it bit
-for bit, so a resumed run ends with the same numbers as an uninterrupted run.
-
-The state is saved between ``backward`` and ``step``, when the loss and the gradients of
-the next batch are known to be finite and the parameters have not changed yet. So the
-last checkpoint is good, even if the next step makes the parameters NaN.
+``Run.descend`` takes one such step. A ``Run`` holds everything that the next step
+depends on. ``fit`` takes all steps; it also saves the state of the run, so that it can
+be resumed, computes validation losses, and ends early after Ctrl-C.
 """
 
 import contextlib
@@ -27,20 +24,20 @@ from .validation import validate
 class Run:
     """One model in training.
 
-    model, optimizer, schedule (or None)    new ones; load_state_dict restores a state
-    clip                                    the largest norm of all gradients together
+    model, optimizer   new ones; load_state_dict restores a state
+    schedule           changes the learning rate of the optimizer at each step, or None
+    clip               the largest norm of all gradients together
 
-    steps         the number of steps taken
-    losses        the loss of each step
-    norm          the norm of the last gradient, before clipping
-    seconds       the time of the training steps, without validations. If n models are
-                  trained at the same time, each counts 1 / n of it (``share_time``)
-    validations   [step, loss] of each validation
-    best          {"step", "loss", "model"} of the smallest validation loss, or None
-    saved         whether a checkpoint has a state of this run
+    steps, losses      the number of steps taken; the loss of each
+    norm               the norm of the last gradient, before clipping
+    seconds            the time of the training steps, without validations. If n models
+                       are trained at the same time, each counts 1 / n of it
+    validations        [step, loss] of each validation
+    best               {"step", "loss", "model"} of the smallest validation loss
+    saved              whether a checkpoint has a state of this run
     """
 
-    at_once = 1
+    at_once = 1  # the number of models that are trained at the same time
 
     def __init__(self, model, optimizer, schedule=None, clip=1.0):
         self.model, self.optimizer = model, optimizer
@@ -48,11 +45,6 @@ class Run:
         self.schedule, self.clip = schedule, clip
         self.steps, self.losses, self.seconds, self.norm = 0, [], 0.0, 0.0
         self.validations, self.best, self.saved = [], None, False
-
-    @classmethod
-    def share_time(cls, n):
-        """Set ``at_once``: n models are trained at the same time."""
-        cls.at_once = n
 
     def descend(self, loss):
         """Take one training step that reduces ``loss``, a scalar Tensor."""
@@ -82,6 +74,13 @@ class Run:
             self.schedule.step()
         self.losses.append(value)
         self.steps += 1
+
+    # ---- A first reading can stop here ----
+
+    @classmethod
+    def share_time(cls, n):
+        """Set ``at_once``: n models are trained at the same time."""
+        cls.at_once = n
 
     def record_validation(self, value):
         """Record a validation loss; return whether it is the smallest so far.
@@ -145,6 +144,12 @@ def fit(
     the step, the batch and the layer. The same happens if a layer rejects its input
     after the first step. At the first step, a ValueError shows a wrong argument and is
     raised as it is.
+
+    The state is saved between ``backward`` and ``step``, when the loss and the
+    gradients of the next batch are known to be finite and the parameters have not
+    changed yet. So the last checkpoint is good, even if the next step makes the
+    parameters NaN. A checkpoint restores a run bit for bit: a resumed run ends with the
+    same numbers as an uninterrupted run.
     """
     record = record or (lambda numbers: None)
 

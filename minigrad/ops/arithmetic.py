@@ -72,6 +72,23 @@ def neg(x):
 
 
 @differentiable
+def exp(x):
+    """y = e^x.          dL/dx = g y"""
+    y = np.exp(real(x))
+    return y, lambda g: g * y
+
+
+@differentiable
+def log(x):
+    """y = ln x.         dL/dx = g / x.   As in NumPy, ln 0 = -inf."""
+    x = real(x)
+    return np.log(x), lambda g: g / x
+
+
+# ---- A first reading can stop here ----
+
+
+@differentiable
 def pow(a, b, *, needs=(True, True)):
     """y = a^b.          The base and the exponent are arrays or numbers.
 
@@ -97,20 +114,6 @@ def pow(a, b, *, needs=(True, True)):
 
 
 @differentiable
-def exp(x):
-    """y = e^x.          dL/dx = g y"""
-    y = np.exp(real(x))
-    return y, lambda g: g * y
-
-
-@differentiable
-def log(x):
-    """y = ln x.         dL/dx = g / x.   As in NumPy, ln 0 = -inf."""
-    x = real(x)
-    return np.log(x), lambda g: g / x
-
-
-@differentiable
 def sqrt(x):
     """y = x^(1/2).      dL/dx = g / (2 y), which is infinite at 0."""
     y = np.sqrt(real(x))
@@ -125,9 +128,6 @@ def abs(x):
     NaN, y and dL/dx are NaN.
     """
     return np.abs(x), lambda g: g * np.sign(x)
-
-
-# ---- A first reading can stop here ----
 
 
 @differentiable

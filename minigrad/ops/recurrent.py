@@ -1,15 +1,14 @@
-"""A GRU and an LSTM: one step as small operations, and as one; a whole sequence.
+"""A GRU and an LSTM: one step from small operations, as one operation, a sequence.
 
 A recurrent unit reads a sequence. At each step it computes its state h' from the input
 x and the state h of the step before. A GRU computes a candidate n for the new state and
 mixes it with the old one. The update gate z, with entries from 0 to 1, is the share of
 the old state in h'. The reset gate r is the share of the old state in n.
 
-The equations are about one example; their vectors are columns, and [u; v] is u above v.
-A product of two vectors is element by element. In the code each row of an array is such
-a vector, so W x becomes x W^T, and W^T da becomes da W. B is the number of examples, I
-the width of x and H the width of h. The parameters have PyTorch's shapes and order:
-weight_ih (3H, I), weight_hh (3H, H) and a bias (3H,) have the rows of r, of z, of n.
+In the code each row of an array is the vector of one example, so W x becomes x W^T. B
+is the number of examples, I the width of x and H the width of h. The parameters have
+PyTorch's shapes and order: weight_ih (3H, I), weight_hh (3H, H) and a bias (3H,) have
+the rows of r, of z, of n.
 """
 
 import numpy as np
@@ -30,12 +29,19 @@ def gru_cell_composed(x, h, weight_ih, weight_hh, bias_ih=None, bias_hh=None):
 
     x (B, I), h (B, H), weight_ih (3H, I), weight_hh (3H, H),
     bias_ih? and bias_hh? (3H,)  ->  h' (B, H)
+
+    As in PyTorch, r multiplies m = W_hn h + b_hn; in Cho et al. 2014, r multiplies h.
+    ``gru_cell`` computes the same as one operation, one node of the graph instead of
+    21, and ``gru`` repeats it over a sequence.
     """
     x_r, x_z, x_n = split(linear(x, weight_ih, bias_ih), 3, axis=-1)  # (B, H) each
     h_r, h_z, m = split(linear(h, weight_hh, bias_hh), 3, axis=-1)
     r, z = activation.sigmoid(x_r + h_r), activation.sigmoid(x_z + h_z)
     n = activation.tanh(x_n + r * m)
     return (1 - z) * n + z * h
+
+
+# ---- A first reading can stop here ----
 
 
 @shapes
@@ -48,8 +54,8 @@ def gru_cell(
     x (B, I), h (B, H), weight_ih (3H, I), weight_hh (3H, H),
     bias_ih? and bias_hh? (3H,)  ->  h' (B, H)
 
-    This is ``gru_cell_composed`` as one operation: one node of the graph instead of
-    21. W_ir is the part of weight_ih for r, its first H rows, and so on:
+    This is ``gru_cell_composed`` as one operation. W_ir is the part of weight_ih for r,
+    its first H rows, and so on:
 
         r = sigmoid(W_ir x + b_ir + W_hr h + b_hr)
         z = sigmoid(W_iz x + b_iz + W_hz h + b_hz)
@@ -57,7 +63,9 @@ def gru_cell(
         n = tanh(W_in x + b_in + r m)
         h' = (1 - z) n + z h
 
-    As in PyTorch, r multiplies m = W_hn h + b_hn; in Cho et al. 2014, r multiplies h.
+    These equations are about one example; their vectors are columns, [u; v] is u above
+    v, and a product of two vectors is element by element. In the code a row is such a
+    vector, so W^T da becomes da W.
 
     Backward: let da_r be the gradient of the argument of the sigmoid of r; da_z and
     da_n are those of z and n. With g = dL/dh', dh'/dn = 1 - z, dh'/dz = h - n and the
@@ -147,8 +155,6 @@ def gru_products(da, x, h, weight_ih, bias_ih, bias_hh, needs):
     dW_ih = da.T @ x if needs[2] else None  # (3H, I), summed over the rows
     return dx, dW_ih, dW_hh, db_ih, db_hh
 
-
-# ---- A first reading can stop here ----
 
 # ``gru`` and ``lstm`` repeat the step for every token of a sequence, as one operation
 # with a hand-derived backward through time. They take about half the time of the

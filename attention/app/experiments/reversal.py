@@ -71,6 +71,9 @@ def loss_of(model, batch):
     return mg.cross_entropy(logits, batch.target_out, ignore_index=PAD)
 
 
+# ---- A first reading can stop here ----
+
+
 def evaluate(config, model):
     """Return the results by length: {"accuracy": {"3": …}, "exact_match": {"3": …}}.
 
