@@ -1,7 +1,9 @@
 """What editors and type checkers read: annotations, and lists of the public names."""
 
 import ast
+import importlib
 import importlib.util
+import inspect
 import os
 import pathlib
 import pkgutil
@@ -103,3 +105,23 @@ def test_editors_find_what_attention_has():
     assert all(alias.asname == alias.name for alias in modules.names)
     assert {alias.name for alias in modules.names} == found - {"__main__", "public"}
     assert (public.module, public.names[0].name) == ("public", "*")
+
+
+@pytest.mark.parametrize("package", [mg, attention], ids=lambda package: package.__name__)
+def test_public_names_have_docstrings(package):
+    """A method may leave it out if it overrides one that has a docstring."""
+    for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        if found.name == "attention.first_model":
+            continue  # a script of forty lines, which its own docstring explains
+        module = importlib.import_module(found.name)
+        for name, node in public(ast.parse(inspect.getsource(module))).items():
+            assert ast.get_docstring(node), f"{found.name}.{name}: no docstring"
+            for method in public(node) if isinstance(node, ast.ClassDef) else ():
+                documented = inspect.getdoc(getattr(getattr(module, name), method))
+                assert documented, f"{found.name}.{name}.{method}: no docstring"
+
+
+def public(tree):
+    """{name: its last definition} of the public functions and classes in a tree."""
+    nodes = [n for n in tree.body if isinstance(n, (ast.FunctionDef, ast.ClassDef))]
+    return {node.name: node for node in nodes if not node.name.startswith("_")}

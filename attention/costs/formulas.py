@@ -39,6 +39,7 @@ class Cost(NamedTuple):
 
     @property
     def multiplications(self):
+        """The sum of projecting, scoring and averaging."""
         return self.projecting + self.scoring + self.averaging
 
 

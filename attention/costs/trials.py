@@ -107,4 +107,5 @@ def prepared(variant, inputs, parameters, options):
 
 
 def first(outputs):
+    """Return the first of several outputs, or the only one."""
     return outputs[0] if isinstance(outputs, tuple) else outputs

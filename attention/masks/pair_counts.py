@@ -16,11 +16,13 @@ import numpy as np
 
 
 def window_pairs(L, S, left=-1, right=-1):
+    """Count the pairs with i - left <= j <= i + right."""
     low, high = _key_range(np.arange(L), S, left, right)
     return int((high - low).sum())
 
 
 def dilated_pairs(L, S, left, right, dilation):
+    """Count the pairs of a window with j - i a multiple of the dilation."""
     i = np.arange(L)
     low, high = _key_range(i, S, left, right)
     # the multiples of the dilation among the distances low - i, ..., high - 1 - i
@@ -29,6 +31,7 @@ def dilated_pairs(L, S, left, right, dilation):
 
 
 def longformer_pairs(L, S, left, right, global_tokens):
+    """Count the pairs of a window, and those with a global query or key."""
     tokens = np.unique(np.asarray(global_tokens, int))
     low, high = _key_range(np.arange(L), S, left, right)
     keys = tokens[tokens < S]

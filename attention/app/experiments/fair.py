@@ -179,6 +179,7 @@ class Stages(Schedule):
         super().__init__(optimizer)
 
     def lr_at(self, t):
+        """Return the rate of step t."""
         lr = self.base * min((t + 1) / self.warmup, 1)
         if self.falls_at is not None:
             lr *= 1 - (t - self.falls_at) / self.tail
@@ -330,10 +331,12 @@ class States:
     command: str  # that continues
 
     def save(self, job, state):
+        """Save the state of a job, in place of an earlier one."""
         self.path.mkdir(parents=True, exist_ok=True)
         checkpoint.save(self._path_of(job), state)
 
     def load(self, job):
+        """Return the state of a job; {} if there is none."""
         path = self._path_of(job)
         return checkpoint.load(path) if path.exists() else {}
 
@@ -341,6 +344,7 @@ class States:
         return self.path / ("-".join(map(str, job)).replace("/", "_") + ".npz")
 
     def how_to_continue(self):
+        """Return the command that continues, as a sentence to print."""
         return f"Continue with\n  {self.command}"
 
 
