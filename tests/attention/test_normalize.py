@@ -45,24 +45,39 @@ def squares_definition(s, allowed):
     return definitions.divide_by_sum(np.where(allowed, s * s, 0))
 
 
-def average(s, v, allowed):
+def softmax(s, allowed):
+    return masked_softmax(s, mask=allowed)
+
+
+NORMALIZERS = {  # each with its definition
+    "squares": (squares, squares_definition),
+    "softmax": (softmax, definitions.softmax),
+}
+
+
+@pytest.fixture(params=NORMALIZERS)
+def normalizer(request):
+    return NORMALIZERS[request.param]
+
+
+def average(s, v, allowed, normalize):
     """Return contexts and weights by the definition, for all examples and heads."""
     each_head = batched(
-        definitions.attend, "(l,s),(s,e),(l,s)->(l,e)", normalize=squares_definition
+        definitions.attend, "(l,s),(s,e),(l,s)->(l,e)", normalize=normalize
     )
     one = np.eye(s.shape[-1])  # the contexts of unit vectors are the weights
     return each_head(s, v, allowed), each_head(s, one, allowed)
 
 
 @pytest.mark.parametrize("masking", MASKINGS)
-def test_attend(masking):
+def test_attend(masking, normalizer):
     options, allowed, added = MASKINGS[masking]
-    options = {**options, "normalize": squares}
+    options = {**options, "normalize": normalizer[0]}
     q, k, v, bias = draw((B, L, D), (B, S, D), (B, S, Ev), (L, S))
     dots = batched(definitions.scaled_dot, "(l,d),(s,d)->(l,s)")
     check(
         lambda q, k, v, b: attend(q, k, v, bias=b, **options),
-        lambda q, k, v, b: average(dots(q, k) + b + added, v, allowed),
+        lambda q, k, v, b: average(dots(q, k) + b + added, v, allowed, normalizer[1]),
         [q, k, v, bias],
     )
     context, weights = attend(q, k, v, bias=bias, **options)
@@ -71,11 +86,11 @@ def test_attend(masking):
 
 
 @pytest.mark.parametrize("masking", ["none", "mask", "float mask"])
-def test_dense_attention_with_groups_of_heads(masking):
+def test_dense_attention_with_groups_of_heads(masking, normalizer):
     options, allowed, added = MASKINGS[masking]
     options = {"attn_mask": options["mask"][:, None]} if options else {}
     run = functools.partial(
-        dense_attention, enable_gqa=True, normalize=squares, return_weights=True,
+        dense_attention, enable_gqa=True, normalize=normalizer[0], return_weights=True,
         is_causal=True, **options,
     )  # fmt: skip
     allowed = allowed & definitions.causal(*definitions.positions(L, S))
@@ -84,7 +99,7 @@ def test_dense_attention_with_groups_of_heads(masking):
     def definition(q, k, v):
         k, v = (x.repeat(2, 1) for x in (k, v))  # for each query head
         pairs, bias = (np.broadcast_to(x, (B, L, S))[:, None] for x in (allowed, added))
-        return average(dots(q, k) + bias, v, pairs)
+        return average(dots(q, k) + bias, v, pairs, normalizer[1])
 
     check(run, definition, draw((B, 4, L, D), (B, 2, S, D), (B, 2, S, Ev)))
 
@@ -105,19 +120,23 @@ def test_many_queries_are_not_computed_in_tiles():
 
 
 @pytest.mark.parametrize("heads", [None, 2])
-def test_multi_head(heads):
+def test_multi_head(heads, normalizer):
     module, arrays = layer(heads), example({})
     lens = [3, 7]
     run = functools.partial(
-        module, need_weights=True, normalize=squares, valid_lens=lens, is_causal=True
+        module,
+        need_weights=True,
+        normalize=normalizer[0],
+        valid_lens=lens,
+        is_causal=True,
     )
     i, j = definitions.positions(arrays[0].shape[1], arrays[1].shape[1])
     allowed = definitions.causal(i, j) & (j < np.reshape(lens, (2, 1, 1, 1)))
-    definition = defined(module, allowed, normalize=squares_definition)
+    definition = defined(module, allowed, normalize=normalizer[1])
     check(run, definition, arrays, module.parameters())
 
 
-def test_layers():
+def test_layers(normalizer):
     q, k, v = draw((B, L, D), (B, S, D), (B, S, Ev))
     lens, allowed = [2, 5], np.arange(S) < np.reshape([2, 5], (B, 1, 1))
     for module, definition in (
@@ -129,13 +148,15 @@ def test_layers():
 
         def context(q, k, v, *parameters):
             s = np.stack([definition(*x, *parameters) for x in zip(q, k)])
-            return average(s, v, np.broadcast_to(allowed, s.shape))[0]
+            return average(s, v, np.broadcast_to(allowed, s.shape), normalizer[1])[0]
 
-        run = functools.partial(module, valid_lens=lens, normalize=squares)
+        run = functools.partial(module, valid_lens=lens, normalize=normalizer[0])
         check(run, context, [q, k, v], module.parameters())
         keys = module.precompute(k)
         np.testing.assert_allclose(run(q, keys, v).data, run(q, k, v).data, rtol=1e-12)
-        _, expected = attend(q, k, v, module.score, valid_lens=lens, normalize=squares)
+        _, expected = attend(
+            q, k, v, module.score, valid_lens=lens, normalize=normalizer[0]
+        )
         np.testing.assert_allclose(module.attention_weights.data, expected.data)
 
 
@@ -152,9 +173,6 @@ def test_a_decoder_step_hands_it_to_its_attention():
 
 
 def test_the_softmax_as_a_normalizer_changes_nothing():
-    def softmax(s, allowed):
-        return masked_softmax(s, mask=allowed)
-
     q, k, v = draw((B, 4, L, D), (B, 4, S, D), (B, 4, S, Ev))
     for options in {"is_causal": True}, {"mask_mod": masks.padding([2, 0])}:
         for dropout in 0.0, 0.4:
@@ -184,9 +202,9 @@ def test_a_float_mask_that_is_infinite_in_float32():
 
 
 @pytest.mark.filterwarnings("error")
-def test_masked_keys_may_be_nan():
+def test_masked_keys_may_be_nan(normalizer):
     q, k, v = draw((B, L, D), (B, S, D), (B, S, Ev))
-    options = {"valid_lens": [2, 5], "normalize": squares}
+    options = {"valid_lens": [2, 5], "normalize": normalizer[0]}
     clean = attend(q, k, v, **options)[0].data
     k[0, 2:], v[0, 2:] = np.nan, np.nan
     np.testing.assert_array_equal(attend(q, k, v, **options)[0].data, clean)

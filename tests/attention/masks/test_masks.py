@@ -5,6 +5,7 @@ import sys
 import numpy as np
 import pytest
 
+from attention import masks
 from attention.masks import (
     Mask,
     and_masks,
@@ -34,6 +35,13 @@ def test_a_mask_is_its_definition(name, L, S):
     allowed = loop(rule, L, S)
     np.testing.assert_array_equal(full(mask, L, S), allowed)
     check_key_ranges(mask, allowed, L, S)
+
+
+def test_every_mask_of_the_package_has_a_case():
+    public = {vars(masks)[name] for name in masks.__all__}
+    kinds = {each for each in public if isinstance(each, type)} - {Mask, bigbird}
+    tested = {type(mask) for mask, _ in cases(7, 11).values()}
+    assert kinds - tested == set()  # bigbird has tests of its own below
 
 
 @pytest.mark.parametrize("name", NAMES)
