@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from attention import kernels
-from attention.__main__ import main
+from attention.__main__ import _module, main
 from attention.app import machine, run_folder
 from attention.app.arguments import COMMANDS
 from attention.app.commands import reversal
@@ -34,6 +34,11 @@ def test_help_fits(command, monkeypatch, capsys):
     assert code == 0 and fits(printed)
     if command in ("", "translate"):
         assert all(name in printed for name in COMMANDS if command in name)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_has_a_module_with_a_function_run(command):
+    assert callable(_module(COMMANDS[command]).run)
 
 
 def test_help_and_wrong_arguments_import_the_standard_library_only():
