@@ -4,6 +4,7 @@
 curves of one colour. ``minigrad.draw.colours`` has the colours.
 """
 
+import itertools
 import re
 
 from minigrad.draw.colours import COLOURS
@@ -29,12 +30,14 @@ def looks(names):
     A name begins with the name of a model: "dot" or "dot, seed 2". The runs of one
     model have the same colour, and different dashes and markers.
     """
-    styles, runs, new_indices = {}, {}, {}
-    for name in names:
-        model = re.match(r"[a-zA-Z0-9-]*", name)[0]
-        if model not in INDICES:
-            new_indices.setdefault(model, len(SCORES) + len(new_indices))
-        index = (INDICES | new_indices)[model]
+    models = {name: re.match(r"[a-zA-Z0-9-]*", name)[0] for name in names}
+    used = {INDICES.get(model) for model in models.values()}
+    free = (i for i in itertools.count(len(SCORES)) if i not in used)
+    styles, runs, indices = {}, {}, {}
+    for name, model in models.items():
+        if model not in indices:
+            indices[model] = INDICES[model] if model in INDICES else next(free)
+        index = indices[model]
         run = runs[model] = runs.get(model, -1) + 1
         styles[name] = {
             "color": COLOURS[index % len(COLOURS)],

@@ -147,6 +147,8 @@ class Definition:
             return definitions.disentangled(q, k, Q_r[:, own], K_r[:, shared])
         if kind.startswith("rope"):
             q, k = self.rotated(q), self.rotated(k)
+        elif kind not in ("none", "sinusoidal", "learned"):
+            raise NotImplementedError(f"transformer_definition has no {kind!r}")
         return definitions.scaled_dot(q, k)
 
     def rotated(self, x):
