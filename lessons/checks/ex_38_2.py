@@ -8,13 +8,38 @@ import numpy as np
 from attention import masked_softmax, scaled_dot
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.checks.words import self_assessed
-from lessons.classroom.steps import edges, laws, numbers, shape, values
+from lessons.classroom.steps import CheckFailed, edges, laws, numbers, shape, values
 from lessons.classroom.theory import (
     check_chain,
     links_that_run,
     rationals,
     two_point_mean,
 )  # fmt: skip
+
+
+# THE EXERCISE IN LOOPS
+
+
+def var_dot(d, mu_s, mu_h, v_s, v_h):
+    return d * (v_s * v_h + v_s * mu_h**2 + v_h * mu_s**2)
+
+
+def var_between_keys(d, mu_s, mu_h, v_s, v_h):
+    return d * v_h * (v_s + mu_s**2)
+
+
+def centred_gain(mu_s, mu_h, v_s, v_h):
+    return 1 + mu_h**2 / v_h + mu_s**2 / v_s
+
+
+def centre(x):
+    y = np.zeros(x.shape)
+    for i in np.ndindex(x.shape[:-1]):
+        y[i] = x[i] - sum(x[i]) / len(x[i])
+    return y
+
+
+# THE CHECK
 
 
 def dot(x):
@@ -53,23 +78,15 @@ def points(rng, n):
         yield mu_s, mu_h, abs(sd_s) + Fraction(1, 3), abs(sd_h) + Fraction(1, 5)
 
 
-def exactly(my, found, want, variants):
+def exactly(my, found, want):
     """Fail unless two exact numbers are equal."""
-    if found == want:
-        return
+    tag, text = "unknown", "no known pattern"
     if isinstance(found, float) and math.isclose(found, want, rel_tol=1e-9):
-        text = "yours is a float, but the exact fraction is expected  [float]"
-        my.holds(False, "float", f"expected {want}", f"found    {found}", text)
-    named = [v for v in variants if v[2] != want and _near(found, v[2])]
-    tag, what, _ = named[0] if named else ("unknown", "no known pattern", 0)
-    text = f"yours equals {what}  [{tag}]" if named else f"{what}  [{tag}]"
-    my.holds(False, tag, f"expected {want}", f"found    {found}", text)
-
-
-def _near(found, value):
-    if isinstance(found, (Fraction, int)):
-        return found == value
-    return math.isclose(found, value, rel_tol=1e-9)
+        tag, text = "float", "yours is a float, but the exact fraction is expected"
+    with my._comparing(float(found)):
+        if found != want:
+            lines = f"expected {want}", f"found    {found}", f"{text}  [{tag}]"
+            raise CheckFailed(tag, *my.last_call(), *lines)
 
 
 @shape("numbers, and rows of the same shape")
@@ -83,12 +100,7 @@ def rows_as_they_were(my, rng):
 @numbers("means of 0, variances of 1: 64 at d = 64, 1024 at d = 1024")
 def without_means(my, rng):
     for d in (64, 1024):
-        wrong = [
-            ("one-term", "the variance of one product", 1),
-            ("d-squared", "d^2", d * d),
-            ("deviation", "its root", d**0.5),
-        ]
-        exactly(my, my.var_dot(d, 0, 0, 1, 1), d, wrong)
+        exactly(my, my.var_dot(d, 0, 0, 1, 1), d)
 
 
 @values("the variance of s . h over all cases, in fractions")
@@ -96,41 +108,7 @@ def every_case(my, rng):
     for d, n in ((1, 7), (2, 4), (3, 2)):
         for mu_s, mu_h, sd_s, sd_h in points(rng, n):
             want = variance(d, mu_s, mu_h, sd_s, sd_h)
-            second = two_point_mean(lambda x: dot(x) ** 2, [mu_s, mu_h], [sd_s, sd_h])
-            centred = variance(d, 0, 0, sd_s, sd_h)
-            without_h = variance(d, mu_s, 0, sd_s, sd_h)
-            without_s = variance(d, 0, mu_h, sd_s, sd_h)
-            exchanged = variance(d, mu_s, mu_h, sd_h, sd_s)
-            v_s, v_h = sd_s**2, sd_h**2
-            plain = d * (v_s * v_h + mu_s * v_h + mu_h * v_s)
-            wrong = [
-                ("not-squared", "the formula with mu_s and mu_h not squared", plain),
-                ("cross-term", "the variance + 2 d mu_s mu_h",
-                 want + 2 * d * mu_s * mu_h),
-                ("unit-variances", "d (1 + mu_s^2 + mu_h^2), for variances of 1",
-                 d * (1 + mu_s**2 + mu_h**2)),
-                ("one-term", "the variance of one product", want / d),
-                ("d-squared", "d times the variance", d * want),
-                ("deviation", "the square root of the variance", float(want) ** 0.5),
-                ("centred-only", "the variance without means", centred),
-                ("no-mu-h", "the variance with mu_h = 0", without_h),
-                ("no-mu-s", "the variance with mu_s = 0", without_s),
-                ("second-moment", "d E[(s_1 h_1)^2]", d * second),
-                ("exchanged", "the variance with v_s and v_h exchanged", exchanged),
-                ("not-squared", "d (E s^2 E h^2 - mu_s mu_h)",
-                 d * (second - mu_s * mu_h)),
-                ("sum-for-product", "d (v_s + v_h)", d * (v_s + v_h)),
-                ("no-variance", "d (v_s v_h + mu_s^2 + mu_h^2)",
-                 d * (v_s * v_h + mu_s**2 + mu_h**2)),
-                ("minus", "the variance with - v_h mu_s^2",
-                 want - 2 * d * v_h * mu_s**2),
-                ("minus", "the variance with - v_s mu_h^2",
-                 want - 2 * d * v_s * mu_h**2),
-                ("deviation", "the variance with v_s^2 and v_h^2 for v_s and v_h",
-                 variance(d, mu_s, mu_h, v_s, v_h)),
-            ]  # fmt: skip
-            got = my.var_dot(d, mu_s, mu_h, sd_s**2, sd_h**2)
-            exactly(my, got, want, wrong)
+            exactly(my, my.var_dot(d, mu_s, mu_h, sd_s**2, sd_h**2), want)
 
 
 @values("the variance between the keys of a query, over all cases")
@@ -138,24 +116,7 @@ def every_key(my, rng):
     for d, n in ((1, 7), (2, 4), (3, 2)):
         for mu_s, mu_h, sd_s, sd_h in points(rng, n):
             want = between_keys(d, mu_s, mu_h, sd_s, sd_h)
-            everything = variance(d, mu_s, mu_h, sd_s, sd_h)
-            centred = variance(d, 0, 0, sd_s, sd_h)
-            plain = d * sd_h**2 * (sd_s**2 + mu_s)
-            other = between_keys(d, mu_h, mu_s, sd_h, sd_s)
-            wrong = [
-                ("no-variance", "the formula without v_h", want / sd_h**2),
-                ("minus", "the formula with - mu_s^2", 2 * centred - want),
-                ("one-query", "the variance for a query of entries 1", d * sd_h**2),
-                ("all-random", "the variance if s is random as well", everything),
-                ("centred-only", "the variance without means", centred),
-                ("other-side", "the variance over queries, for a given key", other),
-                ("one-term", "the variance of one product", want / d),
-                ("not-squared", "the formula with mu_s not squared", plain),
-                ("means-only", "the variance without v_s", want - centred),
-                ("d-squared", "d times the variance", d * want),
-            ]  # fmt: skip
-            got = my.var_between_keys(d, mu_s, mu_h, sd_s**2, sd_h**2)
-            exactly(my, got, want, wrong)
+            exactly(my, my.var_between_keys(d, mu_s, mu_h, sd_s**2, sd_h**2), want)
 
 
 @values("the gain of removing the means, and the rows of centre")
@@ -163,36 +124,9 @@ def what_is_gained(my, rng):
     for mu_s, mu_h, sd_s, sd_h in points(rng, 8):
         after = variance(1, 0, 0, sd_s, sd_h)
         want = variance(1, mu_s, mu_h, sd_s, sd_h) / after
-        of_h = variance(1, 0, mu_h, sd_s, sd_h) / after
-        of_s = variance(1, mu_s, 0, sd_s, sd_h) / after
-        crossed = 1 + mu_s**2 / sd_h**2 + mu_h**2 / sd_s**2
-        plain = 1 + mu_s / sd_s**2 + mu_h / sd_h**2
-        wrong = [
-            ("unit-variances", "1 + mu_s^2 + mu_h^2, the gain for variances of 1",
-             1 + mu_s**2 + mu_h**2),
-            ("not-divided", "1 + mu_s^2 v_h + mu_h^2 v_s",
-             1 + mu_s**2 * sd_h**2 + mu_h**2 * sd_s**2),
-            ("gain-minus-one", "the gain - 1", want - 1),
-            ("crossed", "1 + mu_s^2 / v_h + mu_h^2 / v_s", crossed),
-            ("not-squared", "the formula with mu_s and mu_h not squared", plain),
-            ("inverse", "the variance after, divided by that before", 1 / want),
-            ("one-mean", "the gain of removing mu_h if mu_s is 0", of_h),
-            ("one-mean", "the gain of removing mu_s if mu_h is 0", of_s),
-            ("not-divided", "the variance before, not divided", want * after),
-            ("product", "(1 + mu_s^2 / v_s) (1 + mu_h^2 / v_h)", of_s * of_h),
-        ]  # fmt: skip
-        exactly(my, my.centred_gain(mu_s, mu_h, sd_s**2, sd_h**2), want, wrong)
+        exactly(my, my.centred_gain(mu_s, mu_h, sd_s**2, sd_h**2), want)
     x = rng.normal(size=(3, 5)) + rng.normal(size=(3, 1))
-    want = np.array([[v - sum(row) / 5 for v in row] for row in x])
-    wrong = [
-        ("one-mean-for-all", "x less the mean of all its entries", x - x.mean()),
-        ("one-mean-for-all", "x less the mean of each column", x - x.mean(0)),
-        ("with-variance", "rows whose spread is 1 as well", want / x.std(1)[:, None]),
-        ("no-change", "x", x),
-        ("sum", "x less the sum of each row", x - x.sum(1, keepdims=True)),
-        ("sign", "x plus the mean of each row", 2 * x - want),
-    ]
-    my.equal(my.centre(x), want, "td", wrong)
+    my.equal(my.centre(x), centre(x), "td")
 
 
 @laws("normal entries have the same variance: 40,000 draws")
@@ -331,10 +265,112 @@ def entropy(Q, K):
     return -np.sum(p * np.log(np.where(p > 0, p, 1.0)), -1).mean()
 
 
+SUM, KEYS = "(v_s * v_h + v_s * mu_h**2 + v_h * mu_s**2)", "d * v_h * (v_s + mu_s**2)"
+GAIN = "1 + mu_h**2 / v_h + mu_s**2 / v_s"
+WITH_MU_H, WITH_MU_S = " + v_s * mu_h**2", " + v_h * mu_s**2"
+MEAN = "sum(x[i]) / len(x[i])"
+UNITS = "Which units does v_s mu_h have, and which does v_s v_h have?"
+UNIT = "That is lesson 05's case v_s = v_h = 1. Here they are given."
+TERMS = "e is a sum of d products."
+ADDED = "Variances of independent terms add up. How many terms are there?"
+NO_MEANS = "That is the variance where both means are 0."
+NEVER = "A mean never makes the variance smaller."
+ROOT = "Is that a variance, or its square root?"
+FACTORS = "Expand E s^2 E h^2: which factor does each squared mean have?"
+BOTH = "Remove both means."
+OWN = "Each row has its own mean, over the last axis."
+CONSTANTS = (
+    "For one query the s_k are constants. Does a mean of h that is the same for all "
+    "keys change the differences of their scores?"
+)
+
+SPOILED = [  # (name, sentence, hint, line, spoiled line)
+    ("not-squared", "the formula with mu_s and mu_h not squared", UNITS, SUM,
+     SUM.replace("**2", "")),
+    ("not-squared", "d (E s^2 E h^2 - mu_s mu_h)", UNITS, SUM,
+     "((v_s + mu_s**2) * (v_h + mu_h**2) - mu_s * mu_h)"),
+    ("cross-term", "the variance + 2 d mu_s mu_h",
+     "Which terms does (E s E h)^2 remove from E s^2 E h^2?", WITH_MU_S,
+     f"{WITH_MU_S} + 2 * mu_s * mu_h"),
+    ("unit-variances", "d (1 + mu_s^2 + mu_h^2), for variances of 1", UNIT, SUM,
+     "(1 + mu_s**2 + mu_h**2)"),
+    ("one-term", "the variance of one product", TERMS, f"d * {SUM}", SUM),
+    ("d-squared", "d times the variance", ADDED, SUM, f"d * {SUM}"),
+    ("deviation", "the square root of the variance", ROOT, f"d * {SUM}",
+     f"(d * {SUM}) ** 0.5"),
+    ("deviation", "the variance with v_s^2 and v_h^2 for v_s and v_h", ROOT, SUM,
+     "(v_s**2 * v_h**2 + v_s**2 * mu_h**2 + v_h**2 * mu_s**2)"),
+    ("centred-only", "the variance without means", NO_MEANS, WITH_MU_H + WITH_MU_S, ""),
+    ("no-mu-h", "the variance with mu_h = 0",
+     "A mean of h multiplies every deviation of s.", WITH_MU_H, ""),
+    ("no-mu-s", "the variance with mu_s = 0",
+     "A mean of s multiplies every deviation of h.", WITH_MU_S, ""),
+    ("second-moment", "d E[(s_1 h_1)^2]",
+     "E[x^2] is the variance only if the mean is 0.", WITH_MU_S,
+     f"{WITH_MU_S} + mu_s**2 * mu_h**2"),
+    ("exchanged", "the variance with v_s and v_h exchanged",
+     "mu_h multiplies the deviations of which vector?", WITH_MU_H + WITH_MU_S,
+     " + v_h * mu_h**2 + v_s * mu_s**2"),
+    ("sum-for-product", "d (v_s + v_h)",
+     "Var(s h) is not Var(s) + Var(h): s and h are factors.", SUM, "(v_s + v_h)"),
+    ("no-variance", "d (v_s v_h + mu_s^2 + mu_h^2)", FACTORS, WITH_MU_H + WITH_MU_S,
+     " + mu_h**2 + mu_s**2"),
+    ("minus", "the variance with - v_h mu_s^2", NEVER, WITH_MU_S, " - v_h * mu_s**2"),
+    ("minus", "the variance with - v_s mu_h^2", NEVER, WITH_MU_H, " - v_s * mu_h**2"),
+    ("no-variance", "the formula without v_h", FACTORS, KEYS, "d * (v_s + mu_s**2)"),
+    ("minus", "the formula with - mu_s^2", NEVER, KEYS, "d * v_h * (v_s - mu_s**2)"),
+    ("one-query", "the variance for a query of entries 1",
+     "The queries are random too: the result is a mean over them.", KEYS, "d * v_h"),
+    ("all-random", "the variance if s is random as well", CONSTANTS, KEYS,
+     f"d * {SUM}"),
+    ("centred-only", "the variance without means", NO_MEANS, KEYS, "d * v_h * v_s"),
+    ("other-side", "the variance over queries, for a given key",
+     "Here the keys are random and the query is constant.", KEYS,
+     "d * v_s * (v_h + mu_h**2)"),
+    ("one-term", "the variance of one product", TERMS, KEYS,
+     "v_h * (v_s + mu_s**2)"),
+    ("not-squared", "the formula with mu_s not squared", UNITS, KEYS,
+     "d * v_h * (v_s + mu_s)"),
+    ("means-only", "the variance without v_s",
+     "E s^2 = v_s + mu_s^2. Which of the two is missing?", KEYS, "d * v_h * mu_s**2"),
+    ("d-squared", "d times the variance", ADDED, KEYS, f"d * {KEYS}"),
+    ("unit-variances", "1 + mu_s^2 + mu_h^2, the gain for variances of 1", UNIT, GAIN,
+     "1 + mu_s**2 + mu_h**2"),
+    ("not-divided", "1 + mu_s^2 v_h + mu_h^2 v_s", "", GAIN,
+     "1 + mu_s**2 * v_h + mu_h**2 * v_s"),
+    ("not-divided", "the variance before, not divided", "", GAIN, SUM),
+    ("gain-minus-one", "the gain - 1",
+     "The variance without means is part of the variance with them.", GAIN,
+     "mu_h**2 / v_h + mu_s**2 / v_s"),
+    ("crossed", "1 + mu_s^2 / v_h + mu_h^2 / v_s",
+     "Divide the two formulas: which variance cancels in v_h mu_s^2?", GAIN,
+     "1 + mu_h**2 / v_s + mu_s**2 / v_h"),
+    ("not-squared", "the formula with mu_s and mu_h not squared", UNITS, GAIN,
+     "1 + mu_h / v_h + mu_s / v_s"),
+    ("inverse", "the variance after, divided by that before",
+     "Divide the variance with the means by the variance without them.", GAIN,
+     f"1 / ({GAIN})"),
+    ("one-mean", "the gain of removing mu_h if mu_s is 0", BOTH, GAIN,
+     "1 + mu_h**2 / v_h"),
+    ("one-mean", "the gain of removing mu_s if mu_h is 0", BOTH, GAIN,
+     "1 + mu_s**2 / v_s"),
+    ("product", "(1 + mu_s^2 / v_s) (1 + mu_h^2 / v_h)",
+     "Multiply both out. Which term is not in var_dot / (d v_s v_h)?", GAIN,
+     "(1 + mu_h**2 / v_h) * (1 + mu_s**2 / v_s)"),
+    ("one-mean-for-all", "x less the mean of all its entries", OWN, MEAN, "x.mean()"),
+    ("one-mean-for-all", "x less the mean of each column", OWN, MEAN, "x.mean(0)"),
+    ("with-variance", "rows whose spread is 1 as well",
+     "Subtract the mean only and keep the spread.", f"x[i] - {MEAN}",
+     f"(x[i] - {MEAN}) / x[i].std()"),
+    ("no-change", "x", "Over which axis is the mean, and do you subtract it?", MEAN,
+     "0"),
+    ("sum", "x less the sum of each row",
+     "A mean is a sum, divided by the number of entries.", MEAN, "sum(x[i])"),
+    ("sign", "x plus the mean of each row",
+     "What is the mean of a row after its mean was removed?", f"- {MEAN}", f"+ {MEAN}"),
+]  # fmt: skip
+
 HINTS = {
-    "sum-for-product": ["Var(s h) is not Var(s) + Var(h): s and h are factors."],
-    "product": ["Multiply both out. Which term is not in var_dot / (d v_s v_h)?"],
-    "sum": ["A mean is a sum, divided by the number of entries."],
     "derivation": [
         "The expected value of a product of independent factors is the product of "
         "theirs.",
@@ -358,34 +394,10 @@ HINTS = {
         "(v_s + mu_s^2)(v_h + mu_h^2) - mu_s^2 mu_h^2: expand it, and one term "
         "cancels. For one query: v_h times sum_k s_k^2, then the mean over s.",
     ],
-    "minus": ["A mean never makes the variance smaller."],
-    "no-variance": ["Expand E s^2 E h^2: which factor does each squared mean have?"],
-    "one-query": ["The queries are random too: the result is a mean over them."],
-    "unit-variances": ["That is lesson 05's case v_s = v_h = 1. Here they are given."],
-    "one-term": ["e is a sum of d products."],
-    "not-squared": ["Which units does v_s mu_h have, and which does v_s v_h have?"],
-    "gain-minus-one": ["The variance without means is part of the variance with them."],
-    "crossed": ["Divide the two formulas: which variance cancels in v_h mu_s^2?"],
-    "d-squared": ["Variances of independent terms add up. How many terms are there?"],
-    "centred-only": ["That is the variance where both means are 0."],
-    "no-mu-h": ["A mean of h multiplies every deviation of s."],
-    "no-mu-s": ["A mean of s multiplies every deviation of h."],
-    "second-moment": ["E[x^2] is the variance only if the mean is 0."],
-    "exchanged": ["mu_h multiplies the deviations of which vector?"],
-    "deviation": ["Is that a variance, or its square root?"],
-    "all-random": [
-        "For one query the s_k are constants. Does a mean of h that is the same for "
-        "all keys change the differences of their scores?",
-    ],
-    "other-side": ["Here the keys are random and the query is constant."],
     "float": [
         "The formula is right, but a float has rounded its value. Sums, products and "
         "quotients of Fractions are Fractions. Which operation returns a float?",
     ],
-    "one-mean": ["Remove both means."],
-    "inverse": ["Divide the variance with the means by the variance without them."],
-    "one-mean-for-all": ["Each row has its own mean, over the last axis."],
-    "with-variance": ["Subtract the mean only and keep the spread."],
     "starts-elsewhere": [
         "The variance of x is E[x^2] - (E x)^2. Here x is the product s_k h_k.",
     ],
@@ -399,8 +411,4 @@ HINTS = {
         "there?",
     ],
     "too-short": ["Write what independence gives, before you put in the variances."],
-    "no-change": ["Over which axis is the mean, and do you subtract it?"],
-    "cross-term": ["Which terms does (E s E h)^2 remove from E s^2 E h^2?"],
-    "means-only": ["E s^2 = v_s + mu_s^2. Which of the two is missing?"],
-    "sign": ["What is the mean of a row after its mean was removed?"],
 }

@@ -354,12 +354,6 @@ UNNAMED = [  # once without a name
      "mask-times-scores", "x * mask"),
     ("E.7", "lse = base + np.log(np.exp", "lse = np.log(np.exp",
      "maximum-lost", "the largest allowed score"),
-    ("38.2", "return d * (v_s", "return (v_s", "one-term", "one product"),
-    ("38.2", "v_s * mu_h**2 + v_h * mu_s**2)\n", "v_s * mu_h + v_h * mu_s)\n",
-     "not-squared", "not squared"),
-    ("38.2", "return 1 + mu_h", "return mu_h", "gain-minus-one", "the gain - 1"),
-    ("38.2", "mu_h**2 / v_h + mu_s**2 / v_s", "mu_h**2 / v_s + mu_s**2 / v_h",
-     "crossed", "1 + mu_s^2 / v_h"),
     ("38.3", "return log_Z - mean_score", "return log_Z - mean_score - np.log(T)",
      "no-log-T", "expected - log T"),
 ]  # fmt: skip
