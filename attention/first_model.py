@@ -2,9 +2,10 @@
 
     python -m attention.first_model      # trains it, and writes first_model.png
 
-The encoder computes a state h_j for each letter. At each step of the decoder, its state
-s is the query: ``attend`` averages the h_j by the scores of s and h_j. From the
-average, the context, a GRU cell computes the next s.
+The encoder computes a state h_j for each letter. The decoder has a state s. At each
+step, s is the query: ``attend`` averages the h_j, with weights from the scores of s and
+h_j. From this average, the context, a GRU cell computes the next s, and a linear layer
+computes a number for each letter; the largest belongs to the answer.
 """
 
 import numpy as np
@@ -32,7 +33,7 @@ class Reverser(nn.Module):
             return additive(s, h, self.W_q, self.W_k, self.w_v)
 
         h, _ = self.encoder(self.embed(source))  # (B, N, H), of both directions
-        s, logits, weights = h[:, 0], [], []  # s (B, H)
+        s, logits, weights = h[:, 0], [], []  # s (B, H): h_1 has read all letters
         for _ in range(N):
             context, p = attend(s[:, None], h, h, score)  # (B, 1, H), (B, 1, N)
             s = self.cell(context[:, 0], s)

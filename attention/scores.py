@@ -108,7 +108,7 @@ def tanh_scores(a, b, w_v):
 
     This is ``tanh_scores_definition`` as one operation. It adds each tanh to its sum at
     once and does not store it; the backward pass computes it again. To write and read
-    an array (..., L, S, A) would take several times longer.
+    the array of all tanh, (..., L, S, A), would take several times longer.
 
     With t_ij = tanh(a_i + b_j), a vector, whose derivative is 1 - t_ij^2, and g = dL/ds
     (products of two vectors are element by element):
@@ -117,6 +117,7 @@ def tanh_scores(a, b, w_v):
         da_i = w_v sum_j g_ij (1 - t_ij^2)
         db_j = w_v sum_i g_ij (1 - t_ij^2)
     """
+    # the compiled loops, and their NumPy versions, have one leading axis
     a, b, w_v, leading = _as_batches(a, b, w_v)  # (B, L, A), (B, S, A), (A,)
     s = additive_kernels.forward(a, b, w_v)  # (B, L, S)
 

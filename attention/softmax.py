@@ -44,8 +44,8 @@ def masked_softmax(scores, valid_lens=None, mask=None, temperature=1.0):
     So a masked score has the gradient 0.
     """
     arguments.number("masked_softmax", "temperature", temperature, positive=True)
-    scores, mask = _add_float_mask(scores, mask)
-    lengths = _group_lengths(valid_lens, scores.shape)
+    scores, mask = _add_float_mask(scores, mask)  # what remains is bool, or None
+    lengths = _group_lengths(valid_lens, scores.shape)  # of one example, or of one row
     return softmax_over_allowed(scores, lengths, mask, temperature)
 
 

@@ -63,11 +63,12 @@ def attend(
     rng          the generator of dropout; None uses minigrad's generator
     normalize    a function (scores, allowed) -> weights, all (..., L, S), that replaces
                  the softmax; allowed is bool. These scores include bias, float mask and
-                 temperature, and are 0 for masked keys, whose weights must be 0
+                 temperature. For masked keys they are 0, and the weights must be 0
 
     A query with no allowed key has weights, context and gradients of 0. A masked key
     has no influence. A key and value that are masked for every query may contain NaN.
     """
+    # padding may contain NaN, and 0 * NaN = NaN: masked keys and values become 0
     keys, values = _clear_masked(query, keys, values, mask, valid_lens)
     if isinstance(score, str):
         score = SCORES[arguments.one_of("attend", "score", score, SCORES)]

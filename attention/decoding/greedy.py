@@ -1,6 +1,6 @@
 """Greedy decoding, and the methods of a model that every kind of decoding calls.
 
-    y_t = argmax_v P(v | y_1 … y_{t-1}, x),    until y_t = EOS
+    y_t = argmax_v P(v | y_1 … y_{t-1}, source),    until y_t = EOS
 
 **The interface.** ``greedy``, ``beam_search`` and ``sample`` use three methods:
 
@@ -11,7 +11,7 @@
         Read the previous tokens (n,); return logits (n, V), the next state, and weights
         (n, S), or None without attention. ``step`` may change the old state.
     state.select(indices)
-        Replace row n by row indices[n], in place. A row may be repeated or dropped.
+        Replace row i by row indices[i], in place. A row may be repeated or dropped.
 
 The first tokens are SOS, the start token; EOS is the end token, and PAD fills a row
 after it. Logits and weights are arrays or Tensors. Decoding sets a Module to evaluation

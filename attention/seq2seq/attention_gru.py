@@ -1,7 +1,8 @@
 """A GRU decoder with attention at every step: step by step, and as one operation.
 
 At step t the query is the previous state s_{t-1}. The context c_t is an input of the
-next state s_t (Bahdanau et al. 2015, section 3.1).
+next state s_t (Bahdanau et al. 2015, section 3.1). Because s is the state, e is the
+score. [x_t; c_t] is the concatenation of x_t and c_t.
 
     e_tj  = score(s_{t-1}, k_j)                    how much position j matters now
     p_tj  = softmax over the allowed j of e_tj     the attention weights
@@ -67,7 +68,7 @@ def attention_gru_definition(x, s0, memory, keys, cell, score, lengths=None):
 # ``attention_gru`` has two loops over the steps, ``_steps`` and ``_steps_back``. The
 # product of all x_t with their columns of weight_ih stands before the first loop. After
 # the second, one product for all steps gives the gradient of each matrix of parameters.
-# kernels/decoder.py and kernels/decoder_backward.py have compiled versions of the loops.
+# kernels/decoder.py and kernels/decoder_backward.py have compiled versions of both.
 
 
 @shapes

@@ -9,7 +9,8 @@
 The logits are one number for each letter; their softmax is the probability of each. The
 four models differ only in the score of attention (``attention/scores.py``): additive
 and general have parameters, dot and scaled (which is ``scaled_dot``) have none. All
-s_t, c_t and weights of a training step are computed by ``attention_gru``.
+s_t, c_t and weights of a training step are computed by ``attention_gru``: ``Seq2Seq``
+calls its ``Encoder``, and then its ``Decoder``, which calls ``attention_gru``.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""A GRU and an LSTM: one step from small operations, as one operation, a sequence.
+"""GRU and LSTM: one step, as small operations or as one, and whole sequences.
 
 A recurrent unit reads a sequence. At each step it computes its state h' from the input
 x and the state h of the step before. A GRU computes a candidate n for the new state and
@@ -31,8 +31,9 @@ def gru_cell_composed(x, h, weight_ih, weight_hh, bias_ih=None, bias_hh=None):
     bias_ih? and bias_hh? (3H,)  ->  h' (B, H)
 
     As in PyTorch, r multiplies m = W_hn h + b_hn; in Cho et al. 2014, r multiplies h.
-    ``gru_cell`` computes the same as one operation, one node of the graph instead of
-    21, and ``gru`` repeats it over a sequence.
+    Products of arrays are element by element. ``gru_cell`` computes the same as one
+    operation, one node of the graph instead of 21, and ``gru`` repeats the step over a
+    sequence.
     """
     x_r, x_z, x_n = split(linear(x, weight_ih, bias_ih), 3, axis=-1)  # (B, H) each
     h_r, h_z, m = split(linear(h, weight_hh, bias_hh), 3, axis=-1)
