@@ -38,6 +38,7 @@ from ..workers import train_in_processes
 from .verdict import over_seeds
 
 TAIL = 1 / 5  # the steps in which the rate falls to 0, for each step before
+FEWEST = 24  # validations before a plateau; fewer do not show what is noise
 
 
 class Comparison(abc.ABC):
@@ -69,8 +70,8 @@ class Comparison(abc.ABC):
         """Return a ``Run`` before its first step; its optimizer has this rate."""
 
     @abc.abstractmethod
-    def loss_at(self, arm, model, seed, step):
-        """Return the loss of the batch of this seed and step, a scalar Tensor."""
+    def loss_at(self, arm, run, seed, step):
+        """Return the loss of ``run.model`` in the batch of this seed and step."""
 
     @abc.abstractmethod
     def validate(self, arm, model):
@@ -103,7 +104,7 @@ class Comparison(abc.ABC):
 
         def train_until(step):
             return fit(
-                run, step, lambda i: self.loss_at(arm, run.model, seed, i), save,
+                run, step, lambda i: self.loss_at(arm, run, seed, i), save,
                 _Shared(progress), seed=seed,
             )  # fmt: skip
 
@@ -162,9 +163,9 @@ def is_plateau(curve, resolution):
     The movement is that of a line through the last third, by least squares, and the
     noise is the standard deviation of the figure about this line.
     """
-    last = np.array(curve[-(len(curve) // 3) :])
-    if len(curve) < 12:
+    if len(curve) < FEWEST:
         return False
+    last = np.array(curve[-(len(curve) // 3) :])
     t = np.arange(len(last)) - (len(last) - 1) / 2
     slope = (t * last).sum() / (t * t).sum()
     noise = (last - last.mean() - slope * t).std(ddof=2)

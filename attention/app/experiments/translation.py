@@ -117,7 +117,13 @@ def translator_of(config, data, run, about=None):
     """Return a ``Translator`` with the best parameters so far."""
     model = Seq2Seq(run.model.config, np.random.default_rng(0)).eval()
     model.load_state_dict(run.best["model"])
+    return translator(model, data, about)
+
+
+def translator(model, data, about=None):
+    """Return a ``Translator`` of a model and the vocabularies of its data."""
     characters = data.questions is not None
+    about = about or {}
     return Translator(
-        model, data.source, data.target, about=about or {}, characters=characters
+        model, data.source, data.target, about=about, characters=characters
     )

@@ -29,6 +29,7 @@ class Range:
 
     @property
     def middle(self):
+        """The number half way between the ends."""
         """The middle of the range."""
         return (self.low + self.high) / 2
 
@@ -62,16 +63,19 @@ def verdict(claimed, found):
 
 
 def between(low, high):
+    """Return the range from low to high."""
     """Return the range from ``low`` to ``high``."""
     return Range(low, high)
 
 
 def above(low):
+    """Return the range of all numbers from low on."""
     """Return the range of all numbers of ``low`` or more."""
     return Range(low, math.inf)
 
 
 def below(high):
+    """Return the range of all numbers up to high."""
     """Return the range of all numbers of ``high`` or less."""
     return Range(-math.inf, high)
 

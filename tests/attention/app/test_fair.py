@@ -8,6 +8,7 @@ import pytest
 
 import minigrad as mg
 from attention.app.experiments import fair
+from attention.app.experiments.translating import Translating
 from attention.app.experiments.verdict import above, over_seeds, verdict
 from attention.training import Run
 from minigrad import nn, optim
@@ -32,9 +33,9 @@ class Toy(fair.Comparison):
         x = np.eye(CLASSES, dtype=np.float32)[y]
         return x * (arm == "all"), y
 
-    def loss_at(self, arm, model, seed, step):
+    def loss_at(self, arm, run, seed, step):
         x, y = self.draw(arm, 16, seed, step)
-        return mg.cross_entropy(model(x), y)
+        return mg.cross_entropy(run.model(x), y)
 
     def validate(self, arm, model, key=1000):
         x, y = self.draw(arm, 200, key)
@@ -117,7 +118,7 @@ RNG = np.random.default_rng(0)
         (np.linspace(0, 1, 30) + RNG.normal(0, 0.05, 30), False),
         ([*np.linspace(0, 0.9, 20), *[0.9] * 10], True),
         ([*np.linspace(0, 0.9, 60), *RNG.normal(0.9, 0.03, 30)], True),
-        ([0.9] * 11, False),  # too few validations to judge
+        ([0.9] * 23, False),  # too few validations to judge
         ([*[0.3] * 25, 0.3, 0.5, 0.7, 0.9, 0.95], False),  # rises late
     ],
 )
@@ -130,3 +131,21 @@ def test_no_verdict_no_without_a_plateau():
     assert verdict(above(0), over_seeds(values)) == "no"
     assert verdict(above(0), over_seeds(values, steps=400)) == "undecided"
     assert verdict(above(-1), over_seeds(values, steps=400)) == "holds"
+
+
+def test_translators_are_compared(tmp_path):
+    class Windows(Translating):
+        name, question, measure = "copy", "Can a window copy?", "share of right strings"
+        arms = {"all": {}, "window": {"local": "m", "window": 1, "score": "general"}}
+        options = {
+            "task": "copy", "lengths": (2, 3), "pairs": 300, "test": 40, "batch": 20,
+            "attention": "luong", "hidden": 16, "embedding": 8, "bidirectional": False,
+            "validation": 40,
+        }  # fmt: skip
+        rates, seeds, budget, every, processes = (1e-2,), (1, 2), 30, 10, False
+
+    record = fair.run(Windows(), states(tmp_path), log=lambda _: None)
+    for run in record["runs"]:
+        assert 0 <= run["figure"] == run["exact"]["all"] <= 1
+        assert len(run["curve"]) == 3 and run["steps"] == 30
+    json.dumps(record)

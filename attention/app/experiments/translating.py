@@ -1,0 +1,66 @@
+"""Compare translators fairly: the arms are options of ``TranslationConfig``.
+
+    class Windows(Translating):
+        name, question = "copy", "Can a window copy?"
+        options = {"task": "copy", "hidden": 64}
+        arms = {"global": {}, "local-m": {"local": "m", "window": 3}}
+
+The figure is the share of strings that are right as a whole, or BLEU of sentences.
+"""
+
+import functools
+
+from . import scoring, translation
+from .fair import Comparison
+
+
+class Translating(Comparison):
+    """A comparison of translators.
+
+    options    of all arms, for ``TranslationConfig``
+    arms       {name: further options}
+    """
+
+    options, arms = {}, {}
+
+    def config_of(self, arm, rate=None, seed=0):
+        """Return the ``TranslationConfig`` of a run."""
+        return translation.Config(
+            **{"validation": 200, **self.options, **self.arms[arm]}, lr=rate, seed=seed
+        )
+
+    @functools.cached_property
+    def data(self):
+        """The sentences or questions, the same for all arms."""
+        return translation.load(self.config_of(next(iter(self.arms))))
+
+    @functools.lru_cache(2)
+    def batches(self, seed):
+        """The batches of a seed, the same for all arms."""
+        batch = self.config_of(next(iter(self.arms))).batch
+        return translation.Batches(self.data.ids("train"), batch, seed)
+
+    def build(self, arm, rate, seed):
+        run, run.rng = translation.build(self.config_of(arm, rate, seed), self.data)
+        return run
+
+    def loss_at(self, arm, run, seed, step):
+        # dropout draws from this generator
+        run.rng.bit_generator.state = translation.generator_state(seed, step)
+        return translation.loss_of(run.model, self.batches(seed)[step])
+
+    def validate(self, arm, model):
+        return self.figure_of(self.scores(model, self.data.validation))
+
+    def test(self, arm, model):
+        found = self.scores(model, self.data.test)
+        found.pop("said")
+        return {"figure": self.figure_of(found), **found}
+
+    def scores(self, model, pairs):
+        """Return the scores of the translations of pairs of words."""
+        return scoring.score(translation.translator(model, self.data), pairs)
+
+    def figure_of(self, scores):
+        """Return the figure, out of all scores."""
+        return scores["bleu"]["all"] if "bleu" in scores else scores["exact"]["all"]
