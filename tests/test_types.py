@@ -107,7 +107,7 @@ def test_editors_find_what_attention_has():
     assert (public.module, public.names[0].name) == ("public", "*")
 
 
-@pytest.mark.parametrize("package", [mg, attention], ids=lambda package: package.__name__)
+@pytest.mark.parametrize("package", [mg, attention], ids=["minigrad", "attention"])
 def test_public_names_have_docstrings(package):
     """A method may leave it out if it overrides one that has a docstring."""
     for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):

@@ -126,7 +126,7 @@ def scaled_dot_product_attention(
         normalize=normalize,
         score=score,
     )
-    query, key, value = with_equal_batch(query, key, value, enable_gqa)
+    query, key, value = _with_equal_batch(query, key, value, enable_gqa)
     scores_shape = *query.shape[:-1], key.shape[-2]
     masks = combined_masks(scores_shape, query.dtype, options)
     if masks.mask is not None:
@@ -207,7 +207,7 @@ def _scores(query, key, masks, options):
     return s if masks.added is None else s + masks.added
 
 
-def with_equal_batch(query, key, value, enable_gqa):
+def _with_equal_batch(query, key, value, enable_gqa):
     """Broadcast the leading axes: query gets H heads, key and value get Hk.
 
     query (..., H | 1, L, E), key (..., Hk | 1, S, E), value (..., Hk | 1, S, Ev)

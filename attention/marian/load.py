@@ -62,18 +62,6 @@ def load(folder):
     return model.eval()
 
 
-def _missing(folder, path):
-    """Return the error for a folder without safetensors."""
-    for name, option in OTHER_FORMATS.items():
-        if os.path.exists(os.path.join(folder, name)):
-            return ValueError(
-                f"{folder} has its weights in {name}; expected model.safetensors. "
-                "Convert them once, where transformers is installed: "
-                + CONVERT.format(folder, option)
-            )
-    return FileNotFoundError(f"There is no {path}.")
-
-
 def renamed(config, arrays):
     """Return {our name: array} of the arrays of a file; it must hold no others."""
     arrays = dict(arrays)
@@ -88,6 +76,18 @@ def renamed(config, arrays):
     if arrays:
         raise ValueError(f"{min(arrays)} has no use in this model")
     return state
+
+
+def _missing(folder, path):
+    """Return the error for a folder without safetensors."""
+    for name, option in OTHER_FORMATS.items():
+        if os.path.exists(os.path.join(folder, name)):
+            return ValueError(
+                f"{folder} has its weights in {name}; expected model.safetensors. "
+                "Convert them once, where transformers is installed: "
+                + CONVERT.format(folder, option)
+            )
+    return FileNotFoundError(f"There is no {path}.")
 
 
 def _layer_names(config):

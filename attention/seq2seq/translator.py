@@ -162,20 +162,6 @@ class Translator:
         return cls(model.eval(), source, target, **options)
 
 
-def _check_size(config, arrays):
-    """Raise ValueError if the model of a config has more parameters than its file.
-
-    Called before the model is built, this saves the memory for a wrong config.
-    """
-    words = config.source_vocabulary + config.target_vocabulary
-    fewest = words * config.embedding + 6 * config.layers * config.hidden**2
-    found = sum(np.size(array) for array in arrays.values())
-    if found < fewest:
-        raise ValueError(
-            f"its config needs at least {fewest} parameters; found {found}."
-        )
-
-
 def save(path, translator, half=False):
     """Write a translator to ``path``, .npz or .safetensors."""
     checkpoint.save(path, translator.state_dict(half))
@@ -188,3 +174,17 @@ def load(path):
         return Translator.from_state(state)
     except (ValueError, KeyError, TypeError) as problem:
         raise ValueError(f"{path} cannot be used: {problem}") from None
+
+
+def _check_size(config, arrays):
+    """Raise ValueError if the model of a config has more parameters than its file.
+
+    Called before the model is built, this saves the memory for a wrong config.
+    """
+    words = config.source_vocabulary + config.target_vocabulary
+    fewest = words * config.embedding + 6 * config.layers * config.hidden**2
+    found = sum(np.size(array) for array in arrays.values())
+    if found < fewest:
+        raise ValueError(
+            f"its config needs at least {fewest} parameters; found {found}."
+        )

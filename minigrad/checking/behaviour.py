@@ -67,27 +67,6 @@ def observe(subject, points, rng):
     return run
 
 
-def _call_earlier(subject, points, rng):
-    """Call the subject with other inputs, and return these; None if no call worked.
-
-    A mask such as x > 0 should be different there. So the first choice changes all
-    signs; if the function is not defined there, the next ones change the signs of one
-    input, the order of the entries, or the values alone.
-    """
-    parts = [rng.random(p.shape) for p in points]
-    smaller = [p * (1 - 0.7 * part) for p, part in zip(points, parts)]
-    negative = [-p for p in smaller]
-    reverse = [p.reshape(-1)[::-1].reshape(p.shape) for p in smaller]
-    one_negative = [
-        [*reverse[:i], negative[i], *reverse[i + 1 :]] for i in range(len(points))
-    ]
-    near = [p * (1 - 0.1 * part) for p, part in zip(points, parts)]
-    for inputs in (negative, *one_negative, reverse, near):
-        if call_at(subject, inputs):
-            return inputs
-    return None
-
-
 def call_at(subject, points):
     """Run forward and backward with other inputs; return whether that worked."""
     if points is None:
@@ -109,6 +88,27 @@ def vjp(subject, run, cotangents):
     outputs = subject.outputs()
     call_at(subject, run.earlier_inputs)
     return subject.gradients(outputs, cotangents)
+
+
+def _call_earlier(subject, points, rng):
+    """Call the subject with other inputs, and return these; None if no call worked.
+
+    A mask such as x > 0 should be different there. So the first choice changes all
+    signs; if the function is not defined there, the next ones change the signs of one
+    input, the order of the entries, or the values alone.
+    """
+    parts = [rng.random(p.shape) for p in points]
+    smaller = [p * (1 - 0.7 * part) for p, part in zip(points, parts)]
+    negative = [-p for p in smaller]
+    reverse = [p.reshape(-1)[::-1].reshape(p.shape) for p in smaller]
+    one_negative = [
+        [*reverse[:i], negative[i], *reverse[i + 1 :]] for i in range(len(points))
+    ]
+    near = [p * (1 - 0.1 * part) for p, part in zip(points, parts)]
+    for inputs in (negative, *one_negative, reverse, near):
+        if call_at(subject, inputs):
+            return inputs
+    return None
 
 
 def _record_operation(run):

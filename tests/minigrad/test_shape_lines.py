@@ -39,7 +39,6 @@ UNCHECKED = {  # words in the brackets; or functions that checked ones alone cal
     "attention.exact.dense.group_heads",
     "attention.exact.flash.flash_attention",
     "attention.exact.multihead.heads",
-    "attention.exact.sdpa.with_equal_batch",
     "attention.kernels.additive.backward",
     "attention.kernels.additive.forward",
     "attention.kernels.softmax.forward",

@@ -99,24 +99,6 @@ def timed(run):
             gc.enable()
 
 
-def _mean_seconds(run, earlier):
-    """Return the mean seconds of a call, over so many calls that they take SHORT.
-
-    earlier   the seconds of earlier calls, from which the number of calls is computed;
-              without them it is one call
-    """
-    repeats = math.ceil(SHORT / min(earlier)) if earlier else 1
-    if repeats == 1:
-        return timed(run)
-
-    def several():
-        for _ in range(repeats):
-            run()
-
-    run()
-    return timed(several) / repeats
-
-
 def rotated(names, turn):
     """Return the names, starting with a different one in each turn."""
     names = list(names)
@@ -170,6 +152,24 @@ def reason(problem):
     """Return the first line of an exception's message."""
     text = str(problem).strip() or type(problem).__name__
     return text.splitlines()[0][:200]
+
+
+def _mean_seconds(run, earlier):
+    """Return the mean seconds of a call, over so many calls that they take SHORT.
+
+    earlier   the seconds of earlier calls, from which the number of calls is computed;
+              without them it is one call
+    """
+    repeats = math.ceil(SHORT / min(earlier)) if earlier else 1
+    if repeats == 1:
+        return timed(run)
+
+    def several():
+        for _ in range(repeats):
+            run()
+
+    run()
+    return timed(several) / repeats
 
 
 def _working_sides(case, found):

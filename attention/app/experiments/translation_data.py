@@ -90,6 +90,11 @@ def load(config):
     return Data(*parts, source, target, report)
 
 
+def name_of(config):
+    """Return the printed name of the task: a file without its folder."""
+    return config.task if config.task in TASKS else os.path.basename(config.task)
+
+
 def _read(config):
     """Return (training, validation and test pairs of a file, a report)."""
     if not os.path.exists(config.task):
@@ -111,8 +116,3 @@ def _read(config):
         for part in (parts.train, parts.validation, parts.test)
     ]
     return parts, text.report()
-
-
-def name_of(config):
-    """Return the printed name of the task: a file without its folder."""
-    return config.task if config.task in TASKS else os.path.basename(config.task)
