@@ -134,14 +134,14 @@ def of_a_step(my, rng):
 
 @gradients("of three steps")
 def of_three_steps(my, rng):
-    check_gradients(my, draw(rng, B=7, I=5, H=2), rng)
-    check_gradients(my, draw(rng, 3, 3, 3, 3), rng)  # also with equal sizes
+    check_gradients(my, draw(rng, B=4, I=1, H=2), rng)
+    check_gradients(my, draw(rng, 2, 2, 2, 2), rng)  # also with equal sizes
 
 
 @gradients("of one step")
 def of_one_step(my, rng):
     with without_loops():  # a loop that leaves out a step gives 0 here
-        check_gradients(my, draw(rng, T=1, I=3), rng)
+        check_gradients(my, draw(rng, T=1, B=4, I=3, H=2), rng)
 
 
 @edges("z = 1 keeps the state: all gradients of the states reach h0")
