@@ -127,23 +127,3 @@ WHY = (
     "translator is their composition. Your functions compute what the layers of the "
     "package compute, so its trained weights serve both."
 )
-
-MUTANTS = [
-    ('run_gru(x[::-1], p["right"])[::-1]', 'run_gru(x[::-1], p["right"])',
-     "not-turned-back"),
-    ('run_gru(x[::-1], p["right"])[::-1]', 'run_gru(x, p["right"])', "reads-forward"),
-    ("[left[-1], right[0]]", "[left[-1], right[-1]]", "wrong-last"),
-    ("[left[-1], right[0]]", "[right[0], left[-1]]", "halves-exchanged"),
-    ('np.tanh(p["W_b"] @ last + p["b_b"])', 'p["W_b"] @ last + p["b_b"]', "no-tanh"),
-    ("h, _ = cell(x[None], h, *weights)", "h, _ = cell(x[None], 0 * h, *weights)",
-     "first-state"),
-    ('[p["E_target"][y], c]', '[c, p["E_target"][y]]', "parts-exchanged"),
-    ("np.concatenate([new, c])", "np.concatenate([s, c])", "old-state"),
-    ("np.concatenate([new, c])", "np.concatenate([c, new])", "parts-exchanged"),
-    ("logits, s, alpha = decode_word(p, y, s, H)",
-     "logits, s, alpha = decode_word(p, SOS, s, H)", "not-fed"),
-    ("logits, s, alpha = decode", "logits, _, alpha = decode", "state-stands"),
-    ("logits[EOS:].argmax()) + EOS", "logits.argmax())", "special"),
-    ("        if y == EOS:", "        if said and said[-1] == EOS:", "eos-written"),
-    ("while len(said) < max_length:", "while len(said) < 40:", "endless"),
-]  # fmt: skip

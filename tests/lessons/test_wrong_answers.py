@@ -283,7 +283,7 @@ REPORTS = [
     ("6.7", "10 * back.sum() >= len(back)", "10 * back.sum() > len(back)", "more-than",
      "pattern(weights=float64 (11, 11)) expected reordering"),
     ("E.15", "len(said) < max_length", "len(said) < 40", "endless",
-     "expected [7, 3, 7, 3, 7, 3, 3] found [7, 3, 7, 3, 7, 3, 3, 3"),
+     "14 of 16 translations differ"),
     ("6.6", "    e = np.where(mask, H @ s, -np.inf)  # (T,)\n    z = np.exp(e - e.max())"
      "\n    alpha = z / z.sum()", "    e = H @ s\n    z = np.exp(e - e.max())\n"
      "    alpha = mask * z / z.sum()", "mask-after", "times the mask"),
