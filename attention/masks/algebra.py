@@ -114,7 +114,7 @@ class Mask:
         return self
 
     def key_ranges(self, L, S):
-        """Return (lo, hi), each (B | 1, 1, L | 1), or None if there are none."""
+        """Return the ranges (lo, hi) of ranges.py; None if the keys are no ranges."""
         return None
 
     def tile_kinds(self, tiles):

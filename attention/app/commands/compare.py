@@ -1,4 +1,4 @@
-"""Translate without attention and with it: the bottleneck of exercise 6.9.
+"""Train translators without attention and with it, and compare them by length.
 
 It writes into the folder ``--out``:
 

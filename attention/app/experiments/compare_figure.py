@@ -1,4 +1,4 @@
-"""The figure of exercise 6.9: BLEU, and the gain by attention, by source length."""
+"""Draw BLEU, and what attention gains, against the length of the source."""
 
 from ...plotting.figure import new_figure, save
 from ...plotting.palette import looks
