@@ -238,8 +238,8 @@ class AdditiveAttention(Attention):
         queries (..., L, self.query_size), projected (..., S, self.num_hiddens)
             ->  scores (..., L, S)
         """
-        q = linear.unchecked(queries, self.W_q)  # (..., L, A)
-        return tanh_scores.unchecked(q, projected, self.w_v)
+        projected_queries = linear.unchecked(queries, self.W_q)  # (..., L, A)
+        return tanh_scores.unchecked(projected_queries, projected, self.w_v)
 
     def fused_score(self, query_size):
         return FusedScore(self.W_q, self.w_v)

@@ -35,7 +35,7 @@ class Decoded:
 
     ids: np.ndarray  # (B, N) int64: a sentence, EOS, then PAD
     lengths: np.ndarray  # (B,)   the numbers of tokens, including EOS
-    scores: np.ndarray  # (B,)    ln P of the sentence; in beam search, its score s
+    scores: np.ndarray  # (B,)    ln P of the sentence; of beam search, its own score
     weights: np.ndarray | None  # (B, N, S): 0 after the end
 
 

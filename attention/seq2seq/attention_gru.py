@@ -111,7 +111,8 @@ def attention_gru(
 
         u_t = scale sum_j de_tj k_j             dk_j = scale sum_t de_tj s_{t-1}
 
-    With the additive score, q_t = W_q s_{t-1}; ``tanh_scores`` has dq_t, dk_j and dw_v:
+    With the additive score, e_tj = w_v . tanh(q_t + k_j) and q_t = W_q s_{t-1}. The
+    gradients dq_t, dk_j and dw_v are those of ``tanh_scores``, and
 
         u_t = W_q^T dq_t                        dW_q = sum_t dq_t s_{t-1}^T
 

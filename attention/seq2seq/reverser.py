@@ -55,14 +55,14 @@ class Reverser(Seq2Seq):
             decoder_init=decoder_init,
             mask_padding=mask_padding,
         )
-        rng = np.random.default_rng() if rng is None else rng
         super().__init__(config, rng=np.random.default_rng(0))
-        self._draw_parameters(rng)  # again, as the textbook does
+        # replaces all parameters: the textbook draws them in another way
+        self._draw_parameters(np.random.default_rng() if rng is None else rng)
 
     # ---- A first reading can stop here ----
 
     def _draw_parameters(self, rng):
-        """Draw all parameters again, as in section 38.6 of the textbook.
+        """Draw all parameters as in section 38.6 of the textbook.
 
         Its results depend on the order of the draws and on the distributions, which
         are not those of ``Seq2Seq``. As in the textbook, the two matrices of the

@@ -16,9 +16,7 @@ the repeated axes. A Python number is a constant: it has no gradient and does no
 the dtype of the result. Integers are treated as in NumPy; where a real number is
 needed, as in exp, ``real`` converts them to float64.
 
-If only some elements receive a gradient, the code uses ``np.where(condition, g, 0)``
-and not g * condition, because inf * 0 = NaN. As in NumPy, some names hide Python's
-built-ins: ``abs``, ``pow``, ``min``, ``max``.
+As in NumPy, some names hide Python's built-ins: ``abs``, ``pow``, ``min``, ``max``.
 """
 
 import numpy as np
@@ -86,6 +84,9 @@ def log(x):
 
 
 # ---- A first reading can stop here ----
+
+# If only some elements receive a gradient, the code uses ``np.where(condition, g, 0)``
+# and not g * condition, because inf * 0 = NaN.
 
 
 @differentiable
