@@ -2,101 +2,99 @@
 
 import numpy as np
 
-import minigrad as mg
-from lessons.checks.attending import wrong_scales
-from lessons.checks.measure import has_all_digits
+from lessons.checks.measure import exact_gradients
 from lessons.checks.own_work import own_work  # noqa: F401
-from lessons.classroom.checking import hypotheses
+from lessons.checks.results import equal_all
 from lessons.classroom.steps import edges, gradients, laws, numbers, shape, values
 
-H, L, S, E = 2, 5, 7, 3
-D = H * E
+# THE EXERCISE IN LOOPS
+
+
+def split(x, H):
+    """Head h has the columns from h E on."""
+    n, E = len(x), x.shape[1] // H
+    heads = np.zeros((H, n, E))
+    for h in range(H):
+        heads[h] = x[:, h * E : h * E + E]
+    return heads
+
+
+def join(x):
+    H, n, E = x.shape
+    rows = np.zeros((n, H * E))
+    for h in range(H):
+        rows[:, h * E : h * E + E] = x[h]
+    return rows
+
+
+def attention(q, k, v):
+    """One query of one head after the other"""
+    scale = q.shape[-1] ** -0.5
+    s, p = np.zeros((2, *q.shape[:2], k.shape[1]))
+    o = np.zeros(q.shape)
+    for h, i in np.ndindex(*q.shape[:2]):
+        s[h, i] = scale * (k[h] @ q[h, i])
+        p[h, i] = np.exp(s[h, i]) / np.exp(s[h, i]).sum()
+        o[h, i] = p[h, i] @ v[h]
+
+    def backward(g):
+        dq, dk, dv = np.zeros(q.shape), np.zeros(k.shape), np.zeros(v.shape)
+        for h, i in np.ndindex(*q.shape[:2]):
+            p_i, dp = p[h, i], v[h] @ g[h, i]
+            ds = p_i * (dp - p_i @ dp)
+            dq[h, i] = scale * ds @ k[h]
+            dk[h] += scale * np.outer(ds, q[h, i])
+            dv[h] += np.outer(p_i, g[h, i])
+        return dq, dk, dv
+
+    return o, backward
+
+
+def multihead(X, Y, W_q, W_k, W_v, W_o, H):
+    """One row of X, and then of Y, after the other"""
+    of_heads = [split(x @ W.T, H) for x, W in ((X, W_q), (Y, W_k), (Y, W_v))]
+    o, of_attention = attention(*of_heads)
+    O = join(o)
+
+    def backward(g):
+        dO = split(g @ W_o, H)
+        dQ, dK, dV = (join(d) for d in of_attention(dO))
+        dX, dY = np.zeros(X.shape), np.zeros(Y.shape)
+        dW_q, dW_k, dW_v, dW_o = np.zeros((4, *W_o.shape))
+        for i in range(len(X)):
+            dX[i] = dQ[i] @ W_q
+            dW_q += np.outer(dQ[i], X[i])
+            dW_o += np.outer(g[i], O[i])
+        for j in range(len(Y)):
+            dY[j] = dK[j] @ W_k + dV[j] @ W_v
+            dW_k += np.outer(dK[j], Y[j])
+            dW_v += np.outer(dV[j], Y[j])
+        return dX, dY, dW_q, dW_k, dW_v, dW_o
+
+    return O @ W_o.T, backward
+
+
+# THE CHECK
+
 NAMES = "X", "Y", "W_q", "W_k", "W_v", "W_o"
 
 
-def draw(rng, L=L, S=S):
-    weights = [rng.normal(size=(D, D)) / 2 for _ in range(4)]
+def draw(rng, L=3, S=4, D=6):
+    """Return X (L, D), Y (S, D) and four weights (D, D)."""
+    weights = rng.normal(size=(4, D, D)) / 2
     return [rng.normal(size=(L, D)), rng.normal(size=(S, D)), *weights]
 
 
-def by_engine(X, keys_of, values_of, W_q, W_k, W_v, H, g=None):
-    """Return O (L, D), head by head; with g = dL/dO the gradients of all six."""
-    inputs = [
-        mg.Tensor(np.array(x), requires_grad=True)
-        for x in (X, keys_of, values_of, W_q, W_k, W_v)
-    ]
-    x, y1, y2, w_q, w_k, w_v = inputs
-    heads, E = [], D // H
-    for h in range(H):
-        of = slice(h * E, (h + 1) * E)
-        q, k, v = x @ w_q[of].T, y1 @ w_k[of].T, y2 @ w_v[of].T
-        heads.append(mg.softmax(q @ k.T / E**0.5) @ v)
-    O = mg.concat(heads, 1)  # noqa: E741
-    if g is None:
-        return np.array(O.data)
-    O.backward(g)
-    return [np.array(each.grad) for each in inputs]
+def compare(my, mine, right, inputs, rng):
+    """Fail unless the gradients of an operation are those of the loops, and exact."""
+    y, backward = mine(*inputs.values())
+    g = rng.normal(size=np.shape(y))
+    want = zip([f"d_{name}" for name in inputs], right(*inputs.values())[1](g))
+    equal_all(my, backward(g), dict(want), rtol=1e-5, atol=1e-6)
+    exact_gradients(my, mine, right, [*inputs.values()], rng)
 
 
-def by_heads(X, Y, W_q, W_k, W_v, H, dO):
-    """Return dq, dk and dv of all heads side by side, from dO (L, D), head by head."""
-    found, E = [], D // H
-    for of in (slice(h * E, (h + 1) * E) for h in range(H)):
-        q, k, v, g = X @ W_q[of].T, Y @ W_k[of].T, Y @ W_v[of].T, dO[:, of]
-        z = np.exp(q @ k.T / E**0.5)
-        p = z / z.sum(1, keepdims=True)
-        dp = g @ v.T
-        ds = np.array([(np.diag(a) - np.outer(a, a)) @ d for a, d in zip(p, dp)])
-        found.append((ds @ k / E**0.5, ds.T @ q / E**0.5, p.T @ g))
-    return [np.concatenate(d, 1) for d in zip(*found)]
-
-
-def by_columns(x, heads):
-    width = x.shape[1] // heads
-    return np.array([x[:, h * width : (h + 1) * width] for h in range(heads)])
-
-
-def wrong_splits(x, heads):
-    n, width = x.shape
-    return [
-        (
-            "heads-mixed",
-            "the entries divided into heads row after row",
-            x.reshape(heads, n, width // heads),
-        ),
-        (
-            "interleaved",
-            "every H-th entry, from entry h on",
-            np.array([x[:, h::heads] for h in range(heads)]),
-        ),
-        (
-            "one-head",
-            "head 0 in the place of every head",
-            np.repeat(by_columns(x, heads)[:1], heads, 0),
-        ),
-    ]
-
-
-def wrong_joins(heads):
-    """Return wrong results of join: (tag, what, array)."""
-    n, width = heads.shape[1], heads.shape[0] * heads.shape[2]
-    text = "the entries in memory order, divided into rows"
-    return [
-        ("join", text, heads.reshape(n, width)),
-        (
-            "interleaved",
-            "entry 0 of every head, then entry 1 of every head, …",
-            heads.transpose(1, 2, 0).reshape(n, width),
-        ),
-        (
-            "one-head",
-            "head 0 in the place of every head",
-            np.tile(heads[0], len(heads)),
-        ),
-    ]
-
-
-@shape("heads, and a gradient for each input")
+@shape("heads, and their rows")
 def for_each(my, rng):
     x = rng.normal(size=(5, 21))
     my.shape(my.split(x, 3), (3, 5, 7), "HnE")
@@ -107,219 +105,48 @@ def for_each(my, rng):
 def two_heads(my, rng):
     x = np.arange(8.0).reshape(2, 4)
     want = [[[0.0, 1.0], [4.0, 5.0]], [[2.0, 3.0], [6.0, 7.0]]]
-    my.equal(my.split(x, 2), want, "HnE", wrong_splits(x, 2))
-    my.equal(my.join(np.array(want)), x, "nD", wrong_joins(np.array(want)))
+    my.equal(my.split(x, 2), want, "HnE")
+    my.equal(my.join(np.array(want)), x, "nD")
 
 
 @values("split, join and the output")
 def the_output(my, rng):
     for size in ((5, 21), (3, 9)):  # also as many rows as heads, and as entries
         x = rng.normal(size=size)
-        want = by_columns(x, 3)
-        my.equal(my.split(x, 3), want, "HnE", wrong_splits(x, 3))
-        my.equal(my.join(want), x, "nD", wrong_joins(want))
-    X, Y, *weights, W_o = draw(rng)
-    O = by_engine(X, Y, Y, *weights, H)  # noqa: E741
-    scales = wrong_scales(E, S, L, E)
-    scales += [("model-width", "scores / sqrt(D), the width of all heads", H**-0.5)]
-    wrong = [
-        (tag, f"the output with {what}",
-         by_engine(X, Y, Y, k * weights[0], *weights[1:], H) @ W_o.T)
-        for tag, what, k in scales
-    ]  # fmt: skip
-    my.equal(my.multihead(X, Y, *weights, W_o, H)[0], O @ W_o.T, "LD", wrong)
+        heads = split(x, 3)
+        my.equal(my.split(x, 3), heads, "HnE")
+        my.equal(my.join(heads), x, "nD")
+    arguments = *draw(rng, 5, 7), 2
+    my.equal(my.multihead(*arguments)[0], multihead(*arguments)[0], "LD")
 
 
 @gradients("of a head")
 def of_a_head(my, rng):
-    compare_head(my, rng, *(rng.normal(size=(2, n, 5)) for n in (3, 7, 7)))
-    digits_of_head(my, rng, *rng.normal(size=(3, 5, 5, 5)))  # all sizes are equal
-
-
-def compare_head(my, rng, q, k, v):
-    """Fail unless dq, dk and dv are right."""
-    p = _weights(q, k)
-
-    def from_scores(number, place):
-        """Return a function of g: dq or dk from the wrong ds of this number."""
-
-        def gradient(g):
-            wrong = hypotheses.wrong_softmax_gradients(p, g @ v.swapaxes(1, 2))
-            ds = wrong[number][2] / 5**0.5
-            return ds.swapaxes(1, 2) @ q if place else ds @ k
-
-        return gradient
-
-    def with_dp_of(x, place):
-        def gradient(g):
-            dp = g @ x.swapaxes(1, 2)
-            ds = p * (dp - (p * dp).sum(-1, keepdims=True)) / 5**0.5
-            return ds.swapaxes(1, 2) @ q if place else ds @ k
-
-        return gradient
-
-    def with_one_head(place):
-        def gradient(g):
-            dp = g @ v.swapaxes(1, 2)
-            ds = p[:1] * (dp - (p[:1] * dp).sum(-1, keepdims=True)) / 5**0.5
-            return (ds @ k, ds.swapaxes(1, 2) @ q, p[:1].swapaxes(1, 2) @ g)[place]
-
-        return "one-head", "the gradient with the weights of head 0", gradient
-
-    of_g = hypotheses.wrong_softmax_gradients(p, 0 * p, "p")
-    scores = (q @ k.swapaxes(1, 2) / 5**0.5).swapaxes(1, 2)
-    text = "the gradient with the scores in place of the weights"
-    wrong = {"q": [], "k": [], "v": [("scores-for-p", text, lambda g: scores @ g)]}
-    for place, known in enumerate(wrong.values()):
-        known.append(with_one_head(place))
-        if place < 2:
-            text = "the gradient with dp = g k^T for g v^T"
-            known.append(("k-for-v", text, with_dp_of(k, place)))
-        for number, (tag, text, _) in enumerate(of_g if place < 2 else ()):
-            tag = {"softmax-nocentre": "no-centre"}.get(tag, tag)
-            text = f"the gradient with ds = {text}, for g = dL/dp"
-            known.append((tag, text, from_scores(number, place)))
-    my.gradients(my.attention, [q, k, v], variants=wrong)
-    digits_of_head(my, rng, q, k, v)
-
-
-def digits_of_head(my, rng, q, k, v):
-    """Fail unless dq, dk and dv have the digits of a formula."""
-    o, backward = my.attention(q, k, v)
-    g = rng.normal(size=o.shape)
-    tensors = [mg.Tensor(x, requires_grad=True) for x in (q, k, v)]
-    s = tensors[0] @ tensors[1].swapaxes(1, 2) / q.shape[-1] ** 0.5
-    (mg.softmax(s) @ tensors[2]).backward(g)
-    for name, found, each in zip(("dq", "dk", "dv"), backward(g), tensors):
-        has_all_digits(my, found, each.grad, name)
-
-
-def _weights(q, k):
-    z = np.exp(np.einsum("hle,hse->hls", q, k) / q.shape[-1] ** 0.5)
-    return z / z.sum(-1, keepdims=True)
+    for H, L, S, E in ((2, 3, 4, 5), (3, 3, 3, 3)):  # also with equal sizes
+        arrays = [rng.normal(size=(H, n, E)) for n in (L, S, S)]
+        compare(my, my.attention, attention, dict(zip("qkv", arrays)), rng)
 
 
 @gradients("of all heads and all weights, with 2 heads and with 3")
 def of_all(my, rng):
-    for heads in (2, 3):
-        compare_all(my, draw(rng), heads, rng.normal(size=(L, D)))
-    for n in (5, D):  # X and Y have one shape, and then one shape with the weights
-        digits_of_all(my, draw(rng, n, n), H, rng.normal(size=(n, D)))
+    for H, *sizes in ((2, 3, 5, 4), (3, 3, 3, 3)):  # also with equal sizes
+
+        def mine(X, Y, W_q, W_k, W_v, W_o):
+            return my.multihead(X, Y, W_q, W_k, W_v, W_o, H)
+
+        def right(*arrays):
+            return multihead(*arrays, H)
+
+        compare(my, mine, right, dict(zip(NAMES, draw(rng, *sizes))), rng)
 
 
 @gradients("of self-attention: dX and dY stay apart where X is Y")
 def of_itself(my, rng):
-    X, _, *weights, W_o = draw(rng)
+    X, _, *weights = draw(rng)
     X.flags.writeable = False  # such an array is passed as it is: X is Y
-    g = rng.normal(size=(L, D))
-    found = my.multihead(X, X, *weights, W_o, H)[1](g)[:2]
-    dX, of_keys, of_values = by_engine(X, X, X, *weights, H, g=g @ W_o)[:3]
-    dY = of_keys + of_values
-    wrong = [("adds-up", "dX + dY, because X is Y", dX + dY)]
-    my.equal(found[0], dX, ("L", "D"), wrong)
-    my.equal(found[1], dY, ("S", "D"), wrong)
-
-
-def compare_all(my, arguments, heads, g):
-    """Fail unless all six gradients are right, with the digits of a formula."""
-    X, Y, *weights, W_o = arguments
-
-    O = by_engine(X, Y, Y, *weights, heads)  # noqa: E741
-
-    def multihead(X, Y, W_q, W_k, W_v, W_o):
-        return my.multihead(X, Y, W_q, W_k, W_v, W_o, heads)
-
-    def of_six(g, turned=False, first_head=False):
-        dO = g @ (W_o.T if turned else W_o)
-        if first_head:
-            dO[:, D // heads :] = 0
-        return by_engine(X, Y, Y, *weights, heads, g=dO)
-
-    def one(place, *options):
-        def gradient(g):
-            found = of_six(g, *options)
-            both = [found[0], found[1] + found[2], *found[3:], found[1], found[2]]
-            return both[place]
-
-        return gradient
-
-    def with_heads(place, f, dO_of=lambda g: g @ W_o):
-        """Return a function of g: f of dq, dk and dv of all heads, side by side."""
-        return lambda g: f(*by_heads(X, Y, *weights, heads, dO_of(g)))[place]
-
-    def six(dq, dk, dv):
-        W_q, W_k, W_v = weights
-        return dq @ W_q, dk @ W_k + dv @ W_v, dq.T @ X, dk.T @ Y, dv.T @ Y
-
-    def first(dq, dk, dv):
-        return six(*(np.tile(d[:, : D // heads], heads) for d in (dq, dk, dv)))
-
-    def mixed(g):
-        return np.concatenate([*(g @ W_o).reshape(heads, L, D // heads)], 1)
-
-    turned = ("W_o-turned", "the gradient with g W_o^T for g W_o")
-    alone = ("one-head", "the gradient through head 0 alone")
-    repeated = ("one-head", "the gradient with that of head 0 for every head")
-    text = "the gradient with g W_o, divided into heads row after row"
-    wrong = {
-        name: [
-            (*turned, one(k, True)),
-            (*alone, one(k, False, True)),
-            (*repeated, with_heads(k, first)),
-            ("heads-mixed", text, with_heads(k, six, mixed)),
-            ("no-W_o", "the gradient with g for g W_o", with_heads(k, six, np.array)),
-        ]
-        for k, name in enumerate(NAMES[:5])
-    }
-    W_q, W_k, W_v = weights
-    for k, what, f in (
-        (0, "W_q^T for W_q", lambda dq, dk, dv: dq @ W_q.T),
-        (1, "W_k^T for W_k", lambda dq, dk, dv: dk @ W_k.T + dv @ W_v),
-        (1, "W_v^T for W_v", lambda dq, dk, dv: dk @ W_k + dv @ W_v.T),
-        (1, "W_k^T and W_v^T", lambda dq, dk, dv: dk @ W_k.T + dv @ W_v.T),
-        (1, "W_v for W_k, W_k for W_v", lambda dq, dk, dv: dk @ W_v + dv @ W_k),
-        (0, "W_k for W_q", lambda dq, dk, dv: dq @ W_k),
-        (1, "- dv W_v for + dv W_v", lambda dq, dk, dv: dk @ W_k - dv @ W_v),
-        (0, "dQ alone, without W_q", lambda dq, dk, dv: dq),
-        (1, "dK + dV, without W_k and W_v", lambda dq, dk, dv: dk + dv),
-    ):
-        tag = "weight-turned" if "^T" in what else "exchanged"
-        tag = "weight-skipped" if "without" in what else tag
-        tag = "minus" if what.startswith("-") else tag
-        gradient = with_heads(slice(None), f)
-        wrong[NAMES[k]].append((tag, f"the gradient with {what}", gradient))
-    inputs = "g^T X, with the input X for the output O of the heads"
-    wrong["W_o"] = [
-        ("wrong-input", inputs, lambda g: g.T @ X),
-        ("wrong-input", "g^T Z, with Z = O W_o^T for O", lambda g: g.T @ O @ W_o.T),
-        ("wrong-input", "(g W_o)^T O, with g W_o for g", lambda g: (g @ W_o).T @ O),
-    ]
-    wrong["Y"] += [
-        ("one-use", "the gradient through the keys alone", one(5)),
-        ("one-use", "the gradient through the values alone", one(6)),
-    ]
-    my.gradients(multihead, arguments, NAMES, variants=wrong)
-    digits_of_all(my, arguments, heads, g)
-
-
-def digits_of_all(my, arguments, heads, g):
-    """Fail unless all six gradients have the digits of a formula."""
-    X, Y, *weights, W_o = arguments
-    dX, of_keys, of_values, *others = by_engine(X, Y, Y, *weights, heads, g=g @ W_o)
-    dW_o = g.T @ by_engine(X, Y, Y, *weights, heads)
-    right = [dX, of_keys + of_values, *others, dW_o]
-    dq, dk, dv = by_heads(X, Y, *weights, heads, g @ W_o)
-    known = {"W_q": ("Y for X", dq, Y), "W_k": ("X for Y", dk, X)}
-    known["W_v"] = "X for Y", dv, X
-    found = my.multihead(*arguments, heads)[1](g)
-    for name, each, want in zip(NAMES, found, right, strict=True):
-        wrong = []
-        if name in known and len(X) == len(Y):
-            text, d, other = known[name]
-            text = f"the gradient of {name} with {text}"
-            wrong = [("exchanged", text, d.T @ other)]
-        my.equal(each, want, None, wrong, rtol=1e-5, atol=1e-6)
-        has_all_digits(my, each, want, f"d{name}")
+    arguments, g = (X, X, *weights, 2), rng.normal(size=X.shape)
+    want = dict(zip(("d_X", "d_Y"), multihead(*arguments)[1](g)))
+    equal_all(my, my.multihead(*arguments)[1](g)[:2], want)
 
 
 @laws("heads are independent of each other")
@@ -357,16 +184,138 @@ def few(my, rng):
     )
 
 
+HEAD = "heads[h] = x[:, h * E : h * E + E]"
+ROWS = "rows[:, h * E : h * E + E] = x[h]"
+SCALE = "scale = q.shape[-1] ** -0.5"
+D_P = "p[h, i], v[h] @ g[h, i]"
+D_S = "ds = p_i * (dp - p_i @ dp)"
+D_O = "dO = split(g @ W_o, H)"
+D_X = "dX[i] = dQ[i] @ W_q"
+D_Y = "dY[j] = dK[j] @ W_k + dV[j] @ W_v"
+OUTER = "(g[i], O[i])"
+OWN = "Each head has its own entries, weights and gradients."
+BESIDE = "Head h has the entries h E, …, h E + E - 1, side by side."
+WIDTH = "q . k of one head is a sum of E terms."
+CENTRE = "If one score of a row rises, the other weights of the row fall."
+TURNED = "Q = X W_q^T. Write dX with indices: over which index of W_q is the sum?"
+SKIPPED = "Q = X W_q^T: what is dQ/dX?"
+USES = "Y is used for the keys and for the values."
+INPUT = "Which array does W_o multiply?"
+WHOSE = "Which weights multiply X, and which multiply Y?"
+ADDS_UP = "dX is the gradient of X as the queries, dY that of Y as keys and values."
+
+SPOILED = [  # (name, sentence, hint, line, spoiled line)
+    ("heads-mixed", "the entries divided into heads row after row",
+     "Head 0 has the first E entries of every row. Does yours?", HEAD,
+     "heads[h] = x.reshape(H, n, E)[h]"),
+    ("interleaved", "every H-th entry, from entry h on", BESIDE, HEAD,
+     "heads[h] = x[:, h::H]"),
+    ("one-head", "head 0 in the place of every head", OWN, HEAD, "heads[h] = x[:, :E]"),
+    ("join", "the entries in memory order, divided into rows",
+     "join is the inverse of split: one after the other changes nothing.", ROWS,
+     "rows[:] = x.reshape(n, H * E)"),
+    ("interleaved", "entry 0 of every head, then entry 1 of every head, …", BESIDE,
+     ROWS, "rows[:, h::H] = x[h]"),
+    ("one-head", "head 0 in the place of every head", OWN, ROWS,
+     ROWS.replace("x[h]", "x[0]")),
+    ("unscaled", "the output with scores q . k", "", SCALE, "scale = 1"),
+    ("scaled-by-d", "the output with scores / d", "", SCALE,
+     SCALE.replace("0.5", "1.0")),
+    ("multiplied", "the output with scores * sqrt(d)", "", SCALE,
+     SCALE.replace("-0.5", "0.5")),
+    ("scaled-by-length", "the output with scores / sqrt(S), the number of keys", WIDTH,
+     SCALE, "scale = k.shape[1] ** -0.5"),
+    ("scaled-by-length", "the output with scores / sqrt(L), the number of queries",
+     WIDTH, SCALE, "scale = q.shape[1] ** -0.5"),
+    ("model-width", "the output with scores / sqrt(D), the width of all heads", WIDTH,
+     SCALE, "scale = (len(q) * q.shape[-1]) ** -0.5"),
+    ("no-centre", "the gradient with ds = p dp, without - p sum(p dp)", CENTRE, D_S,
+     "ds = p_i * dp"),
+    ("softmax-diagonal", "the gradient with ds = p (1 - p) dp, the diagonal", CENTRE,
+     D_S, "ds = p_i * (1 - p_i) * dp"),
+    ("softmax-skipped", "the gradient with ds = dp - sum(p dp), without the factor p",
+     "", D_S, "ds = dp - p_i @ dp"),
+    ("softmax-skipped", "the gradient with ds = dp", "", D_S, "ds = dp"),
+    ("softmax-skipped",
+     "the gradient with ds = dp - p sum(p dp), without p in the first term", "", D_S,
+     "ds = dp - p_i * (p_i @ dp)"),
+    ("one-factor",
+     "the gradient with ds = p dp - sum(p dp), without p in the second term", "", D_S,
+     "ds = p_i * dp - p_i @ dp"),
+    ("unweighted-sum", "the gradient with ds = p (dp - sum(dp)), without p in the sum",
+     "", D_S, "ds = p_i * (dp - dp.sum())"),
+    ("mean-of-g", "the gradient with ds = p (dp - mean(dp)), the mean without weights",
+     "", D_S, "ds = p_i * (dp - dp.mean())"),
+    ("mean", "the gradient with ds = p (dp - mean(p dp)), a mean in place of the sum",
+     "", D_S, "ds = p_i * (dp - (p_i * dp).mean())"),
+    ("plus", "the gradient with ds = p (dp + sum(p dp)), with + for -", "", D_S,
+     D_S.replace("-", "+")),
+    ("sum-over-everything", "the gradient with one sum(p dp) over all rows", "", D_S,
+     "ds = p_i * (dp - (p * (g @ v.swapaxes(1, 2))).sum())"),
+    ("wrong-axis", "the gradient with sum(p dp) over axis -2", "", D_S,
+     "ds = p_i * (dp - (p[h] * (g[h] @ v[h].T)).sum(0))"),
+    ("k-for-v", "the gradient with dp = g k^T for g v^T",
+     "o = p v: what is the gradient of p?", D_P, D_P.replace("v[h]", "k[h]")),
+    ("one-head", "the gradient with the weights of head 0", OWN, D_P,
+     D_P.replace("p[h, i]", "p[0, i]")),
+    ("one-head", "the gradient with the weights of head 0", OWN, "np.outer(p_i",
+     "np.outer(p[0, i]"),
+    ("scores-for-p", "the gradient with the scores in place of the weights",
+     "o = p v: which factor has v?", "np.outer(p_i", "np.outer(s[h, i]"),
+    ("heads-mixed", "the gradient with g W_o, divided into heads row after row",
+     "reshape(H, n, E) gives head 0 the first rows, not the first columns.", D_O,
+     "dO = (g @ W_o).reshape(H, len(g), -1)"),
+    ("no-W_o", "the gradient with g for g W_o", "Z = O W_o^T: what is dZ/dO?", D_O,
+     "dO = split(g, H)"),
+    ("W_o-turned", "the gradient with g W_o^T for g W_o",
+     "Z = O W_o^T. Write it with indices: over which index of W_o is the sum with g?",
+     D_O, D_O.replace("W_o", "W_o.T")),
+    ("one-head", "the gradient through head 0 alone", OWN, D_O,
+     D_O + " * (np.arange(H) == 0)[:, None, None]"),
+    ("one-head", "the gradient with that of head 0 for every head", OWN, "(join(d) for",
+     "(np.tile(d[0], H) for"),
+    ("one-head", "the gradient of X through head 0 alone", OWN, D_X,
+     "n = len(W_q) // H\n            dX[i] = dQ[i, :n] @ W_q[:n]"),
+    ("weight-turned", "the gradient with W_q^T for W_q", TURNED, D_X, D_X + ".T"),
+    ("weight-turned", "the gradient with W_k^T for W_k", TURNED, D_Y,
+     D_Y.replace("W_k", "W_k.T")),
+    ("weight-turned", "the gradient with W_v^T for W_v", TURNED, D_Y, D_Y + ".T"),
+    ("weight-turned", "the gradient with W_k^T and W_v^T", TURNED, D_Y,
+     D_Y.replace("W_k", "W_k.T") + ".T"),
+    ("exchanged", "the gradient with W_k for W_q", WHOSE, D_X,
+     D_X.replace("W_q", "W_k")),
+    ("exchanged", "the gradient with W_v for W_k, W_k for W_v", WHOSE, D_Y,
+     "dY[j] = dK[j] @ W_v + dV[j] @ W_k"),
+    ("minus", "the gradient with - dV W_v for + dV W_v",
+     "Y has two uses: what happens to the gradients of two uses?", D_Y,
+     D_Y.replace("+", "-")),
+    ("weight-skipped", "the gradient with dQ alone, without W_q", SKIPPED, D_X,
+     "dX[i] = dQ[i]"),
+    ("weight-skipped", "the gradient with dK + dV, without W_k and W_v", SKIPPED, D_Y,
+     "dY[j] = dK[j] + dV[j]"),
+    ("one-use", "the gradient through the keys alone", USES, D_Y,
+     "dY[j] = dK[j] @ W_k"),
+    ("one-use", "the gradient through the values alone", USES, D_Y,
+     "dY[j] = dV[j] @ W_v"),
+    ("adds-up", "dX + dY, because X is Y", ADDS_UP, D_X,
+     D_X + " + (dK[i] @ W_k + dV[i] @ W_v if X is Y else 0)"),
+    ("adds-up", "dX + dY, because X is Y", ADDS_UP, D_Y,
+     D_Y + " + (dX[j] if X is Y else 0)"),
+    ("exchanged", "the gradient of W_q with Y for X", WHOSE, "(dQ[i], X[i])",
+     "(dQ[i], (Y if X.shape == Y.shape else X)[i])"),
+    ("exchanged", "the gradient of W_k with X for Y", WHOSE, "(dK[j], Y[j])",
+     "(dK[j], (X if X.shape == Y.shape else Y)[j])"),
+    ("exchanged", "the gradient of W_v with X for Y", WHOSE, "(dV[j], Y[j])",
+     "(dV[j], (X if X.shape == Y.shape else Y)[j])"),
+    ("wrong-input", "g^T X, with the input X for the output O of the heads", INPUT,
+     OUTER, "(g[i], X[i])"),
+    ("wrong-input", "g^T Z, with Z = O W_o^T for O", INPUT, OUTER,
+     "(g[i], W_o @ O[i])"),
+    ("wrong-input", "(g W_o)^T O, with g W_o for g", INPUT, OUTER,
+     "(g[i] @ W_o, O[i])"),
+]  # fmt: skip
+
 HINTS = {
-    "weight-turned": [
-        "Q = X W_q^T. Write dX with indices: over which index of W_q is the sum?",
-    ],
-    "minus": ["Y has two uses: what happens to the gradients of two uses?"],
-    "k-for-v": ["o = p v: what is the gradient of p?"],
-    "scores-for-p": ["o = p v: which factor has v?"],
-    "weight-skipped": ["Q = X W_q^T: what is dQ/dX?"],
-    "no-W_o": ["Z = O W_o^T: what is dZ/dO?"],
-    "wrong-input": ["Which array does W_o multiply?"],
     "split": [
         "Number the entries of two rows, and write down which of them head 0 has.",
     ],
@@ -376,7 +325,6 @@ HINTS = {
     "multihead": [
         "From Z back: W_o, the heads, the three projections; Y is used twice.",
     ],
-    "one-head": ["Each head has its own entries, weights and gradients."],
     "": [
         "reshape reads numbers in the order of memory. Which axis can you divide in "
         "two without moving a number, and which axes do you exchange then?",
@@ -388,25 +336,8 @@ HINTS = {
         "= scale ds^T @ q. In multihead dO = g @ W_o, split; join dq, dk, dv; dY is "
         "dk @ W_k plus dv @ W_v.",
     ],
-    "heads-mixed": [
-        "Head 0 has the first E entries of every row. Does yours?",
-        "reshape(H, n, E) gives head 0 the first rows, not the first columns.",
-    ],
     "heads-coupled": ["Each head has gradients of its own. Which sum runs over all?"],
-    "interleaved": ["Head h has the entries h E, …, h E + E - 1, side by side."],
-    "join": ["join is the inverse of split: one after the other changes nothing."],
-    "no-centre": ["If one score of a row rises, the other weights of the row fall."],
-    "W_o-turned": [
-        "Z = O W_o^T. Write it with indices: over which index of W_o is the sum with "
-        "g?",
-    ],
-    "model-width": ["q . k of one head is a sum of E terms."],
-    "adds-up": [
-        "dX is the gradient of X as the queries, dY that of Y as keys and values. "
-        "Return both, also if X and Y are the same array.",
-    ],
     "differences": [
         "A difference quotient loses digits. Each gradient here has a formula.",
     ],
-    "one-use": ["Y is used for the keys and for the values."],
 }

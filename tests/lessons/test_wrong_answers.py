@@ -149,8 +149,6 @@ GRADIENTS = [
     ("E.6", "da_n = dh * (1 - z) * (1 - n * n)",
      "up, down = (np.tanh(np.arctanh(n) + h) for h in (1e-5, -1e-5))\n"
      "    da_n = dh * (1 - z) * (up - down) / 2e-5", "differences", "12 digits"),
-    ("E.10", "dX = dq @ W_q\n",
-     "dX = dq @ W_q + (dk @ W_k + dv @ W_v if X is Y else 0)\n", "adds-up", "X is Y"),
     ("38.6", '.then(lambda s, W_g, h1, h3: s @ W_g @ (h1 + h3) / 2, '
      '"a number moves out")\n        ', "", "two-steps", "one law"),
 ]  # fmt: skip
@@ -237,9 +235,9 @@ HELD_OUT = [  # nobody had these in mind who wrote the checks
     ("E.7", "        return y * (g - centre)", "        return y * (1 - y) * g",
      "softmax-diagonal", "diagonal"),
     ("E.10", ALL_OF_10, ALL_OF_10.replace("dq.T @ X, dk.T @ Y", "dk.T @ Y, dq.T @ X"),
-     "swapped", "numeric of W_k, not of W_q"),
+     "swapped", "d_W_k, in the place of d_W_q"),
     ("E.10", ALL_OF_10, ALL_OF_10.replace("dX, dY", "dY, dX"), "swapped",
-     "gradient 1 of 6 is that of Y"),
+     "d_Y, in the place of d_X"),
     ("E.10", ALL_OF_10, ALL_OF_10.replace(", dW_o", ""), "results", "found 5"),
     ("38.1", "return H @ W_g.T", "return (H @ W_g.T)[::-1]", "reversed", "axis 0"),
     ("38.3", "entropy(p).mean()", "entropy(p).mean() / np.log(2)", "log-base", "ln 2"),
