@@ -187,6 +187,12 @@ def test_the_audit_finds_no_fault_where_there_is_none(spoil):
     assert spoil(*IDLE, equivalent, automatic=True) == ""
 
 
+def test_the_audit_reports_a_missing_check(spoil):
+    catalogue.find("38.5").check.unlink()
+    (fault,) = audit_exercise(catalogue.find("38.5")).faults
+    assert fault.startswith("there is no check") and "ex_38_5.py" in fault
+
+
 def test_dev_audit_reports_a_slow_check(monkeypatch, capsys):
     monkeypatch.setattr(audit, "BUDGET", 1e-9)
     assert audit.audit(SimpleNamespace(id=["38.5"])) == 1

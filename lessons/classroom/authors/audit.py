@@ -118,6 +118,9 @@ def audit_exercise(exercise, automatic=True, every=1):
     """
     found = Audit(exercise.id)
     fault = found.faults.append
+    if not exercise.check.exists():
+        fault(f"there is no check {display_path(exercise.check)}")
+        return found
     text = exercise.solution.read_text(encoding="utf-8")
     try:
         stub, author = stubs.strip(text, exercise.id), stubs.author_part(text)
