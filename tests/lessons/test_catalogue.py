@@ -112,7 +112,8 @@ def test_every_lesson_states_its_minutes_and_needs_in_known_words():
         assert set(head.needs) <= set(map(number, folders))
         link = f"[{head.number}. {head.title}](book/{folder.name}/README.md)"
         row = next((line for line in index.splitlines() if link in line), "")
-        assert row.endswith(f"| {head.dots} | {head.minutes} |"), folder
+        end = f"| {head.dots} | {head.minutes} |"
+        assert row.endswith(end), f"lessons/README.md has no row {link} … {end}"
         assert head.dots and head.minutes
 
 
