@@ -7,10 +7,9 @@ import numpy as np
 from lessons.checks import pictures
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.checks.predictions import locked
-from lessons.checks.results import same
 from lessons.classroom.steps import edges, laws, numbers, shape, values
 
-EPSILON = 1e-11  # so that log(p + 1e-12) is near enough
+# THE EXERCISE IN LOOPS
 
 
 def scores(T, d, samples, rng):
@@ -21,44 +20,33 @@ def scores(T, d, samples, rng):
     return np.array(rows)
 
 
-def exchanged(T, d, samples, rng):
-    return scores(d, T, samples, rng)
+def entropy(p):
+    """H = -sum_j p_j ln p_j, of each row"""
+    H = np.zeros(p.shape[:-1])
+    for i in np.ndindex(H.shape):
+        H[i] = -sum(x * math.log(x) for x in p[i] if x > 0)
+    return H
 
 
-def softmax(e):
-    z = exponentials(e)
-    return z / z.sum(-1, keepdims=True)
-
-
-def over_queries(e):
-    return softmax(e.T).T
-
-
-def columns(e):
-    z = exponentials(e)
-    return z / z.sum(0)
-
-
-def everywhere(e):
-    z = exponentials(e)
-    return z / z.sum()
-
-
-def exponentials(e):
-    return np.exp(e - e.max(-1, keepdims=True))
-
-
-def entropies(p):
-    return np.array([-sum(x * math.log(x) for x in row if x > 0) for row in p])
-
-
-def by_loop(T, ds, factor, seed, samples, mean=None, weights=softmax, draw=scores):
-    """Return the curve for scores that are multiplied by factor(d)."""
-    rng, curve = np.random.default_rng(seed), []
+def entropy_curve(T, ds, scaled, rng, samples):
+    curve = []
     for d in ds:
-        p = weights(draw(T, d, samples, rng) * factor(d))
-        curve.append(mean(p) if mean else entropies(p).mean())
+        e = scores(T, d, samples, rng) / (d**0.5 if scaled else 1)
+        z = np.exp(e - e.max(-1, keepdims=True))
+        p = z / z.sum(-1, keepdims=True)
+        curve.append(sum(entropy(p)) / samples)
     return np.array(curve)
+
+
+def large_T_entropy(T, a):
+    log_Z = math.log(T) + math.log(math.sinh(a) / a)
+    mean_score = a / math.tanh(a) - 1
+    return log_Z - mean_score
+
+
+# THE CHECK
+
+EPSILON = 1e-11  # so that log(p + 1e-12) is near enough
 
 
 def by_quadrature(T, a):
@@ -71,7 +59,7 @@ def by_quadrature(T, a):
 
 @shape("a number for each width, an entropy for each row")
 def a_number_for_each(my, rng):
-    my.shape(my.entropy(softmax(rng.normal(size=(3, 5, 7)))), (3, 5), "ij")
+    my.shape(my.entropy(rng.random((3, 5, 7))), (3, 5), "ij")
     my.shape(my.entropy_curve(7, (3, 5, 11), True, rng, 2), (3,), ("d",))
 
 
@@ -80,73 +68,28 @@ def known_entropies(my, rng):
     p = np.array([[0.5, 0.25, 0.25], [1 / 3, 1 / 3, 1 / 3], [1 / 2, 1 / 3, 1 / 6]])
     mixed = math.log(2) / 2 + math.log(3) / 3 + math.log(6) / 6
     nats = np.array([1.5 * math.log(2), math.log(3), mixed])
-    bits = [
-        ("log2", "the entropy in bits", nats / math.log(2)),
-        ("divided", "the entropy / log T", nats / math.log(3)),
-        ("no-weights", "-sum_j ln p_j, without p_j", -np.log(p).sum(1)),
-    ]
-    my.equal(my.entropy(p), nats, "i", bits, atol=EPSILON)
+    my.equal(my.entropy(p), nats, "i", atol=EPSILON)
 
 
 @values("both curves, against a loop")
 def both_curves(my, rng):
     T, ds, samples, seed = 7, (3, 5, 17), 11, int(rng.integers(1000))
-    plain, scaled = (lambda d: 1.0), (lambda d: d**-0.5)
-
-    def flat(p):
-        return entropies([p.mean(0)])[0]
-
+    found, want = [], []
     for wanted in (True, False):
-        factor = scaled if wanted else plain
-
-        def curve(factor, **options):
-            return by_loop(T, ds, factor, seed, samples, **options)
-
-        other = "scaled" if not wanted else "unscaled"
-        opposite = my.entropy_curve(
-            T, ds, not wanted, np.random.default_rng(seed), samples
-        )
-        wrong = [
-            (
-                "inverted" if same(opposite, curve(factor)) else "ignores-scaled",
-                f"the {other} curve",
-                curve(plain if wanted else scaled),
-            ),
-            ("divides-by-d", "the curve of scores / d", curve(lambda d: 1 / d)),
-            ("multiplies", "the curve of scores * sqrt(d)", curve(lambda d: d**0.5)),
-            ("divides-by-T", "the curve of scores / sqrt(T)", curve(lambda d: T**-0.5)),
-            ("sum-over-everything",
-             "the curve of exponents divided by their sum over all queries",
-             curve(factor, weights=everywhere)),
-            ("mean-weights", "the entropy of the mean weights",
-             curve(factor, mean=flat)),
-            ("sum", "the sum over the samples", samples * curve(factor)),
-            ("median", "the median over the samples",
-             curve(factor, mean=lambda p: np.median(entropies(p)))),
-            ("one-sample", "the entropy of the first query",
-             curve(factor, mean=lambda p: entropies(p)[0])),
-            ("one-sample", "the largest entropy of a query",
-             curve(factor, mean=lambda p: entropies(p).max())),
-            ("not-normalised", "the curve of exponentials, not divided by their sum",
-             curve(factor, weights=exponentials)),
-            ("d-first", "the curve of _scores(d, T, …)", curve(factor, draw=exchanged)),
-            ("divided", "the curve / log T", curve(factor) / math.log(T)),
-            ("wrong-axis", "the curve of weights that sum to one over the queries",
-             curve(factor, weights=over_queries)),
-            ("wrong-axis",
-             "the curve of exponents divided by their sum over the queries",
-             curve(factor, weights=columns)),
-        ]  # fmt: skip
         source = np.random.default_rng(seed)
-        got = my.entropy_curve(T, ds, wanted, source, samples)
-        unused = np.random.default_rng(seed).bit_generator.state
+        found.append(my.entropy_curve(T, ds, wanted, source, samples))
+        unused = np.random.default_rng(seed)
         my.holds(
-            source.bit_generator.state != unused,
+            source.bit_generator.state != unused.bit_generator.state,
             "own-generator",
             "expected scores that are drawn from the argument rng",
             "found that rng was not used",
         )
-        my.equal(got, curve(factor), {"d": ds}, wrong, atol=EPSILON)
+        want.append(entropy_curve(T, ds, wanted, unused, samples))
+    names = "scaled", "unscaled"
+    axes = {"curve": [f"{name}, d = {d}" for name in names for d in ds]}
+    text = f"entropy_curve(T={T}, ds={ds}, scaled=True, …), and scaled=False"
+    my.equal(np.concatenate(found), np.concatenate(want), axes, atol=EPSILON, call=text)
 
 
 @laws("the limit for many keys, against a sum over the interval")
@@ -156,35 +99,9 @@ def the_limit(my, rng):
     is_near = np.allclose(ratios, 1, rtol=0, atol=0.005)  # no wrong formula is so near
     for T, a in cases:
         want, got = by_quadrature(T, a), my.large_T_entropy(T, a)
-        mean = math.sinh(a) / a  # of exp(x)
-        log_Z = math.log(T * mean)
-        of_scores = "ln Z - E[x exp(x)], not divided by E[exp(x)]"
-        wrong = [
-            ("on-the-line", "log T, the entropy of equal weights", math.log(T)),
-            ("no-log-T", "expected - log T", want - math.log(T)),
-            ("normal", "log T - variance / 2", math.log(T) - a * a / 6),
-            ("normal", "log T - a / 2", math.log(T) - a / 2),
-            ("normal", "log T - a^2 / 2", math.log(T) - a * a / 2),
-            ("sign", "log T - ln(sinh(a) / a) - the mean score",
-             want - 2 * math.log(mean)),
-            ("not-divided", of_scores, log_Z - math.cosh(a) + mean),
-            ("mean-score-lost", "ln Z", log_Z),
-            ("mean-score-lost", "ln Z plus the mean score", 2 * log_Z - want),
-            ("width-of-interval", "expected + ln 2", want + math.log(2)),
-            ("width-of-interval", "expected - ln 2", want - math.log(2)),
-            ("width-of-interval", "expected + ln a", want + math.log(a)),
-            ("width-of-interval", "expected + ln (2 a)", want + math.log(2 * a)),
-            ("one-lost", "expected - 1", want - 1),
-            ("sign", "log T plus what is to be subtracted", 2 * math.log(T) - want),
-            ("hyperbolic", "the limit with tanh a for coth a",
-             want + a / math.tanh(a) - a * math.tanh(a)),
-            ("hyperbolic", "the limit with cosh a for sinh a in E[exp(x)]",
-             want - math.log(math.tanh(a))),
-            ("log2", "expected in bits", want / math.log(2)),
-            ("grid", "expected, but for the error of a sum over a grid of x",
-             got if is_near else math.nan),
-        ]  # fmt: skip
-        my.equal(got, want, "", wrong, rtol=1e-7)
+        grid = "expected, but for the error of a sum over a grid of x"
+        near = [("grid", grid, got)] if is_near else []
+        my.equal(got, want, "", near, rtol=1e-7)
 
 
 @laws("your prediction and the measurement")
@@ -197,8 +114,8 @@ def predicted(my, rng):
         f"found {my.prediction()!r}",
     )
     first = locked(my, is_prediction)
-    e = 2 * scores(64, 64, 400, rng) / 8
-    gap = math.log(64) - entropies(softmax(e)).mean()
+    z = np.exp(2 * scores(64, 64, 400, rng) / 8)
+    gap = math.log(64) - entropy(z / z.sum(-1, keepdims=True)).mean()
     ds = np.arange(2, 31, 4)
     left = np.array(my.entropy_curve(1024, ds, False, rng, 60)) / math.log(1024)
     half = np.interp(-0.5, -left, ds)
@@ -244,9 +161,8 @@ def certain(my, rng):
     my.equal(alone, [0.0], {"d": (5,)}, atol=EPSILON, size=1)
     large = Prepared(100.0, 100.0, 100 - math.log(3) / 100, -100.0)  # s_1, then h_j
     want = math.log(4) - 0.75 * math.log(3)  # weights 3/4, 1/4 and 0
-    cut = "the entropy of 1/2 and 1/2: the scores are 1e4, 1e4 - ln 3 and -1e4"
     got = my.entropy_curve(3, (1,), False, large, 1)
-    my.equal(got, [want], {"d": (1,)}, [("clipped", cut, [math.log(2)])], atol=EPSILON)
+    my.equal(got, [want], {"d": (1,)}, atol=EPSILON)
 
 
 class Prepared:
@@ -266,14 +182,104 @@ def is_prediction(found):
     return both and all(isinstance(v, (int, float)) for v in found.values())
 
 
+TERM, LOG = "-sum(x * math.log(x) for x in p[i] if x > 0)", "math.log(x)"
+SCALE, EXP = "(d**0.5 if scaled else 1)", "np.exp(e - e.max(-1, keepdims=True))"
+SUM = "z.sum(-1, keepdims=True)"
+SOFTMAX = f"z = {EXP}\n        p = z / {SUM}"
+MEAN, DRAWN = "sum(entropy(p)) / samples", "e = scores(T, d"
+LOG_Z, SINH = "math.log(T) + math", "math.sinh(a) / a"
+SCORE, LIMIT = "a / math.tanh(a) - 1", "log_Z - mean_score"
+NATS = "The entropy is in nats: use the natural logarithm."
+SHARE = "Return the entropy in nats, not its share of log T."
+AXIS = "The weights of one query sum to 1 over its keys, not over the queries."
+SAMPLES = "Return the mean over the samples."
+QUERIES = "How many queries does a call of _scores return?"
+UNIFORM = "That is the limit of normal scores. These are uniform from -a to a."
+LOG_OF_Z = "H = ln Z - sum_j p_j e_j. What is ln Z for many keys?"
+SECOND = "H = ln Z - sum_j p_j e_j. Is the second term 0?"
+WIDTH = "The interval from -a to a has the length 2 a."
+INTEGRAL = "The integral of exp(x) from -a to a is exp(a) - exp(-a)."
+DENOMINATOR = "sum_j p_j e_j: p_j has a denominator. What does it become for many keys?"
+TERMS = "The scores are sums over the d entries. How many terms does each score have?"
+FLAT = (
+    "The mean of many sharp distributions is flat. Compute the entropy of each query "
+    "first."
+)
+
+SPOILED = [  # (name, sentence, hint, line, spoiled line)
+    ("log2", "the entropy in bits", NATS, LOG, "math.log2(x)"),
+    ("divided", "the entropy / log T", SHARE, TERM, f"{TERM} / math.log(len(p[i]))"),
+    ("no-weights", "-sum_j ln p_j, without p_j",
+     "H = -sum_j p_j ln p_j is a mean of -ln p_j. With which weights?", f"x * {LOG}",
+     LOG),
+    ("inverted", "the curves with the scaling where scaled is False",
+     "Which curve has scores divided by sqrt(d): scaled=True, or False?", "if scaled",
+     "if not scaled"),
+    ("ignores-scaled", "the unscaled curve, twice",
+     "Only one of the two curves divides. Which argument decides?", SCALE, "1"),
+    ("ignores-scaled", "the scaled curve, twice", "", SCALE, "d**0.5"),
+    ("divides-by-d", "the curve of scores / d",
+     "The variance of the scores is d. What is their standard deviation?", SCALE,
+     "(d if scaled else 1)"),
+    ("multiplies", "the curve of scores * sqrt(d)",
+     "Wide vectors have large scores. Scaling makes them smaller.", SCALE,
+     "(d**-0.5 if scaled else 1)"),
+    ("divides-by-T", "the curve of scores / sqrt(T)", TERMS, SCALE,
+     "(T**0.5 if scaled else 1)"),
+    ("sum-over-everything",
+     "the curve of exponents divided by their sum over all queries", "", SUM,
+     "z.sum()"),
+    ("wrong-axis", "the curve of weights that sum to one over the queries", AXIS,
+     SOFTMAX, SOFTMAX.replace("-1", "0")),
+    ("wrong-axis", "the curve of exponents divided by their sum over the queries", AXIS,
+     SUM, SUM.replace("-1", "0")),
+    ("clipped", "the entropy of 1/2 and 1/2: the scores are 1e4, 1e4 - ln 3 and -1e4",
+     "Which m makes all e - m at most 0, and leaves their differences?", EXP,
+     "np.exp(np.clip(e, -700, 700))"),
+    ("mean-weights", "the entropy of the mean weights", FLAT, MEAN,
+     "entropy(p.mean(0))"),
+    ("sum", "the sum over the samples", SAMPLES, MEAN, "sum(entropy(p))"),
+    ("median", "the median over the samples", SAMPLES, MEAN, "np.median(entropy(p))"),
+    ("one-sample", "the entropy of the first query", QUERIES, MEAN, "entropy(p)[0]"),
+    ("one-sample", "the largest entropy of a query", QUERIES, MEAN, "max(entropy(p))"),
+    ("not-normalised", "the curve of exponentials, not divided by their sum", "", MEAN,
+     "sum(entropy(z)) / samples"),
+    ("divided", "the curve / log T", SHARE, MEAN, f"{MEAN} / math.log(T)"),
+    ("d-first", "the curve of _scores(d, T, …)", "_scores takes T first, then d.",
+     DRAWN, "e = scores(d, T"),
+    ("on-the-line", "log T, the entropy of equal weights",
+     "Weights that are not all equal have an entropy below log T. By how much?", LIMIT,
+     "math.log(T)"),
+    ("no-log-T", "expected - log T",
+     "Z is a sum over T keys: T times an expectation.", LOG_Z, "math"),
+    ("normal", "log T - variance / 2", UNIFORM, LIMIT, "math.log(T) - a * a / 6"),
+    ("normal", "log T - a / 2", UNIFORM, LIMIT, "math.log(T) - a / 2"),
+    ("normal", "log T - a^2 / 2", UNIFORM, LIMIT, "math.log(T) - a * a / 2"),
+    ("sign", "log T - ln(sinh(a) / a) - the mean score", LOG_OF_Z, LOG_Z,
+     "math.log(T) - math"),
+    ("sign", "log T plus what is to be subtracted", LOG_OF_Z, LIMIT,
+     "2 * math.log(T) - log_Z + mean_score"),
+    ("not-divided", "ln Z - E[x exp(x)], not divided by E[exp(x)]", DENOMINATOR, SCORE,
+     "math.cosh(a) - math.sinh(a) / a"),
+    ("mean-score-lost", "ln Z", SECOND, LIMIT, "log_Z"),
+    ("mean-score-lost", "ln Z plus the mean score", SECOND, LIMIT,
+     "log_Z + mean_score"),
+    ("width-of-interval", "expected + ln 2", WIDTH, SINH, "2 * math.sinh(a) / a"),
+    ("width-of-interval", "expected - ln 2", WIDTH, SINH, "math.sinh(a) / a / 2"),
+    ("width-of-interval", "expected + ln a", WIDTH, SINH, "math.sinh(a)"),
+    ("width-of-interval", "expected + ln (2 a)", WIDTH, SINH, "2 * math.sinh(a)"),
+    ("one-lost", "expected - 1",
+     "E[x exp(x)] is cosh(a) - sinh(a) / a. Divide both terms.", SCORE,
+     "a / math.tanh(a)"),
+    ("hyperbolic", "the limit with tanh a for coth a", INTEGRAL, SCORE,
+     "a * math.tanh(a) - 1"),
+    ("hyperbolic", "the limit with cosh a for sinh a in E[exp(x)]", INTEGRAL, SINH,
+     "math.cosh(a) / a"),
+    ("log2", "expected in bits", NATS, LIMIT, f"({LIMIT}) / math.log(2)"),
+]  # fmt: skip
+
 HINTS = {
-    "no-weights": ["H = -sum_j p_j ln p_j is a mean of -ln p_j. With which weights?"],
-    "median": ["Return the mean over the samples."],
-    "clipped": ["Which m makes all e - m at most 0, and leaves their differences?"],
-    "one-sample": ["How many queries does a call of _scores return?"],
     "grid": ["Both integrals have a closed form: write them without a sum."],
-    "one-lost": ["E[x exp(x)] is cosh(a) - sinh(a) / a. Divide both terms."],
-    "hyperbolic": ["The integral of exp(x) from -a to a is exp(a) - exp(-a)."],
     "draw": ["Two curves, a level, two labels and a legend."],
     "prediction": ["The docstring gives the two keys, and a number for each."],
     "entropy": [
@@ -286,7 +292,6 @@ HINTS = {
     "large_T_entropy": [
         "H = ln Z - sum_j p_j e_j. What do both terms become for many keys?",
     ],
-    "d-first": ["_scores takes T first, then d."],
     "": [
         "A row of _scores belongs to one query: compute softmax and entropy along "
         "it, and the mean over the rows last.",
@@ -295,41 +300,11 @@ HINTS = {
         "The density of x is 1 / (2 a). E[exp(x)] is sinh(a) / a, and E[x exp(x)] is "
         "cosh(a) - sinh(a) / a; divide the second by the first.",
     ],
-    "ignores-scaled": ["Only one of the two curves divides. Which argument decides?"],
-    "divides-by-d": [
-        "The variance of the scores is d. What is their standard deviation?",
-    ],
-    "multiplies": ["Wide vectors have large scores. Scaling makes them smaller."],
-    "mean-weights": [
-        "The mean of many sharp distributions is flat. Compute the entropy of each "
-        "query first.",
-    ],
-    "wrong-axis": [
-        "The weights of one query sum to 1 over its keys, not over the queries.",
-    ],
-    "sum": ["Return the mean over the samples."],
-    "log2": ["The entropy is in nats: use the natural logarithm."],
-    "on-the-line": [
-        "Weights that are not all equal have an entropy below log T. By how much?",
-    ],
-    "no-log-T": ["Z is a sum over T keys: T times an expectation."],
-    "normal": ["That is the limit of normal scores. These are uniform from -a to a."],
-    "mean-score-lost": ["H = ln Z - sum_j p_j e_j. Is the second term 0?"],
-    "width-of-interval": ["The interval from -a to a has the length 2 a."],
     "no-level": ["Draw log T as well: the entropy of equal weights."],
     "exchanged": ["Which label belongs to which curve?"],
-    "inverted": ["Which curve has scores divided by sqrt(d): scaled=True, or False?"],
     "logarithmic-entropy": ["Only the widths cover several powers of ten."],
     "linear-axis": ["Widths from 1 to 4096 need a logarithmic axis."],
     "unlabelled": ["A reader needs to know what each axis and each curve is."],
-    "divided": ["Return the entropy in nats, not its share of log T."],
     "nan": ["Where a weight is exactly 0, its logarithm is -inf, and 0 * -inf is NaN."],
-    "not-divided": [
-        "sum_j p_j e_j: p_j has a denominator. What does it become for many keys?",
-    ],
-    "sign": ["H = ln Z - sum_j p_j e_j. What is ln Z for many keys?"],
-    "divides-by-T": [
-        "The scores are sums over the d entries. How many terms does each score have?",
-    ],
     "own-generator": ["The same seed must give the same scores: pass rng on."],
 }

@@ -13,7 +13,7 @@ def result(name):
     try:
         yield
     except CheckFailed as failure:
-        lines = f"{name}, in the result of", *failure.lines
+        lines = f"{name}, in the result of", *failure.unfolded
         named = CheckFailed(failure.tag, *lines)
         named.place = failure.place
         raise named from failure.__cause__

@@ -41,13 +41,14 @@ class CheckFailed(AssertionError):
     """A check failed; its text is what the learner reads.
 
     tag    the name of the mistake (see ``lessons.classroom.checking.diagnose``)
-    lines  the report, folded
+    lines  the report, folded; ``unfolded`` is it as well, for another failure
     """
 
     place = None  # the number of the comparison that failed, and its results
 
     def __init__(self, tag, *lines):
         self.tag, self.lines = tag, [part for line in lines for part in folded(line)]
+        self.unfolded = "\n".join(map(str, lines)).split("\n")
         super().__init__("\n".join(self.lines))
 
 

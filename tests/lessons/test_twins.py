@@ -6,11 +6,15 @@ import numpy as np
 import pytest
 
 from lessons.checks import measure, results
+from lessons.classroom.authors.audit import run
+from lessons.classroom.catalogue import find
 from lessons.classroom.checking import twins
 from lessons.classroom.checking.harness import Harness
 from lessons.classroom.checking.sequence import run_function, run_steps
 from lessons.classroom.steps import CheckFailed
 from lessons.classroom.stubs import StubError
+
+from .classroom_cases import answer
 
 CHECK = '''
 import math
@@ -193,6 +197,11 @@ def test_an_edit_whose_gradients_are_right_is_no_name(tmp_path):
 
     assert only(step, tmp_path, twin, edits, answer) != "abs"
     assert only(step, tmp_path, twin, edits, halved) == "half"
+
+
+def test_the_sentence_of_an_edit_replaces_a_longer_one_which_the_report_has_folded():
+    failed = run(find("38.3"), answer("38.3", "if scaled:", "if not scaled:"))[1]
+    assert failed.tag == "inverted" and "other places" not in " ".join(failed.lines)
 
 
 def test_an_edit_stands_in_the_loops_once():

@@ -107,9 +107,9 @@ def _named(failure, function, my, rng_of, passed):
     if not found and failure.tag == "unknown":
         found = mutants.name_of(*place)
     if found:
-        lines = [line for line in failure.lines if not line.endswith(f"[{failure.tag}]")]
+        lines = [t for t in failure.unfolded if not t.endswith(f"[{failure.tag}]")]
         sentence = f"yours equals {found[1]}  [{found[0]}]"
-        return CheckFailed(found[0], "\n".join(lines), sentence)
+        return CheckFailed(found[0], *lines, sentence)
     return failure
 
 
