@@ -216,3 +216,63 @@ def test_importing_loads_neither_numba_nor_matplotlib():
     loaded = set(done.stdout.split())
     assert not loaded & {"numba", "matplotlib", "torch", "pytest"}
     assert {"minigrad", "attention.template"} <= loaded
+
+
+SPINE = {  # {a file of README's list: the parts to read; () is the whole file}
+    "attention/first_model.py": (),
+    "minigrad/ops/arithmetic.py": (),
+    "minigrad/graph.py": (),
+    "minigrad/broadcasting.py": ("unbroadcast",),
+    "minigrad/differentiable.py": (),
+    "minigrad/tensor.py": (),
+    "minigrad/operators.py": (),
+    "minigrad/shapes.py": ("docstring",),
+    "minigrad/ops/matmul.py": (),
+    "minigrad/ops/softmax.py": (),
+    "minigrad/ops/loss.py": ("cross_entropy",),
+    "minigrad/nn/module.py": (),
+    "minigrad/optim/rules.py": ("Adam",),
+    "minigrad/gradcheck.py": ("docstring",),
+    "minigrad/checking/numeric.py": ("docstring", "_measure"),
+    "attention/scores.py": (),
+    "attention/softmax.py": (),
+    "attention/template.py": (),
+    "minigrad/ops/recurrent.py": (),
+    "attention/seq2seq/attention_gru.py": (),
+    "attention/seq2seq/reverser.py": (),
+    "attention/training/loop.py": ("Run",),
+    "attention/decoding/greedy.py": (),
+    "attention/app/experiments/reversal.py": ("build", "train", "loss_of"),
+}
+
+
+def test_the_list_to_read_is_as_long_as_the_readme_says():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    section = readme.partition("## Read the source")[2].partition("\nAfter the list")[0]
+    numbered = section[section.index("\n1. ") :]
+    assert set(re.findall(r"`([\w/]+\.py)`", numbered)) == set(SPINE)
+    total = 0
+    for path, parts in SPINE.items():
+        for part in parts:
+            assert (part if part == "docstring" else f"`{part}`") in numbered, part
+        total += first_reading(path, parts)
+    (said,) = re.findall(r"about ([\d ]+) lines", section)
+    assert abs(total / int(said.replace(" ", "")) - 1) < 0.05, total
+
+
+def first_reading(path, parts):
+    """Count the lines of a file, or of parts of it, without imports and empty lines."""
+    text = (ROOT / path).read_text(encoding="utf-8")
+    lines, nodes = text.splitlines(), ast.parse(text).body
+    if parts:
+        nodes = [n for i, n in enumerate(nodes)
+                 if getattr(n, "name", i or "docstring") in parts]  # fmt: skip
+        assert len(nodes) == len(parts), path
+    is_read = set()
+    for node in nodes:
+        if not isinstance(node, ast.Import | ast.ImportFrom):
+            decorators = [d.lineno for d in getattr(node, "decorator_list", [])]
+            is_read |= set(range(min([node.lineno, *decorators]) - 1, node.end_lineno))
+    stop = [i for i, line in enumerate(lines) if "first reading can stop here" in line]
+    stop = next((i for i in stop if not parts or i in is_read), len(lines))
+    return sum(1 for i in is_read if i < stop and lines[i].strip())
