@@ -35,7 +35,9 @@ class Cost(NamedTuple):
     averaging: int
     exponentials: int
     score_bytes: int  # of an array with a number for each pair; 0 if there is none
-    extra_bytes: int  # of all that is held beside inputs and parameters; the output too
+    # of all that is held beside inputs and parameters, with the output; None: the row
+    # has no formula
+    extra_bytes: int | None
 
     @property
     def multiplications(self):
@@ -106,7 +108,7 @@ def cost_of(
         sum(map(math.prod, shapes_of(row.parameters, letters).values())),
         *(N * n for n in operations),
         score_bytes=N * letters["w"] * scores,
-        extra_bytes=N * held + buffers,
+        extra_bytes=N * held + buffers if formulas.held else None,
     )
 
 

@@ -37,11 +37,13 @@ def comparison(n=1024, E=64):
     ]
     for variant in VARIANTS:
         cost = cost_of(variant, L=n, E=E)
-        predicted, held = measured(variant, n, E)
+        held = measured(variant, n, E)
+        formula = ratio = "-"
+        if cost.extra_bytes is not None:
+            formula, ratio = size(cost.extra_bytes), f"{held / cost.extra_bytes:.2f}"
         lines.append(
             f"{variant:10s}{cost.parameters:>8,}{cost.multiplications:>17,}"
-            f"{cost.exponentials:>12,}{size(predicted):>12s}{size(held):>12s}"
-            f"{held / predicted:>7.2f}"
+            f"{cost.exponentials:>12,}{formula:>12s}{size(held):>12s}{ratio:>7s}"
         )
     lines += [
         "",

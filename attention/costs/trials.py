@@ -1,7 +1,7 @@
 """Run each variant once: count its operations, or measure the memory that it holds.
 
     counted("window")          predicted and counted operations, for a few tokens
-    measured("window", 1024)   predicted and measured bytes, beside the inputs
+    measured("window", 1024)   measured bytes, beside the inputs
 
 Counting runs the definition in a variant's row. Measuring runs its function or layer in
 NumPy, so that nothing has to be compiled, under tracemalloc. What is made once for many
@@ -43,11 +43,10 @@ def in_the_middle(variant, parameters, S):
 
 
 def measured(variant, n, E=64, backend="numpy"):
-    """Return predicted and measured bytes beside the inputs, for n queries and keys."""
+    """Return the bytes that a call with n queries and keys holds beside the inputs."""
     call = call_of(variant, n, E)
     with kernels.backend(backend):
-        held = peak_bytes(call)
-    return cost_of(variant, L=n, E=E).extra_bytes, held
+        return peak_bytes(call)
 
 
 def peak_bytes(call):
@@ -72,11 +71,14 @@ def call_of(variant, n, E):
 
 
 def arrays_of(variant, *, E, Dk=None, H=1, dtype=float, seed=0, **sizes):
-    """Return two lists of arrays with random numbers: the inputs and the parameters."""
+    """Return two lists of arrays, the inputs and the parameters, for a variant.
+
+    They are random, with rows of length 1 on average, so that no recurrence overflows.
+    """
     letters = dict(E=E, Dk=Dk or E, H=H, Hk=H, **sizes)
     row, rng = VARIANTS[variant], np.random.default_rng(seed)
     return tuple(
-        [rng.standard_normal(shape).astype(dtype)
+        [rng.normal(0, (shape or [1])[-1] ** -0.5, shape).astype(dtype)
          for shape in shapes_of(text, letters).values()]
         for text in (row.inputs, row.parameters)
     )  # fmt: skip

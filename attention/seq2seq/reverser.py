@@ -22,6 +22,7 @@ from minigrad.arguments import one_of
 
 from ..tasks.reversal import PAD, VOCABULARY
 from ..variants.table import REVERSAL_SCORES as KINDS
+from ..variants.table import SCORES
 from .config import Seq2SeqConfig
 from .model import Seq2Seq
 
@@ -84,6 +85,9 @@ class Reverser(Seq2Seq):
             a, b = 1 / math.sqrt(2 * H), 1 / math.sqrt(H)
             attention.W_a = _parameter(rng.uniform(-a, a, (H, 2 * H)))
             attention.v_a = _parameter(rng.uniform(-b, b, H))
+        if self.kind not in ("general", "additive"):  # as the layer draws them
+            layer = SCORES[self.kind].layer(H, H, rng)
+            attention.load_state_dict(layer.state_dict())
 
 
 def _parameter(array):

@@ -53,7 +53,7 @@ class Formulas(NamedTuple):
     averaging: str = "L*S*Ev"  # multiplications by the values
     exponentials: str = "L*S"  # exp and tanh
     scores: str = "L*S"  # numbers in the matrix of scores
-    held: str = MATRICES  # bytes beside inputs and parameters, with the output
+    held: str = MATRICES  # bytes beside inputs and parameters; empty: only measured
     buffers: str = "0"  # bytes of one tile or chunk, which all heads use in turn
     unfused: str = ""  # ``held`` if each tanh is stored; empty: there is no tanh
     all_heads: bool = False  # whether these are the costs of all heads together

@@ -14,7 +14,7 @@ from attention.costs import trials
 from attention.costs.counted import definition_of
 from attention.costs.formulas import ARRAY
 from attention.variants import table
-from attention.variants.table import VARIANTS
+from attention.variants.table import SCORES, VARIANTS
 from minigrad import differentiable
 
 from ..minigrad.array_cases import draw
@@ -32,6 +32,8 @@ def test_the_function_or_layer_of_a_row_computes_its_definition(name):
     options = row.options | row.small
     options.pop("tile", None)  # of the definition
     sizes = trials.SMALL | dict(A=trials.SMALL["E"])  # as the layers have it
+    if not row.equal_widths:
+        sizes["Dk"] = 3
     if "Ev" in row.parameters:
         sizes["Ev"] = sizes["E"]
     inputs, parameters = trials.arrays_of(name, **sizes | options)
@@ -42,6 +44,16 @@ def test_the_function_or_layer_of_a_row_computes_its_definition(name):
     assert [n.removesuffix(".weight") for n in own][: len(names)] == names
     definition = functools.partial(definition_of(name), **options)
     check(function, definition, inputs, list(own.values()))
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_equal_widths_of_queries_and_keys_are_what_a_layer_needs(name):
+    try:
+        SCORES[name].layer(D, 3, None).score(*draw((5, D), (7, 3)))
+        refused = False
+    except ValueError:
+        refused = True
+    assert refused == SCORES[name].equal_widths
 
 
 def test_every_definition_is_compared_with_the_package():

@@ -193,7 +193,7 @@ def test_what_it_refuses(tmp_path, capsys, no_figures):
     done = tmp_path / "done"
     reversal("--scores", "dot", "--out", done)
     for arguments, sentence in [
-        (["--scores", "cosine"], "'cosine'; expected one or more of additive,dot"),
+        (["--scores", "nearest"], "'nearest'; expected one or more of additive,dot"),
         (["--steps", "0"], "found '0'; expected a whole number of 1 or more"),
         (["--steps", 10**20 - 1, "--out", tmp_path / "a"], "or more, below 10^18"),
         (["--seed", "7" * 400, "--out", tmp_path / "a"], "0 or more, below 10^18"),

@@ -61,7 +61,7 @@ def test_products_and_exponentials_are_counted_and_nothing_else():
 def test_the_table_of_the_command_shows_equal_numbers(variant):
     cost, ops = trials.counted(variant)
     assert_counted(cost, ops)
-    assert cost.multiplications > 0 and cost.exponentials > 0
+    assert cost.multiplications > 0
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
@@ -187,17 +187,20 @@ def test_chapter_38_for_one_query():
 # -- memory ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", [
+    name for name, row in VARIANTS.items() if row.costs.held
+])  # fmt: skip
 def test_a_call_holds_the_bytes_of_the_formula(variant):
     """In NumPy, which holds phi(q), phi(k) and one temporary for linear attention."""
-    predicted, held = trials.measured(variant, 2048 if variant in TILED else 512)
+    n = 2048 if variant in TILED else 512
+    ratio = trials.measured(variant, n) / cost_of(variant, L=n).extra_bytes
     most = dict.fromkeys(TILED, 1.25) | {"linear": 2.5, "coverage": 1.15}
-    assert 0.98 < held / predicted < most.get(variant, 1.05)
+    assert 0.98 < ratio < most.get(variant, 1.05)
 
 
 @pytest.mark.parametrize("variant", [*TILED, "linear"])
 def test_without_a_matrix_memory_grows_with_n(variant):
-    held = {n: trials.measured(variant, n)[1] for n in (1024, 2048)}
+    held = {n: trials.measured(variant, n) for n in (1024, 2048)}
     for n, found in held.items():
         assert found < cost_of("dense", L=n).score_bytes / 4
     assert held[2048] < 2.25 * held[1024]
@@ -210,17 +213,17 @@ def test_the_compiled_kernels_hold_the_bytes_of_the_formula(variant):
     before = kernels.threads()
     kernels.threads(1)  # each thread has buffers of its own
     try:
-        predicted, held = trials.measured(variant, 1024, backend="numba")
+        held = trials.measured(variant, 1024, backend="numba")
     finally:
         kernels.threads(before)
-    assert 0.85 < held / predicted < 1.15
+    assert 0.85 < held / cost_of(variant, L=1024).extra_bytes < 1.15
 
 
 # -- arguments -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("options, error, message", [
-    (dict(variant="cosine"), ValueError, "variant is 'cosine'; expected 'additive' or"),
+    (dict(variant="nearest"), ValueError, "'nearest'; expected 'additive' or"),
     (dict(variant="dot", Dk=3), ValueError, "E is 64 and Dk is 3; expected one width"),
     (dict(variant="dot", H=3, Hk=2), ValueError, "H is 3; expected a multiple of Hk"),
     (dict(variant="dot", projected="once"), ValueError, "is 'once'; expected None"),
@@ -236,5 +239,5 @@ def test_arguments_that_do_not_fit(options, error, message):
 
 
 def test_a_definition_that_does_not_exist():
-    with pytest.raises(ValueError, match="variant is 'cosine'; expected 'additive' or"):
-        count("cosine", *drawn((3, 2), (5, 2), (5, 2)))
+    with pytest.raises(ValueError, match="'nearest'; expected 'additive' or"):
+        count("nearest", *drawn((3, 2), (5, 2), (5, 2)))

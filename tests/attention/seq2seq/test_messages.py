@@ -64,7 +64,7 @@ SHAPES = (2, 3, 4), (2, 5), (2, 6, 7), (2, 6, 5), (15, 11), (15, 5), (15,), (15,
 ROWS = [np.ones(shape) for shape in SHAPES]  # arguments of attention_gru
 CALLS = [
     # the model
-    (lambda: Reverser("cosine"), ValueError, ["kind is 'cosine'", "'additive'"]),
+    (lambda: Reverser("nearest"), ValueError, ["kind is 'nearest'", "'additive'"]),
     (lambda: Reverser("dot", decoder_init="last"), ValueError, ["'last'", "'zero'"]),
     (lambda: M(SOURCE, TARGET, [1, 2, 6]), ValueError, ["lengths hold 6", "1 to 5"]),
     (lambda: M(SOURCE + 1, TARGET), IndexError, ["7"]),
