@@ -79,20 +79,3 @@ WHY = (
     "softmax. In the softmax this sum is y (g - sum_i g_i y_i), one number for each "
     "row in place of a Jacobian."
 )
-
-MUTANTS = [
-    ("g - np.exp(y) * g.sum(-1, keepdims=True)", "g - np.exp(y) * g", "log-of-softmax"),
-    ("g - np.exp(y) * g.sum(-1, keepdims=True)",
-     "g - np.exp(y)", "log-of-softmax"),
-    ("g - np.exp(y) * g.sum(-1, keepdims=True)",
-     "g - y * g.sum(-1, keepdims=True)", "log-of-softmax"),
-    ("g * (1 - y * y)", "g * (1 - x * x)", "wrong-derivative"),
-    ("g * (1 - y * y)", "1 - y * y", "ignores-upstream"),
-    ("g * (1 - y * y)", "g * (y * y - 1)", "scale:-1"),
-    ("da = g @ b.T", "da = (g @ b.T).T", "transpose"),
-    ("db = a.T @ g", "db = a.T @ g / len(a)", "scale:1/3"),
-    ("db = a.T @ g", "db = a[:1].T @ g[:1]", "unbroadcast"),
-    ("y * (g - (g * y).sum(-1, keepdims=True))", "y * g", "softmax-nocentre"),
-    ("(g - (g * y).sum(-1, keepdims=True))", "(1 - y) * g", "softmax-diagonal"),
-    ("(g * y).sum(-1, keepdims=True)", "(g * y).sum(0, keepdims=True)", "wrong-axis"),
-]  # fmt: skip

@@ -189,7 +189,6 @@ COMMON = [
     ("6.9", "        alpha = masked_softmax(e, mask=mask)\n",
      "        z = mg.exp(e - e.numpy().max(-1, keepdims=True)) * mask.astype(float)\n"
      "        alpha = z / z.sum(-1, keepdims=True)\n", "masked-maximum", "padding"),
-    ("E.2", "g * (1 - y * y)", "g * (1 - y)", "wrong-derivative", "g * (1 - y)"),
     ("E.11", "theta = base **", "theta = 10000.0 **", "base-ignored", "any base"),
     ("38.4", "H[real].mean()", "H[real].mean() / np.log(alpha.shape[2])",
      "divided", "/ log S"),
@@ -332,8 +331,6 @@ MISNAMED = [  # once under another name
     ("E.7", "return y * g[..., None]",
      "return y * (g[..., None] - (y * g[..., None]).sum(-1, keepdims=True))",
      "zero", "0 everywhere"),
-    ("E.2", "return y * (g - (g * y).sum(-1, keepdims=True))", "return y * g",
-     "softmax-nocentre", "y * g, without"),
     ("E.7", "y = e / np.where(mask, total, 1.0)", "y = e / (total + 1e-9)",
      "epsilon", "added to the divisor"),
     ("E.6", "return dxs, dh, dW_ih, dW_hh, db_ih, db_hh",

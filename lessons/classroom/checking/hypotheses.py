@@ -169,37 +169,6 @@ def wrong_softmax_gradients(y, g, p="y"):
     return found
 
 
-def wrong_log_softmax_gradients(y, g):
-    """Return wrong gradients of the scores, for y = ln p of a softmax p."""
-    p, tag = np.exp(y), "log-of-softmax"
-
-    def total(x, axis=-1):
-        return x.sum(axis, keepdims=True)
-
-    found = [
-        (tag, "g - p g", g - p * g),
-        (tag, "g - p", g - p),
-        (tag, "g - sum(p g)", g - total(p * g)),
-        (tag, "g - sum(g)", g - total(g)),
-        (tag, "g - y sum(g)", g - y * total(g)),
-        (tag, "p (g - sum(p g)), of the softmax", p * (g - total(p * g))),
-        (tag, "y (g - sum(y g)), with y for p", y * (g - total(y * g))),
-        (tag, "g - p sum(p g)", g - p * total(p * g)),
-        (tag, "g / p", g / p),
-        (tag, "g - exp(x - max x) sum(g), exponents that are not divided",
-         g - np.exp(y - y.max(-1, keepdims=True)) * total(g)),
-        ("mean", "g - p mean(g)", g - p * total(g) / y.shape[-1]),
-        ("plus", "g + p sum(g), with + for -", g + p * total(g)),
-    ]
-    if y.ndim > 1:
-        found += [
-            ("sum-over-everything", "g - p sum(g), summed over all rows",
-             g - p * g.sum()),
-            ("wrong-axis", "g - p sum(g), summed over axis -2", g - p * total(g, -2)),
-        ]  # fmt: skip
-    return found
-
-
 def of_nearly(got, want, text):
     """Return (tag, sentence) for numbers that are wrong after the sixth digit.
 
