@@ -522,8 +522,7 @@ show(fig, "temperature", alt)
 # The library's function is this formula with options. Two lines are the formula: the
 # one with the softmax, and the one that multiplies by the values. You may skip the
 # options: a mask ([lesson 06](../06_masks/README.md)), a bias, which is added to the
-# scores ([lesson 11](../11_positions/README.md)), and dropout, whose random factors it
-# calls $`z_{ij}`$.
+# scores ([lesson 11](../11_positions/README.md)), and dropout.
 
 # %% [source] attention.template.attend
 
