@@ -53,7 +53,10 @@ def greedy(model, source, lengths, max_length):
 
 
 def decode(model, source, lengths, max_length, choose):
-    """Decode until all rows have ended; ``choose`` maps ln P (B, V) to tokens (B,)."""
+    """Decode until all rows have ended; ``choose`` maps ln P (B, V) to tokens (B,).
+
+    Rows that have ended go on with PAD, until the last one ends.
+    """
     source = np.asarray(source)
     max_length = whole("decoding", "max_length", max_length, 1)
     B = len(source)
@@ -63,7 +66,7 @@ def decode(model, source, lengths, max_length, choose):
         logits, state, weights = first_step(model, source, lengths)
         while True:
             logp = log_probabilities(logits)
-            tokens = np.where(ended, PAD, choose(logp))
+            tokens = np.where(ended, PAD, choose(logp))  # (B,)
             scores += np.where(ended, 0, logp[rows, tokens])
             all_tokens.append(tokens)
             if weights is not None:

@@ -39,10 +39,10 @@ def matmul(a, b, *, needs=(True, True)):
         dA = dB = None
         if needs[0]:
             dA = _product(G, B.swapaxes(-1, -2))  # G B^T, the sum over j
-            dA = dA[..., 0, :] if a.ndim == 1 else dA
+            dA = dA[..., 0, :] if a.ndim == 1 else dA  # the row, as a vector
         if needs[1]:
             dB = _transposed_product(A, G, B.ndim)  # A^T G, the sum over i
-            dB = dB[..., 0] if b.ndim == 1 else dB
+            dB = dB[..., 0] if b.ndim == 1 else dB  # the column, as a vector
         return dA, dB
 
     return y, backward

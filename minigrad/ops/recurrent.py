@@ -36,7 +36,7 @@ def gru_cell_composed(x, h, weight_ih, weight_hh, bias_ih=None, bias_hh=None):
     sequence.
     """
     x_r, x_z, x_n = split(linear(x, weight_ih, bias_ih), 3, axis=-1)  # (B, H) each
-    h_r, h_z, m = split(linear(h, weight_hh, bias_hh), 3, axis=-1)
+    h_r, h_z, m = split(linear(h, weight_hh, bias_hh), 3, axis=-1)  # m: for n
     r, z = activation.sigmoid(x_r + h_r), activation.sigmoid(x_z + h_z)
     n = activation.tanh(x_n + r * m)
     return (1 - z) * n + z * h
