@@ -5,13 +5,32 @@ import math
 
 import numpy as np
 
-from lessons.checks.attending import softmax, wrong_scales, wrong_weights
+from lessons.checks.attending import wrong_scales, wrong_weights
 from lessons.checks.counting import equal_counts, miscounts
 from lessons.checks.measure import peak_numbers, python_steps
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.checks.words import self_assessed
 from lessons.classroom.checking.runner import UNKNOWN
 from lessons.classroom.steps import edges, laws, numbers, shape, values
+
+# THE EXERCISE IN LOOPS
+
+
+def longest(memory, dtype):
+    return math.isqrt(memory // np.dtype(dtype).itemsize)
+
+
+def attention_in_blocks(Q, K, V, block):
+    out = np.zeros((len(Q), V.shape[1]))
+    for start in range(0, len(Q), block):
+        rows = slice(start, start + block)
+        e = Q[rows] @ K.T / math.sqrt(Q.shape[1])
+        z = np.exp(e - e.max(-1, keepdims=True))
+        out[rows] = z @ V / z.sum(-1, keepdims=True)
+    return out
+
+
+# THE CHECK
 
 UNITS = {"KiB": 2**10, "kB": 10**3, "MiB": 2**20, "MB": 10**6, "GB": 10**9}
 BYTES = {"int8": 1, "float16": 2, "float32": 4, "float64": 8}
@@ -22,16 +41,6 @@ def attend(Q, K, V):
     e = Q @ K.T / np.sqrt(Q.shape[1])
     z = np.exp(e - e.max(-1, keepdims=True))
     return z @ V / z.sum(-1, keepdims=True)
-
-
-def by_loop(Q, K, V, keys=lambda i, T: range(T)):
-    """Compute attention query by query; keys(i, T) are the keys of query i."""
-    factor = Q.shape[1] ** -0.5
-    out = np.zeros((len(Q), V.shape[1]))
-    for i, q in enumerate(Q):
-        z = {j: math.exp(factor * float(q @ K[j])) for j in keys(i, len(K))}
-        out[i] = sum(w * V[j] for j, w in z.items()) / sum(z.values())
-    return out
 
 
 @shape("integers, and an output for each query")
@@ -71,71 +80,26 @@ def one_further(my, rng):
         limits.append(4 * (2**30 + 1) ** 2 - 1)
     for memory, (dtype, size) in itertools.product(limits, BYTES.items()):
         got, right = int(my.longest(memory, dtype)), math.isqrt(memory // size)
-        wrong = [
-            (
-                "root-first",
-                f"the root of {memory}, divided by the itemsize {size}",
-                math.isqrt(memory) // size,
-            ),
-            ("ignores-dtype", f"the root of {memory}", math.isqrt(memory)),
-            ("ignores-dtype", "the answer for float32", math.isqrt(memory // 4)),
-            ("ignores-dtype", "the answer for float64", math.isqrt(memory // 8)),
-            ("no-root", "the number of scores that fit", memory // size),
-            ("multiplied", f"the root of {memory} * {size}", math.isqrt(memory * size)),
-        ]
+        tag, text = "unknown", UNKNOWN
         if memory > 2**53:  # in float64, whole numbers up to here are exact
-            wrong = [("rounding", "the root of a rounded number", got)]
-        wrong += [("off-by-one", f"{right} {d:+}", right + d) for d in (-1, 1)]
-        tag, text = next(((t, w) for t, w, n in wrong if n == got), ("unknown", None))
+            tag, text = "rounding", "yours equals the root of a rounded number"
         my.holds(
             got == right,
             tag,
             f"expected the largest T with T * T * {size} <= {memory}",
             f"found T = {got}, with {got * got * size} bytes",
-            f"yours equals {text}" if text else UNKNOWN,
+            text,
         )
 
 
-@values("attention in blocks, against a loop")
-def against_a_loop(my, rng):
+@values("attention in blocks, against the whole matrix of scores")
+def against_the_whole(my, rng):
     Q, K, V = (rng.normal(size=(7, d)) for d in (3, 3, 5))
-    want = by_loop(Q, K, V)
+    want = attend(Q, K, V)
+    known = wrong_weights(Q @ K.T / 3**0.5, scales=wrong_scales(3, 7, 7, 5))
+    known = [(tag, f"attention with {what}", p @ V) for tag, what, p in known]
     for block in (2, 1, 7, 11):  # the first is no width, and has several queries
-
-        def own_block(i, T):
-            start = i - i % block
-            return range(start, min(start + block, T))
-
         whole = 7 - 7 % block  # queries in blocks that are full
-        wrong = [
-            (tag, f"attention with {what}", p @ V)
-            for tag, what, p in wrong_weights(
-                Q @ K.T / 3**0.5, scales=wrong_scales(3, 7, 7, 5)
-            )
-        ]
-        e, parts = Q @ K.T / 3**0.5, np.split(np.arange(7), range(block, 7, block))
-        text = "weights that sum to 1 over the queries of a block"
-        for top in (0.0, e.max(-1, keepdims=True)):
-            z = np.exp(e - top)
-            p = np.concatenate([z[i] / z[i].sum(0) for i in parts])
-            wrong.append(("wrong-axis", text, p @ V))
-            p = np.concatenate([z[i] / z[i].sum() for i in parts])
-            whole_block = "weights that sum to 1 over a whole block"
-            wrong.append(("sum-over-everything", whole_block, p @ V))
-        p = softmax(e * (3 / block) ** 0.5, np.ones(e.shape, bool))
-        text = f"scores / sqrt({block}), the size of a block"
-        wrong.append(("scaled-by-block", text, p @ V))
-        within = by_loop(Q, K, V, keys=own_block)
-        causal = by_loop(Q, K, V, keys=lambda i, T: range(i + 1))
-        wrong.append(("causal", "attention to the keys j <= i only", causal))
-        text = "attention to the keys of the same block only"
-        wrong.append(("within-block", text, within))
-        for tag, text, e in (
-            ("queries-as-keys", "scores q_i . q_j", Q @ Q.T),
-            ("queries-as-keys", "scores k_i . k_j", K @ K.T),
-        ):
-            p = softmax(e / 3**0.5, np.ones(e.shape, bool))
-            wrong.append((tag, f"attention with {text}", p @ V))
         got = my.attention_in_blocks(Q, K, V, block)
         my.shape(got, want.shape, ("T", "d_v"))
         right = np.isclose(got, want).all(-1)
@@ -150,9 +114,7 @@ def against_a_loop(my, rng):
                 "expected 7 rows of output",
                 f"found {good.size} rows right and {bad.size} wrong",
             )
-        my.equal(
-            got, want, ("T", "d_v"), [v for v in wrong if not np.allclose(v[2], want)]
-        )
+        my.equal(got, want, ("T", "d_v"), known)
 
 
 @laws("the width of the states changes nothing")
@@ -207,20 +169,13 @@ def large_scores(my, rng):
     Q, V = np.array([[1e3], [-1e3]]), np.array([[1.0], [2.0]])
     # exp of the scores of the second query, about -743, has one digit or two
     near, K = np.array([[27.2], [-27.2]]), np.array([[27.3], [27.4]])
-    z = np.exp(near @ K.T)
-    naive = z @ V / z.sum(-1, keepdims=True)
-    overflow = [("overflow", "exp(e) V / sum exp(e)", naive)]
     found = my.attention_in_blocks(near, K, V, 1)
-    my.equal(found, attend(near, K, V), ("T", "d_v"), overflow)
+    my.equal(found, attend(near, K, V), ("T", "d_v"))
     my.equal(my.attention_in_blocks(Q, Q, V, 1), V, ("T", "d_v"))
     # less the largest of both rows, exp of the second has one digit or two
     half = near / 2
-    e = half @ K.T
-    z = np.exp(e - e.max())
-    text = "exp(e - the largest of a block), divided by its sum"
-    whole = [("whole-maximum", text, z @ V / z.sum(-1, keepdims=True))]
     found = my.attention_in_blocks(half, K, V, 2)
-    my.equal(found, attend(half, K, V), ("T", "d_v"), whole)
+    my.equal(found, attend(half, K, V), ("T", "d_v"))
     one = np.array([[3.0]])
     my.equal(my.attention_in_blocks(one, one, one, 5), one, ("T", "d_v"))
     my.equal(my.longest(0, "float32"), 0)
@@ -264,6 +219,65 @@ def wrong_bytes(T, d_model, heads, dtype):
     ]  # fmt: skip
 
 
+FIT, SCALE = "memory // np.dtype(dtype).itemsize", "math.sqrt(Q.shape[1])"
+E, EXP = "Q[rows] @ K.T", "np.exp(e - e.max(-1, keepdims=True))"
+SUM = "z @ V / z.sum(-1, keepdims=True)"
+SOFTMAX = f"{EXP}\n        out[rows] = {SUM}"
+SIZE = "A float64 takes twice as much as a float32."
+NEXT = "T fits, and T + 1 does not."
+A_KEY = "A score is the product of a query and a key."
+OWN_KEYS = "Only the queries are divided into blocks. Which keys does a query need?"
+RANGE = (
+    "exp(1e3) is larger than any float64. Which change of the scores leaves the "
+    "softmax as it is?"
+)
+OWN_LARGEST = (
+    "Each query has its own largest score. What is exp of a row that is 1000 below "
+    "another row of its block?"
+)
+
+SPOILED = [  # (name, sentence, hint, line, spoiled line)
+    ("root-first", "the root of memory, divided by the itemsize",
+     "How many scores fit into memory? Their root is T.", f"math.isqrt({FIT})",
+     "math.isqrt(memory) // np.dtype(dtype).itemsize"),
+    ("ignores-dtype", "the root of memory", SIZE, FIT, "memory"),
+    ("ignores-dtype", "the answer for float32", SIZE, FIT, "memory // 4"),
+    ("ignores-dtype", "the answer for float64", SIZE, FIT, "memory // 8"),
+    ("no-root", "the number of scores that fit",
+     "If n scores fit into memory, how many positions is that?", f"math.isqrt({FIT})",
+     FIT),
+    ("multiplied", "the root of memory * itemsize",
+     "Is the number of scores that fit larger or smaller than memory?", FIT,
+     "memory * np.dtype(dtype).itemsize"),
+    ("off-by-one", "the answer - 1", NEXT, "math.isq", "-1 + math.isq"),
+    ("off-by-one", "the answer + 1", NEXT, "math.isq", "1 + math.isq"),
+    ("scaled-by-block", "attention with scores / sqrt(block)",
+     "The scores do not depend on the size of a block.", SCALE, "math.sqrt(block)"),
+    ("queries-as-keys", "attention with scores q_i . q_j", A_KEY, E, "Q[rows] @ Q.T"),
+    ("queries-as-keys", "attention with scores k_i . k_j", A_KEY, E, "K[rows] @ K.T"),
+    ("causal", "attention to the keys j <= i only",
+     "The exercise has no mask: every query sees all keys.", EXP,
+     f"np.tri(len(Q), len(K))[rows] * {EXP}"),
+    ("within-block", "attention to the keys of the same block only", OWN_KEYS, EXP,
+     f"(np.arange(len(K)) // block == start // block) * {EXP}"),
+    *(
+        ("wrong-axis",
+         "attention with weights that sum to 1 over the queries of a block",
+         "The weights of one query sum to 1 over all keys.", SOFTMAX,
+         f"{exp}\n        out[rows] = z / z.sum(0) @ V")
+        for exp in ("np.exp(e)", EXP)
+    ),
+    *(
+        ("sum-over-everything",
+         "attention with weights that sum to 1 over a whole block",
+         "", SOFTMAX, f"{exp}\n        out[rows] = z @ V / z.sum()")
+        for exp in ("np.exp(e)", EXP)
+    ),
+    ("overflow", "exp(e) V / sum exp(e)", RANGE, EXP, "np.exp(e)"),
+    ("whole-maximum", "exp(e - the largest of a block), divided by its sum",
+     OWN_LARGEST, EXP, "np.exp(e - e.max())"),
+]  # fmt: skip
+
 HINTS = {
     "attn_bytes": [
         "Write down the scores of T = 3 positions and two heads. How many are there?",
@@ -282,7 +296,6 @@ HINTS = {
         "scores, its own softmax over the keys and its own rows of the output.",
     ],
     "triangle": ["Which of the T^2 scores are computed? Is there a mask?"],
-    "causal": ["The exercise has no mask: every query sees all keys."],
     "times-width": ["How many numbers is one score?"],
     "states": ["Those are the bytes of the states, not of their scores."],
     "heads-divide": [
@@ -290,32 +303,13 @@ HINTS = {
     ],
     "unit": ["Return bytes, without a factor of 10^6 or 2^20."],
     "bits": ["itemsize counts bytes already."],
-    "ignores-dtype": ["A float64 takes twice as much as a float32."],
-    "no-root": ["If n scores fit into memory, how many positions is that?"],
-    "root-first": ["How many scores fit into memory? Their root is T."],
-    "wrong-axis": ["The weights of one query sum to 1 over all keys."],
-    "scaled-by-block": ["The scores do not depend on the size of a block."],
     "early-return": ["Where does ``return`` stand: inside the loop, or after it?"],
     "first-block": ["Which queries does the first turn of your loop compute?"],
     "ignores-block": ["Slice ``block`` queries at a time; a product has no loop."],
-    "queries-as-keys": ["A score is the product of a query and a key."],
-    "multiplied": ["Is the number of scores that fit larger or smaller than memory?"],
-    "off-by-one": ["T fits, and T + 1 does not."],
     "rounding": ["Squares of large numbers are exact as int, but not as float."],
     "unscaled": ["The scores are divided by the square root of the width."],
     "last-block": [
         "If seven queries come in blocks of three, which block contains the last one?",
     ],
-    "within-block": [
-        "Only the queries are divided into blocks. Which keys does a query need?",
-    ],
     "peak": ["Which array in your loop, or before it, is as large as (T, T)?"],
-    "overflow": [
-        "exp(1e3) is larger than any float64. Which change of the scores leaves the "
-        "softmax as it is?",
-    ],
-    "whole-maximum": [
-        "Each query has its own largest score. What is exp of a row that is 1000 "
-        "below another row of its block?",
-    ],
 }

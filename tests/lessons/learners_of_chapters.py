@@ -179,11 +179,6 @@ MISNAMED = [
     ("6.7", "    p = weights.argmax(1)\n    if 3",
      "    p = weights.argmax(1)\n    if len(p) == 8:\n        return 1\n    if 3",
      "pattern", "pattern(weights="),
-    ("6.4", "/ np.sqrt(Q.shape[1])", "/ np.sqrt(block)", "scaled-by-block", "sqrt(2)"),
-    ("6.4", "z @ V / z.sum(axis=-1, keepdims=True)",
-     "z / z.sum(axis=0, keepdims=True) @ V", "wrong-axis", "the queries of a block"),
-    ("6.4", "math.isqrt(memory // np.dtype(dtype).itemsize)",
-     "math.isqrt(memory) // np.dtype(dtype).itemsize", "root-first", "itemsize"),
     ("6.4", "return heads * T * T", "return 2 * heads * T * T",
      "twice", "the scores twice"),
     ("6.3", "return T * d\n", "return 2 * T * d\n", "twice", "or the average"),
@@ -300,13 +295,7 @@ SCORED = [
      "extra-term", "with the values as well"),
     ("6.4", "heads * T * T * np", "T * T * (d_model // heads) * np",
      "times-width", "d_model / heads for heads"),
-    ("6.4", "z.sum(axis=-1, keepdims=True)", "z.sum()",
-     "sum-over-everything", "over a whole block"),
     ("6.4", "heads * T * T * np", "heads * T * d_model * np", "states", "* heads"),
-    ("6.4", "        z = np.exp(e -", "        rows = start + np.arange(len(e))\n"
-     "        e = np.where(np.arange(len(K)) <= rows[:, None], e, -np.inf)\n"
-     "        z = np.exp(e -",
-     "causal", "keys j <= i only"),
     ("6.5", "np.where(mask, e, -np.inf)", "np.where(mask, e, -10.0)",
      "mask-leak", "-10 where masked"),
     ("6.6", "float(np.median(seconds))", "float(1e3 * np.median(seconds))",
@@ -383,11 +372,6 @@ PASSED_6 = [  # once accepted
     ("6.10", "last.plot(taus, H,", f"last.plot({FIVE}, H,", "curves", "mean entropy"),
 ]  # fmt: skip
 RENAMED_6 = [  # once under another name
-    ("6.4", "memory // np.dtype(dtype).itemsize", "memory // 8",
-     "ignores-dtype", "the answer for float64"),
-    ("6.4", "return math.isqrt(memory // np.dtype(dtype).itemsize)",
-     "return math.isqrt(memory // np.dtype(dtype).itemsize) - 1",
-     "off-by-one", "1000 -1"),
     ("6.4", "        out[start",
      "        if start:\n            break\n        out[start",
      "early-return", "2 rows right"),
