@@ -4,39 +4,79 @@ import math
 
 import numpy as np
 
-from lessons.checks.measure import no_epsilon, peak_numbers
+from lessons.checks.measure import no_epsilon, peak_numbers, without_loops
 from lessons.checks.own_work import own_work  # noqa: F401
-from lessons.checks.results import equal_all, several, shape_all, wrong_factors
+from lessons.checks.results import equal_all, several, shape_all
 from lessons.classroom.steps import edges, laws, numbers, shape, values
 
 OWN_STATE = {"update": ("m", "z", "u")}  # may be overwritten, as the stub says
 AXES = {"m": "L", "z": "L", "u": ("L", "Ev"), "o": ("L", "Ev"), "lse": "L"}
 
-
-def compare(my, found, s, V, **variants):
-    """Fail unless o and lse are those of all scores and values."""
-    equal_all(my, found, dict(zip(("o", "lse"), whole(s, V))), AXES, variants)
+# THE EXERCISE IN LOOPS
 
 
-def sums(s, V):
-    """Return m, z and u over all keys at once, row by row."""
-    m, z, u = [], [], []
-    for row in s:
-        top = max(row)
-        p = [math.exp(x - top) if x > -math.inf else 0.0 for x in row]
-        m.append(top)
-        z.append(sum(p))
-        u.append(sum(w * v for w, v in zip(p, V)))
-    return np.array(m), np.array(z), np.array(u)
+def online_attention(s, V, block):
+    """The stub has it, complete."""
+    L, S = s.shape
+    m, z, u = np.full(L, -np.inf), np.zeros(L), np.zeros((L, V.shape[1]))
+    for j in range(0, S, block):
+        m, z, u = update(m, z, u, s[:, j : j + block], V[j : j + block])
+    return finish(m, z, u)
+
+
+def update(m, z, u, s, V):
+    """One row after the other, and one key after the other"""
+    m, z, u = m.copy(), z.copy(), u.copy()
+    for i, row in enumerate(s):
+        top = max(m[i], *row)
+        if top > -np.inf:  # there is a key
+            z[i] *= np.exp(m[i] - top)
+            u[i] *= np.exp(m[i] - top)
+            for x, v in zip(row, V):
+                z[i] += np.exp(x - top)
+                u[i] += np.exp(x - top) * v
+        m[i] = top
+    return m, z, u
+
+
+def finish(m, z, u):
+    o, lse = np.zeros(u.shape), np.full(len(m), -np.inf)
+    for i in range(len(m)):
+        if z[i] > 0:
+            o[i] = u[i] / z[i]
+            lse[i] = m[i] + np.log(z[i])
+    return o, lse
+
+
+def merge(o1, lse1, o2, lse2):
+    """The weights of the two sets are exp(lse1) and exp(lse2)."""
+    o, lse = np.zeros(o1.shape), np.full(len(lse1), -np.inf)
+    for i, (a, b) in enumerate(zip(lse1, lse2)):
+        high = max(a, b)
+        if high > -np.inf:
+            w1, w2 = np.exp(a - high), np.exp(b - high)
+            o[i] = (w1 * o1[i] + w2 * o2[i]) / (w1 + w2)
+            lse[i] = high + np.log(w1 + w2)
+    return o, lse
+
+
+# THE CHECK
 
 
 def whole(s, V):
-    """Return o and lse over all keys at once, row by row."""
-    o, lse = [], []
-    for row, (top, z, u) in zip(s, zip(*sums(s, V))):
-        o.append(u / z if z else 0.0 * V[0])
-        lse.append(top + math.log(z) if z else -math.inf)
-    return np.array(o), np.array(lse)
+    """Return o and lse over all keys at once."""
+    return online_attention(s, V, len(V))
+
+
+def sums(s, V):
+    """Return m, z and u over all keys at once."""
+    L, Ev = len(s), V.shape[1]
+    return update(np.full(L, -np.inf), np.zeros(L), np.zeros((L, Ev)), s, V)
+
+
+def compare(my, found, s, V):
+    """Fail unless o and lse are those of all scores and values."""
+    equal_all(my, found, dict(zip(("o", "lse"), whole(s, V))), AXES)
 
 
 def draw(rng, L=3, S=7, Ev=5):
@@ -68,147 +108,26 @@ def by_hand(my, rng):
     s, V = np.log([[2.0, 4.0]]), np.array([[1.0], [2.0]])
     # exponentials 1, 2, 4 relative to 4; values 8, 1, 2
     want = {"m": [math.log(4)], "z": [7 / 4], "u": [[8 / 4 + 1 / 2 + 2]]}
-    wrong = {
-        "z": [
-            ("rescaled-upwards", "4 + 2/4 + 4/4: the old sum made larger", [5.5]),
-            ("both-rescaled", "(1 + 2/4 + 4/4) / 4: the new sum too", [2.5 / 4]),
-            ("mean", "1/4 + (2/4 + 4/4) / 2: a mean over the block", [1.0]),
-            ("no-maximum", "1 + 2 + 4: no maximum is subtracted", [7.0]),
-        ],
-        "u": [
-            ("rescaled-upwards", "32 + 1/2 + 2: the old sum made larger", [[34.5]]),
-            ("both-rescaled", "(8 + 1/2 + 2) / 4: the new sum too", [[10.5 / 4]]),
-            ("mean", "8/4 + (1/2 + 2) / 2: a mean over the block", [[3.25]]),
-            ("no-maximum", "8 + 2 + 8: no maximum is subtracted", [[18.0]]),
-        ],
-    }
     want = {name: np.array(each) for name, each in want.items()}
-    equal_all(my, my.update(*before, s, V), want, AXES, wrong)
+    with without_loops():
+        equal_all(my, my.update(*before, s, V), want, AXES)
 
 
 @values("update, after larger scores and after smaller ones")
 def after_others(my, rng):
-    after(my, *draw(rng))
-    after(my, *draw(rng, 4, 8, 4))  # as many rows as keys in a block, and values
-
-
-def after(my, s, V):
-    """Fail unless the sums are right after a block of the keys from 4 on."""
-    s[0, :4] += 9  # the largest score comes before the block
-    s[1, 4:] += 9  # and in it
-    old, new = sums(s[:, :4], V[:4]), sums(s[:, 4:], V[4:])
-    want, known = sums(s, V), {}
-    known["m"] = [
-        ("block-maximum", "the largest score of the new block alone", new[0]),
-        ("maximum-kept", "m, as it was before the block", old[0]),
-        (
-            "global-maximum",
-            "m, with the largest score of all rows",
-            np.maximum(old[0], max(new[0])),
-        ),
-    ]
-    for k, name in ((1, "z"), (2, "u")):
-        own = np.exp(new[0] - want[0])
-        up = np.exp(want[0] - old[0])
-        shrunk, bare = 1 / up, np.exp(new[0])
-        if k == 2:
-            own, up, shrunk, bare = (f[:, None] for f in (own, up, shrunk, bare))
-        known[name] = [
-            (
-                "block-maximum",
-                "the new sum relative to its own maximum",
-                shrunk * old[k] + new[k],
-            ),
-            (
-                "not-relative",
-                "the new sum without any maximum",
-                shrunk * old[k] + bare * new[k],
-            ),
-            (
-                "not-rescaled",
-                "the old sum as it was, and the new",
-                old[k] + own * new[k],
-            ),
-            (
-                "not-relative",
-                "the new sum relative to the old maximum",
-                shrunk * old[k] + up * own * new[k],
-            ),
-            ("overwrites", "the new sum alone", own * new[k]),
-            (
-                "wrong-factor",
-                "exp(2 (m - m')) times the old sum, and the new",
-                shrunk**2 * old[k] + own * new[k],
-            ),
-            (
-                "no-maximum",
-                "exp(m) times the old sum, and the new",
-                shrunk / own * bare * old[k] + own * new[k],
-            ),
-            (
-                "rescaled-upwards",
-                "exp(m' - m) times the old",
-                up * old[k] + own * new[k],
-            ),
-            (
-                "both-rescaled",
-                "exp(m - m') times the old and the new",
-                shrunk * (old[k] + own * new[k]),
-            ),
-            (
-                "mean",
-                "the old sum and a mean over the block",
-                shrunk * old[k] + own * new[k] / len(V[4:]),
-            ),
-            (
-                "no-exponential",
-                "(m - m') times the old sum, and the new",
-                np.log(shrunk) * old[k] + own * new[k],
-            ),
-        ]
-    shrunk_z = np.exp(old[0] - want[0]) * old[1]
-    known["z"].append(("maximum", "the old sum and the largest new exponential",
-                       shrunk_z + np.exp(new[0] - want[0])))  # fmt: skip
-    keys = shrunk_z + len(V[4:])
-    known["m"].append(("minimum", "the smaller of m and the largest new score",
-                       np.minimum(old[0], new[0])))  # fmt: skip
-    known["z"].append(("no-weights", "the old sum and the number of keys", keys))
-    known["m"].append(("sum-of-maxima", "m + the largest new score", old[0] + new[0]))
-    rest, text = shrunk * old[2], "the old sum and"
-    known["u"] += [
-        ("divided-early", "u / z, divided in every block", want[2] / want[1][:, None]),
-        ("scores-as-weights", f"{text} s @ V", rest + s[:, 4:] @ V[4:]),
-        ("no-weights", f"{text} the plain sum of V", rest + sum(V[4:])),
-        ("divided-early", f"{text} the average of the block",
-         rest + new[2] / new[1][:, None]),
-    ]  # fmt: skip
-    found = my.update(*old, s[:, 4:], V[4:])
-    equal_all(my, found, dict(zip("mzu", want)), AXES, known)
+    for sizes in ((), (4, 8, 4)):  # also as many rows as keys in a block, and values
+        s, V = draw(rng, *sizes)
+        s[0, :4] += 9  # the largest score comes before the block
+        s[1, 4:] += 9  # and in it
+        found = my.update(*sums(s[:, :4], V[:4]), s[:, 4:], V[4:])
+        equal_all(my, found, dict(zip("mzu", sums(s, V))), AXES)
 
 
 @values("finish, and attention in blocks")
 def in_blocks(my, rng):
     s, V = draw(rng)
     m, z, u = sums(s, V)
-    column = {"1 / z": 1 / z, "z": z, "1 / m": 1 / m, "exp(-m)": np.exp(-m)}
-    column = {name: x[:, None] for name, x in column.items()}
-    undivided = [("not-divided", "u, the sum itself", u)]
-    undivided += wrong_factors(u / z[:, None], {"1 / z": column["1 / z"]}, column)
-    wrong = [
-        ("lse", "ln z, without m", np.log(z)),
-        ("lse", "ln z - m", np.log(z) - m),
-        ("lse", "m + z, without the logarithm", m + z),
-        ("lse", "ln (m + z)", np.log(np.abs(m + z))),
-        ("lse", "m - ln z", m - np.log(z)),
-        ("lse", "m alone", m),
-        ("lse", "m z", m * z),
-        ("lse", "m ln z", m * np.log(z)),
-        ("lse", "m + exp(z)", m + np.exp(z)),
-        ("lse", "m + ln(1 + z)", m + np.log1p(z)),
-        ("log-base", "m + log2 z", m + np.log2(z)),
-        ("log-base", "m + log10 z", m + np.log10(z)),
-    ]
-    compare(my, my.finish(m, z, u), s, V, o=undivided, lse=wrong)
+    compare(my, my.finish(m, z, u), s, V)
     o, lse = several(my, my.finish(m, z, u), ("o", "lse"))
     with np.errstate(all="ignore"):
         added = {
@@ -227,45 +146,12 @@ def in_blocks(my, rng):
 def of_two_sets(my, rng):
     s, V = draw(rng)
     (o1, lse1), (o2, lse2) = whole(s[:, :4], V[:4]), whole(s[:, 4:], V[4:])
-    w, lse = (lse1 / (lse1 + lse2))[:, None], whole(s, V)[1]
-    right = [np.exp(x - lse)[:, None] for x in (lse1, lse2)]
+    compare(my, my.merge(o1, lse1, o2, lse2), s, V)
     high = np.maximum(lse1, lse2)
-    of_o = [
-        ("equal-shares", "the mean of o1 and o2", (o1 + o2) / 2),
-        ("equal-shares", "o1 + o2", o1 + o2),
-        ("equal-shares", "4/7 and 3/7 of o1 and o2", (4 * o1 + 3 * o2) / 7),
-        ("larger-alone", "the output of the larger lse alone",
-         np.where((lse1 > lse2)[:, None], o1, o2)),
-        ("lse-shares", "lse1 and lse2 as the weights", w * o1 + (1 - w) * o2),
-        (
-            "shares-exchanged",
-            "each output with the share of the other",
-            right[1] * o1 + right[0] * o2,
-        ),
-        (
-            "not-divided",
-            "exp(lse1 - m) o1 + exp(lse2 - m) o2, m the larger of the two",
-            (right[0] * o1 + right[1] * o2) * np.exp(lse - high)[:, None],
-        ),
-        (
-            "lse",
-            "exp(lse1 - lse) o1 + exp(lse2 - lse) o2 with lse1 + lse2 for lse",
-            np.exp(-lse2)[:, None] * o1 + np.exp(-lse1)[:, None] * o2,
-        ),
-    ]  # fmt: skip
-    wrong = [
-        ("lse", "lse1 + lse2", lse1 + lse2),
-        ("lse", "the mean of lse1 and lse2", (lse1 + lse2) / 2),
-        ("lse", "the larger of lse1 and lse2", high),
-        ("lse", "lse, without the larger of the two", lse - np.maximum(lse1, lse2)),
-    ]
-    compare(my, my.merge(o1, lse1, o2, lse2), s, V, o=of_o, lse=wrong)
-    total = sum(np.exp(x - high) for x in (lse1, lse2))
-    shares = [r * np.exp(lse - high)[:, None] for r in right]
-    weighted = shares[0] * o1 + shares[1] * o2
+    w1, w2 = (np.exp(lse - high)[:, None] for lse in (lse1, lse2))
     o, lse = several(my, my.merge(o1, lse1, o2, lse2), ("o", "lse"))
     with np.errstate(all="ignore"):
-        added = (weighted / o - total[:, None]).mean(1)
+        added = ((w1 * o1 + w2 * o2) / o - (w1 + w2)).mean(1)
     no_epsilon(my, added, "(w1 o1 + w2 o2) / (w1 + w2", "merge")
 
 
@@ -288,9 +174,7 @@ def no_keys(my, rng):
     finite(my, u, "u")
     found = my.finish(*sums(s, V))
     finite(my, found[0], "o (0 for a row without keys)")
-    lse = whole(s, V)[1]
-    zero = "empty-row", "lse with 0 in a row without keys"
-    compare(my, found, s, V, lse=[(*zero, np.where(np.isinf(lse), 0.0, lse))])
+    compare(my, found, s, V)
     for block in (2, 7):
         compare(my, my.online_attention(s, V, block), s, V)
     first, last = whole(s[:, :4], V[:4]), whole(s[:, 4:], V[4:])
@@ -308,17 +192,13 @@ def large(my, rng):
     compare(my, my.online_attention(s, V, 3), s, V)
     parts = (*whole(s[:, :4], V[:4]), *whole(s[:, 4:], V[4:]))
     found = [np.asarray(x) for x in several(my, my.merge(*parts), ("o", "lse"))]
-    with np.errstate(all="ignore"):
-        e1, e2 = np.exp(parts[1])[:, None], np.exp(parts[3])[:, None]
-        each = (e1 * parts[0] + e2 * parts[2]) / (e1 + e2)
     my.holds(
         np.isfinite(found[0]).all() and np.isfinite(found[1]).all(),
         "overflow",
         f"expected finite numbers for lse1 of {parts[1][0]:.6g} and {parts[1][1]:.6g}",
         f"found {found[0][0, 0]:.6g} and {found[0][1, 0]:.6g} as o[0, 0] and o[1, 0]",
     )
-    wrong = [("overflow", "exp(lse1) o1 + exp(lse2) o2, divided by their sum", each)]
-    compare(my, found, s, V, o=wrong)
+    compare(my, found, s, V)
 
 
 @edges("merge of lse that are far apart")
@@ -347,29 +227,141 @@ def memory(my, rng):
     for given in (s, V):
         given.flags.writeable = False  # then the call makes no copy
     peak = peak_numbers(my.online_attention, s, V, 5)
-    my.holds(
-        peak < s.size / 3,
-        "all-pairs",
-        f"expected far fewer than L S = {s.size} numbers in memory",
-        f"found {peak:.0f} numbers in memory",
-    )
+    with without_loops():
+        my.holds(
+            peak < s.size / 3,
+            "all-pairs",
+            f"expected far fewer than L S = {s.size} numbers in memory",
+            f"found {peak:.0f} numbers in memory",
+        )
 
+
+OLD, NEW = "np.exp(m[i] - top)", "np.exp(x - top)"
+TOP = "top = max(m[i], *row)"
+Z_OLD, U_OLD = f"z[i] *= {OLD}", f"u[i] *= {OLD}"
+Z_NEW, U_NEW = f"z[i] += {NEW}", f"u[i] += {NEW} * v"
+BLOCK = f"""{Z_OLD}
+            {U_OLD}
+            for x, v in zip(row, V):
+                {Z_NEW}
+                {U_NEW}"""
+STORE = "m[i] = top"
+O_Z = "o[i] = u[i] / z[i]"
+M_LN_Z = "lse[i] = m[i] + np.log(z[i])"
+WEIGHTS = "w1, w2 = np.exp(a - high), np.exp(b - high)"
+SHARES = "o[i] = (w1 * o1[i] + w2 * o2[i]) / (w1 + w2)"
+BOTH = "lse[i] = high + np.log(w1 + w2)"
+
+
+def in_sums(name, what, factor, wrong):
+    """Return rows with another factor of the old or new sums: of z, of u, of both."""
+    z, u = (Z_OLD, U_OLD) if factor == OLD else (Z_NEW, U_NEW)
+    both = f"{z}\n{' ' * (12 if factor == OLD else 16)}{u}"
+    for line, where in ((both, "z and u"), (z, "z"), (u, "u")):
+        yield name, f"{what}, in {where}", "", line, line.replace(factor, wrong)
+
+
+SPOILED = [  # (name, sentence, hint, line, spoiled line)
+    ("block-maximum", "the largest score of the new block alone", "", TOP,
+     "top = max(row)"),
+    ("global-maximum", "m, with the largest score of all rows", "", TOP,
+     "top = max(m[i], s.max())"),
+    ("minimum", "the smaller of m and the largest new score",
+     "Which number keeps every exponent s - m at most 0?", TOP,
+     "top = min(m[i], max(row))"),
+    ("sum-of-maxima", "m + the largest new score",
+     "The largest of two numbers is one of them, not their sum.", TOP,
+     "top = m[i] + max(row)"),
+    ("maximum-kept", "m, as it was before the block",
+     "A block may have a score above all that came before.", STORE, "pass"),
+    *in_sums("not-rescaled", "the old sum as it was, and the new", OLD, "1"),
+    *in_sums("rescaled-upwards", "exp(m' - m) times the old sum, and the new", OLD,
+             "np.exp(top - m[i])"),
+    *in_sums("wrong-factor", "exp(2 (m - m')) times the old sum, and the new", OLD,
+             f"{OLD} ** 2"),
+    *in_sums("no-maximum", "exp(m) times the old sum, and the new", OLD,
+             "np.exp(m[i])"),
+    ("no-maximum", "sums of exp(s), from which no maximum is subtracted", "", BLOCK,
+     BLOCK.replace(" - top", "")),
+    *in_sums("no-exponential", "(m - m') times the old sum, and the new", OLD,
+             "m[i] - top"),
+    *in_sums("overwrites", "the new sum alone", OLD, "0"),
+    *in_sums("block-maximum", "the new sum relative to its own maximum", NEW,
+             "np.exp(x - max(row))"),
+    *in_sums("not-relative", "the new sum without any maximum", NEW, "np.exp(x)"),
+    *in_sums("not-relative", "the new sum relative to the old maximum", NEW,
+             "np.exp(x - m[i])"),
+    *in_sums("both-rescaled", "exp(m - m') times the old and the new", NEW,
+             f"{OLD} * {NEW}"),
+    *in_sums("mean", "the old sum and a mean over the block", NEW, f"{NEW} / len(V)"),
+    ("maximum", "the old sum and the largest new exponential",
+     "z is a sum over all keys of the block.", Z_NEW, f"{Z_NEW} * (x == max(row))"),
+    *in_sums("no-weights", "the old sum, and the new one without weights", NEW, "1"),
+    ("scores-as-weights", "the old sum and s @ V",
+     "Which numbers weight the values: s, or exp(s - m')?", U_NEW, "u[i] += x * v"),
+    ("divided-early", "u / z, divided in every block",
+     "u is a sum until the last block. Which function divides?", STORE,
+     "m[i], u[i] = top, u[i] / z[i]"),
+    ("divided-early", "the old sum and the average of the block", "", U_NEW,
+     f"{U_NEW} / np.exp(row - top).sum()"),
+    ("nan", "-inf subtracted from -inf, in a row without keys", "",
+     "if top > -np.inf", "if True"),
+    ("not-divided", "u, the sum itself", "u is a sum. Divide it to get an average.",
+     O_Z, "o[i] = u[i]"),
+    *(("wrong-factor", f"o with {text}", "", O_Z, f"o[i] = u[i] {new}")
+      for text, new in (
+          ("z for 1 / z", "* z[i]"), ("1 / m for 1 / z", "/ m[i]"),
+          ("exp(-m) for 1 / z", "* np.exp(-m[i])"), ("1 / z twice", "/ z[i] ** 2"),
+          ("a factor 1 / m too many", "/ z[i] / m[i]"),
+          ("a factor exp(-m) too many", "/ z[i] * np.exp(-m[i])"))),
+    ("nan", "0 / 0, in a row without keys", "", "if z[i] > 0", "if True"),
+    ("empty-row", "lse with 0 in a row without keys", "", "np.full(len(m), -np.inf)",
+     "np.zeros(len(m))"),
+    *(("lse", text, "", M_LN_Z, f"lse[i] = {new}") for text, new in (
+        ("ln z, without m", "np.log(z[i])"), ("ln z - m", "np.log(z[i]) - m[i]"),
+        ("m + z, without the logarithm", "m[i] + z[i]"),
+        ("ln (m + z)", "np.log(abs(m[i] + z[i]))"), ("m - ln z", "m[i] - np.log(z[i])"),
+        ("m alone", "m[i]"), ("m z", "m[i] * z[i]"), ("m ln z", "m[i] * np.log(z[i])"),
+        ("m + exp(z)", "m[i] + np.exp(z[i])"),
+        ("m + ln(1 + z)", "m[i] + np.log1p(z[i])"))),
+    *(("log-base", f"m + {text} z", "", M_LN_Z, f"lse[i] = m[i] + np.{text}(z[i])")
+      for text in ("log2", "log10")),
+    ("equal-shares", "the mean of o1 and o2", "", SHARES, "o[i] = (o1[i] + o2[i]) / 2"),
+    ("equal-shares", "o1 + o2", "", SHARES, "o[i] = o1[i] + o2[i]"),
+    ("equal-shares", "the mean of o1 and o2, and the larger lse", "", WEIGHTS,
+     "w1 = w2 = 0.5"),
+    ("larger-alone", "the output of the larger lse alone",
+     "Both sets have keys. Which share has each of them?", SHARES,
+     "o[i] = o1[i] if a > b else o2[i]"),
+    ("lse-shares", "lse1 and lse2 as the weights",
+     "lse is a logarithm. Which number is it the logarithm of?", SHARES,
+     "o[i] = (a * o1[i] + b * o2[i]) / (a + b)"),
+    ("shares-exchanged", "each output with the share of the other",
+     "Which of the two has the weight exp(lse1)?", SHARES,
+     "o[i] = (w2 * o1[i] + w1 * o2[i]) / (w1 + w2)"),
+    ("not-divided", "exp(lse1 - m) o1 + exp(lse2 - m) o2, m the larger of the two", "",
+     SHARES, "o[i] = w1 * o1[i] + w2 * o2[i]"),
+    ("lse", "exp(lse1 - lse) o1 + exp(lse2 - lse) o2 with lse1 + lse2 for lse", "",
+     f"{SHARES}\n            {BOTH}",
+     "lse[i], o[i] = a + b, np.exp(-b) * o1[i] + np.exp(-a) * o2[i]"),
+    ("overflow", "exp(lse1) o1 + exp(lse2) o2, divided by their sum", "", WEIGHTS,
+     f"high = 0.0\n            {WEIGHTS}"),
+    ("nan", "-inf subtracted from -inf, in a row without keys", "",
+     "if high > -np.inf", "if True"),
+    *(("lse", text, "", BOTH, f"lse[i] = {new}") for text, new in (
+        ("lse1 + lse2", "a + b"), ("the mean of lse1 and lse2", "(a + b) / 2"),
+        ("the larger of lse1 and lse2", "high"),
+        ("lse, without the larger of the two", "np.log(w1 + w2)"))),
+]  # fmt: skip
 
 HINTS = {
     "all-pairs": ["Which numbers of a block are needed after its update?"],
     "no-exponential": ["A difference of exponents is a ratio of the exponentials."],
-    "divided-early": ["u is a sum until the last block. Which function divides?"],
-    "scores-as-weights": ["Which numbers weight the values: s, or exp(s - m')?"],
     "overwrites": ["The keys of earlier blocks count as well."],
     "wrong-factor": ["o is a sum of values, divided by the sum of their weights."],
-    "maximum": ["z is a sum over all keys of the block."],
-    "minimum": ["Which number keeps every exponent s - m at most 0?"],
-    "larger-alone": ["Both sets have keys. Which share has each of them?"],
-    "sum-of-maxima": ["The largest of two numbers is one of them, not their sum."],
     "no-weights": ["Each value has a weight of its own: exp(s - m')."],
     "no-maximum": ["z and u are relative to m': which number is subtracted from s?"],
     "both-rescaled": ["The sums of the block are relative to the new maximum already."],
-    "shares-exchanged": ["Which of the two has the weight exp(lse1)?"],
     "update": ["By which factor do sums change when the maximum changes from m to m'?"],
     "finish": ["z may be 0 in a row without keys: what are o and lse there?"],
     "merge": ["exp(lse1) and exp(lse2) are the shares of the two sets."],
@@ -395,14 +387,11 @@ HINTS = {
     "block-maximum": [
         "m is the largest score of all keys so far, not of the last block only.",
     ],
-    "maximum-kept": ["A block may have a score above all that came before."],
     "not-relative": ["The sums are relative to m': exp(s - m'), not exp(s)."],
-    "not-divided": ["u is a sum. Divide it to get an average."],
     "equal-shares": [
         "A set of one key and a set of a thousand keys have different weights. Which "
         "number contains the weight of a set?",
     ],
-    "lse-shares": ["lse is a logarithm. Which number is it the logarithm of?"],
     "overflow": [
         "exp(lse) may be larger than any float64, but the ratio of two is not.",
     ],

@@ -60,24 +60,6 @@ def equal_all(my, found, want, axes=None, variants=None, **options):
             my.equal(each, right, (axes or {}).get(name), known, **options)
 
 
-def wrong_factors(right, own, others):
-    """Return a product with one wrong factor: [(tag, what, array)].
-
-    own  {name: array} of the factors of ``right``; others  of other products
-    """
-    every, tag = own | others, "wrong-factor"
-    return [
-        *((tag, f"without the factor {a}", right / own[a]) for a in own),
-        *((tag, f"with a factor {b} too many", right * every[b]) for b in every),
-        *(
-            (tag, f"with {b} for {a}", right / own[a] * every[b])
-            for a in own
-            for b in every
-            if a != b
-        ),
-    ]
-
-
 def same(a, b, rtol=1e-5):
     """Return whether two arrays have one shape and nearly the same numbers."""
     try:

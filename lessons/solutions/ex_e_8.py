@@ -73,26 +73,3 @@ WHY = (
     "the stored sums to the new maximum. Sums that are relative to the same maximum "
     "can be added, whether they come from blocks or from machines."
 )
-
-MUTANTS = [
-    ("return top, z, u", "return m, z, u", "maximum-kept"),
-    ("shrink = np.exp(m - base)", "shrink = np.ones(len(m))", "not-rescaled"),
-    ("u = shrink[:, None] * u + p @ V", "u = u + p @ V", "not-rescaled"),
-    ("shrink = np.exp(m - base)", "shrink = np.exp(base - m)", "rescaled-upwards"),
-    ("top = np.maximum(m, s.max(1))", "top = s.max(1)", "block-maximum"),
-    ("base = np.where(top == -np.inf, 0.0, top)", "base = top", "nan"),
-    ("o = u / np.where(z == 0, 1.0, z)[:, None]", "o = u / z[:, None]", "nan"),
-    ("o = u / np.where(z == 0, 1.0, z)[:, None]", "o = u", "not-divided"),
-    ("m + np.log(z)", "np.log(z)", "lse"),
-    (
-        "w1, w2 = np.exp(lse1 - base), np.exp(lse2 - base)",
-        "w1 = w2 = np.full(len(lse1), 0.5)",
-        "equal-shares",
-    ),
-    (
-        "w1, w2 = np.exp(lse1 - base), np.exp(lse2 - base)",
-        "base = 0.0 * base; w1, w2 = np.exp(lse1), np.exp(lse2)",
-        "overflow",
-    ),
-    ("base = np.where(high == -np.inf, 0.0, high)", "base = high", "nan"),
-]
