@@ -81,34 +81,39 @@ def cost_of(
     Raises TypeError and ValueError for arguments that do not fit.
     """
     row = VARIANTS[one_of("cost_of", "variant", variant, VARIANTS)]
-    letters = dict(
-        L=L, S=L if S is None else S, B=B, H=H, Hk=H if Hk is None else Hk, T=tile,
-        E=E, **{name: E if size is None else size
-                for name, size in (("Dk", Dk), ("Ev", Ev), ("A", A))},
-    )  # fmt: skip
-    for name, size in letters.items():
-        whole("cost_of", "tile" if name == "T" else name, size, least=1)
-    for name in options:
-        one_of("cost_of", f"an option of {variant!r}", name, row.options or [None])
-    _check(variant, projected, **letters)
+    S, Dk, Ev, A, Hk = (
+        default if size is None else size
+        for size, default in ((S, L), (Dk, E), (Ev, E), (A, E), (Hk, H))
+    )
+    sizes = dict(L=L, S=S, B=B, H=H, E=E, Dk=Dk, Ev=Ev, A=A, Hk=Hk, tile=tile)
+    sizes = {name: whole("cost_of", name, n, least=1) for name, n in sizes.items()}
+    _check(variant, projected, options, **sizes)
     options = row.options | options
-    letters |= options | dict(w=np.dtype(dtype).itemsize)
+    letters = {**sizes, **options, "T": tile, "w": np.dtype(dtype).itemsize}
     if row.letters is not None:
-        letters |= row.letters(letters["L"], letters["S"], tile, **options)
+        letters |= row.letters(sizes["L"], sizes["S"], sizes["tile"], **options)
+
     formulas = FORMULAS[variant]
     if projected and projected != PROJECTED[variant][0]:
         formulas = FORMULAS[f"{variant}, {projected}"]
-    *operations, scores, held, buffers, unfused = (
-        eval(formula or "0", {}, letters) for formula in formulas[:-1]
-    )
-    if not fused and unfused:
-        held = unfused
-    N = B if formulas.all_heads else B * H
+    if not fused and formulas.unfused:
+        formulas = formulas._replace(held=formulas.unfused)
+
+    def value(formula):
+        return eval(formula, {}, letters)
+
+    N = sizes["B"] if formulas.all_heads else sizes["B"] * sizes["H"]
+    held = None
+    if formulas.held:
+        held = N * value(formulas.held) + value(formulas.buffers)
     return Cost(
-        sum(map(math.prod, shapes_of(row.parameters, letters).values())),
-        *(N * n for n in operations),
-        score_bytes=N * letters["w"] * scores,
-        extra_bytes=N * held + buffers if formulas.held else None,
+        parameters=sum(map(math.prod, shapes_of(row.parameters, letters).values())),
+        projecting=N * value(formulas.projecting),
+        scoring=N * value(formulas.scoring),
+        averaging=N * value(formulas.averaging),
+        exponentials=N * value(formulas.exponentials),
+        score_bytes=N * letters["w"] * value(formulas.scores),
+        extra_bytes=held,
     )
 
 
@@ -118,8 +123,11 @@ def shapes_of(text, letters):
     return {name: eval(f"[{sizes}]", {}, letters) for name, sizes in arrays}
 
 
-def _check(variant, projected, E, Dk, H, Hk, **others):
+def _check(variant, projected, options, E, Dk, H, Hk, **others):
     """Raise ValueError unless these arguments fit together."""
+    possible = VARIANTS[variant].options or [None]
+    for name in options:
+        one_of("cost_of", f"an option of {variant!r}", name, possible)
     if projected is not None:
         one_of("cost_of", "projected", projected, PROJECTED.get(variant, (None,)))
     if E != Dk and VARIANTS[variant].equal_widths:
