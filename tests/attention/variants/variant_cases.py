@@ -18,10 +18,12 @@ import pytest
 import attention as A
 import minigrad as mg
 from attention import definitions, masks
+from attention.costs.counted import definition_of
+from attention.costs.trials import first
 from attention.exact.sdpa import dense_attention, tiled_attention
 from attention.masks.block_mask import BlockMask
 from attention.positions import OffsetBias
-from attention.variants.table import SCORES
+from attention.variants import table
 from minigrad import Tensor, nn
 
 from ...ops.recurrent import gru_step
@@ -173,15 +175,25 @@ def layer(make, score):
     return Variant(run_layer, definition, make)
 
 
-def of_table(row):
-    """Return the layer of a row of SCORES, beside its definition."""
-    return layer(
-        lambda: row.layer(D, D, None), lambda P, q, k: row.definition(q, k, *P.values())
-    )
+def of_table():
+    """Return {name: Variant} of the layers of queries, keys and values in the table."""
+    found = {}
+    for name, row in table.VARIANTS.items():
+        if row.layer is not None and row.inputs == table.Variant.inputs:
+            found[name] = layer_of(name, row, row.options | row.small)
+    found["local-m"].local = lambda i, j: definitions.window(i, j, 2, 2)
+    return found
+
+
+def layer_of(name, row, options):
+    def definition(P, q, k, v, allowed):
+        return definition_of(name)(q, k, v, *P.values(), **options)
+
+    return Variant(run_layer, definition, lambda: row.layer(D, D, None, **options))
 
 
 def run_layer(m, q, k, v, lens=None):
-    return m(q, k, v, lens)
+    return first(m(q, k, v, lens))
 
 
 def run_longformer(m, q, k, v, lens=None):
@@ -407,7 +419,7 @@ def variants():
         "Transformer-XL": by_score(
             (score_of_transformer_xl, transformer_xl), W_kR=(D, D), u=(D,), w=(D,)
         ),
-        **{name: of_table(row) for name, row in SCORES.items()},
+        **of_table(),
         "additive with bias": layer(
             lambda: A.AdditiveAttention(D, D, 6, bias=True),
             score_of(definitions.additive, "W_q", "W_k", "w_v", "b"),
@@ -425,26 +437,6 @@ def variants():
         ),
         "layer of Longformer": Variant(
             run_longformer, longformer, lambda: A.LongformerAttention(D, 2, 4)
-        ),
-        "local-m": Variant(
-            run_layer,
-            lambda P, q, k, v, allowed: definitions.local_m(q, k, v, 3),
-            lambda: A.LocalAttention(D, D, 3, score="dot"),
-            local=lambda i, j: definitions.window(i, j, 3, 3),
-        ),
-        "local-p": Variant(
-            run_layer,
-            lambda P, q, k, v, allowed: definitions.local_p(
-                q, k, v, P["W_p"], P["v_p"], 3
-            ),
-            lambda: A.LocalAttention(D, D, 3, "p", score="dot"),
-        ),
-        "coverage": Variant(
-            lambda m, q, k, v, lens=None: m(q, k, v, lens)[0],
-            lambda P, q, k, v, allowed: definitions.coverage(
-                q, k, v, *(P[name] for name in ("W_q", "W_k", "w_v", "w_c", "b"))
-            ),
-            lambda: A.CoverageAttention(D, D, 6, bias=True),
         ),
         "Bahdanau's step": Variant(run_steps, steps("bahdanau"), step(A.BahdanauStep)),
         "Luong's step": Variant(
