@@ -2,8 +2,35 @@
 
 import numpy as np
 
+from lessons.checks.measure import without_loops
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.classroom.steps import edges, laws, named, numbers, shape, values
+
+# THE EXERCISE IN LOOPS
+
+
+def numeric_gradient(f, x, c, h=1e-5):
+    slopes = np.zeros(x.shape)
+    for i in np.ndindex(*x.shape):
+        up, down = x.copy(), x.copy()
+        up[i] += h
+        down[i] -= h
+        slopes[i] = (c * (f(up) - f(down))).sum() / (2 * h)
+    return slopes
+
+
+def is_right(op, x, rng):
+    y, backward = op(x)
+    c = rng.normal(size=np.shape(y))
+    yours = backward(c)
+    if yours is None or np.shape(yours) != x.shape:
+        return False
+    numeric = numeric_gradient(lambda x: op(x)[0], x, c)
+    error, largest = np.abs(yours - numeric), np.abs(numeric).max()
+    return bool(np.all(error <= 1e-5 * largest))
+
+
+# THE CHECK
 
 
 def softmax(x):
@@ -126,22 +153,16 @@ def for_each_entry(my, rng):
 def of_a_cube(my, rng):
     moved, x = [], np.array([2.0])
     cube = named("x^3", lambda z: moved.append(np.abs(z - x).max()) or z**3)
-    wrong = [
-        ("one-sided", "the slope from x to x + h", [(2.5**3 - 8) * 2]),
-        ("one-sided", "the slope from x - h to x", [(8 - 1.5**3) * 2]),
-        ("step", "half the slope from x to x + h", [2.5**3 - 8]),
-        ("step", "twice the slope from x - h to x + h", [24.5]),
-        ("step", "the slope from x - h/2 to x + h/2", [(2.25**3 - 1.75**3) * 2]),
-        ("step", "the slope from x - h x to x + h x", [(3**3 - 1) / 2]),
-        ("cotangent", "the slope without c", [12.25 / 3]),
-    ]
     for c in (1.0, 3.0):
         found = my.numeric_gradient(cube, x, np.array([c]), 0.5)
-        if max(moved, default=0.5) < 0.2:
-            text = "the slope for a step that is shorter than h"
-            wrong.append(("ignores-h", text, [12.0]))
-        at_c = [(tag, what, c * np.array(array)) for tag, what, array in wrong]
-        my.equal(found, [12.25 * c], "i", at_c)
+        longest = max(moved, default=0.5)
+        my.holds(
+            longest > 0.2,
+            "ignores-h",
+            "expected x moved by h = 0.5",
+            f"found a step of {longest:.2g}, which is shorter than h",
+        )
+        my.equal(found, [12.25 * c], "i")
 
 
 @values("numeric slopes of softmax, tanh and sums")
@@ -151,26 +172,8 @@ def of_three(my, rng):
         y, backward = op(x)
         c = rng.normal(size=y.shape)
         f = named(op.__name__, lambda x, op=op: op(x)[0])
-        ones = backward(np.ones(y.shape))
-        moved = (c * (op(x + 1e-5)[0] - op(x - 1e-5)[0])).sum() / 2e-5
-        wrong = [
-            ("zero", "0 everywhere", np.zeros((3, 5))),
-            ("moves-all", "the slope for all entries moved at once", moved + 0 * x),
-            ("sign-lost", "the sizes of the slopes", np.abs(backward(c))),
-        ]
-        if op is tanh:
-            text = "the slope for all entries of a row moved at once"
-            rows = np.tile(backward(c).sum(-1, keepdims=True), 5)
-            wrong.append(("moves-row", text, rows))
-            text = "the slope with all earlier entries moved as well"
-            earlier = np.cumsum(backward(c)).reshape(x.shape)
-            wrong.append(("moves-earlier", text, earlier))
-        if np.abs(ones).max() > 1e-6:
-            wrong.append(("cotangent", "the slopes for a c of ones", ones))
-            text = "the slopes for a c of ones, times the sum of c"
-            wrong.append(("cotangent", text, ones * c.sum()))
         found = my.numeric_gradient(f, x, c)
-        my.equal(found, backward(c), "ij", wrong, rtol=1e-6, atol=1e-7)
+        my.equal(found, backward(c), "ij", rtol=1e-6, atol=1e-7)
 
 
 @laws("c is drawn at random")
@@ -245,6 +248,7 @@ def sizes(my, rng):
         accept(my, rng, scaled(k), "absolute")
 
 
+@without_loops()  # many mistakes give the same True or False
 def accept(my, rng, op, tag):
     """Fail unless is_right is True, three times."""
     for _ in range(3):
@@ -263,6 +267,7 @@ def accept(my, rng, op, tag):
         my.holds(is_right, tag, text, "found False")
 
 
+@without_loops()
 def refuse(my, rng, tag, centre=0):
     """Fail unless is_right is False for all ops with this mistake, near ``centre``."""
     for op in WRONG[tag]:
@@ -297,6 +302,116 @@ def answer(my, rng, op, x):
     return found
 
 
+COPIES = "up, down = x.copy(), x.copy()"
+MOVED = "up[i] += h\n        down[i] -= h"
+SLOPE = "(c * (f(up) - f(down))).sum() / (2 * h)"
+C = "c = rng.normal(size=np.shape(y))"
+ALL = "np.all(error <= 1e-5 * largest)"
+STEP = "How long is the interval from x - h to x + h?"
+ONE_SIDED = (
+    "(f(x + h) - f(x)) / h has an error of h f''/2. Which terms cancel in a central "
+    "difference?"
+)
+WHERE_C = "c replaces the gradient of later operations. Where do you use it?"
+EACH = "Compare every entry, with its absolute error."
+NORM = (
+    "A mean over all entries, or a norm, hardly shows that one of many is wrong. "
+    "Compare entry by entry."
+)
+SMALL = (
+    "A gradient of 1e-6 is smaller than many tolerances. Compare the error with the "
+    "size of the gradient."
+)
+
+SPOILED = [  # (name, sentence, hint, line, spoiled line)
+    ("step", "half the slope from x to x + h", STEP, "down[i] -= h", "down[i] -= 0"),
+    ("step", "twice the slope from x - h to x + h", STEP, SLOPE,
+     SLOPE.replace("(2 * h)", "h")),
+    ("step", "the slope from x - h/2 to x + h/2", STEP, "slopes = np.zeros(x.shape)",
+     "slopes, h = np.zeros(x.shape), h / 2"),
+    ("step", "the slope from x - h x to x + h x", STEP,
+     f"{MOVED}\n        slopes[i] = {SLOPE}",
+     f"{MOVED}\n        slopes[i] = {SLOPE}".replace(" h", " h * x[i]")),
+    ("one-sided", "the slope from x to x + h", ONE_SIDED, SLOPE,
+     "(c * (f(up) - f(x))).sum() / h"),
+    ("one-sided", "the slope from x - h to x", ONE_SIDED, SLOPE,
+     "(c * (f(x) - f(down))).sum() / h"),
+    ("cotangent", "the slopes for a c of ones", WHERE_C, SLOPE,
+     SLOPE.replace("c * ", "")),
+    ("cotangent", "the slopes for a c of ones, times the sum of c", WHERE_C, SLOPE,
+     SLOPE.replace("c * ", "c.sum() * ")),
+    ("sign-lost", "the sizes of the slopes",
+     "A slope has a sign. Where does yours lose it?", SLOPE, f"abs{SLOPE}"),
+    ("zero", "0 everywhere",
+     "Is the copy that moves up another array than the one that moves down?", COPIES,
+     "up = down = x.copy()"),
+    ("mutates-input", "the slopes, and another x", "", COPIES,
+     "up, down = x, x.copy()"),
+    ("ignores-h", "the slope for h = 1e-5, whatever h is",
+     "h is an argument. Is it the step that is used?", "slopes = np.zeros(x.shape)",
+     "slopes, h = np.zeros(x.shape), 1e-5"),
+    ("moves-all", "the slope for all entries moved at once",
+     "e_i is 1 in entry i and 0 in all others.", MOVED, "up, down = x + h, x - h"),
+    ("moves-row", "the slope for all entries of a row moved at once",
+     "x[i] is a row if x has two axes. Does i count axes, or entries?",
+     "in np.ndindex(*x.shape)", "in range(len(x))"),
+    ("moves-earlier", "the slope with all earlier entries moved as well",
+     "Does each entry begin with a new copy of x?",
+     f"for i in np.ndindex(*x.shape):\n        {COPIES}",
+     f"{COPIES}\n    for i in np.ndindex(*x.shape):"),
+    ("constant-cotangent", "the check with a c of ones",
+     "The outputs of a softmax sum to 1 for every x. What is the gradient of that "
+     "sum, and which wrong backwards return it?", C, "c = np.ones(np.shape(y))"),
+    ("constant-cotangent", "the check with a c of zeros",
+     "With c = 0 every linear backward is accepted, and with ones too many are. "
+     "Draw c from rng.", C, "c = np.zeros(np.shape(y))"),
+    ("zero-in-cotangent", "the check with a 0 in c",
+     "What is g * dy/dx in an entry where g is 0, and what is it for another dy/dx?",
+     C, "c = np.arange(y.size).reshape(y.shape) / y.size"),
+    ("output-for-c", "the check with y for c",
+     "c stands for dL/dy. Does it depend on y?", C, "c = y"),
+    ("other-x", "the check at another x", "Which x does the caller ask about?",
+     "y, backward = op(x)",
+     "x = rng.normal(size=x.shape)\n    y, backward = op(x)"),
+    ("shape", "the check without a comparison of the shapes",
+     "NumPy broadcasts: it compares arrays of different shapes without an error.",
+     " or np.shape(yours) != x.shape", ""),
+    ("missing-gradient", "the check that accepts None",
+     "None is not a gradient. What should the check return for it?",
+     "if yours is None or", "if yours is None:\n        return True\n    if"),
+    ("long-step", "the check with h = 0.01",
+     "The error of a central difference is h^2 f'''/6. How long is h?",
+     "[0], x, c)", "[0], x, c, 1e-2)"),
+    ("loose", "the check with a tolerance of 2e-3",
+     "An error of one part in a thousand is wrong. Differences find one in a million.",
+     ALL, "np.all(error <= 2e-3 * largest)"),
+    ("refuses-right", "the check with a tolerance of 1e-14",
+     "Differences in float64 have about ten right digits, not sixteen. And is c the "
+     "same on both sides?", ALL, "np.all(error <= 1e-14 * largest)"),
+    ("nan-passes", "the check that accepts NaN",
+     "NaN > 1 is False, and so is NaN <= 1.", ALL,
+     "not np.any(error > 1e-5 * largest)"),
+    ("one-entry", "the check of any entry",
+     "A backward can be wrong in one of many entries.", ALL, ALL.replace("all", "any")),
+    ("one-entry", "the check of a mean", "", ALL, "error.mean() <= 2e-4 * largest"),
+    ("not-each-entry", "the check of the mean error with its sign", EACH, ALL,
+     "abs(np.mean(yours - numeric)) <= 1e-5 * largest"),
+    ("largest-entry", "the check of a sum of all errors", NORM, ALL,
+     "error.sum() <= 1e-5 * np.abs(numeric).sum()"),
+    ("largest-entry", "the check of a norm", NORM, ALL,
+     "np.linalg.norm(error) <= 5e-4 * np.linalg.norm(numeric)"),
+    ("factor", "the check of the sizes alone",
+     "Do you compare gradients, or only their norms or absolute values?", ALL,
+     "np.allclose(abs(yours), abs(numeric), 1e-5, 1e-5 * largest)"),
+    ("absolute", "the check with the tolerance 1e-5 at every size", SMALL, ALL,
+     "np.all(error <= 1e-5)"),
+    ("absolute", "the check by np.allclose", SMALL, ALL, "np.allclose(yours, numeric)"),
+    ("entry-tolerance", "the check with a tolerance for each entry",
+     "Rounding in the differences depends on the size of f, not on that of one entry. "
+     "Compare each error with the largest entry of the gradient.", ALL,
+     "np.allclose(yours, numeric, 1e-4, 0)"),
+]  # fmt: skip
+
 HINTS = {
     "numeric_gradient": [
         "Move one entry of a copy up and down; sum c times the change of every output.",
@@ -311,64 +426,8 @@ HINTS = {
         "In is_right: refuse None and other shapes, then require |yours - numeric| "
         "<= 1e-5 times the largest |numeric| everywhere; that is false for NaN.",
     ],
-    "one-sided": [
-        "(f(x + h) - f(x)) / h has an error of h f''/2. Which terms cancel in a "
-        "central difference?",
-    ],
-    "long-step": ["The error of a central difference is h^2 f'''/6. How long is h?"],
-    "ignores-h": ["h is an argument. Is it the step that is used?"],
-    "moves-row": ["x[i] is a row if x has two axes. Does i count axes, or entries?"],
-    "step": ["How long is the interval from x - h to x + h?"],
-    "cotangent": ["c replaces the gradient of later operations. Where do you use it?"],
-    "constant-cotangent": [
-        "The outputs of a softmax sum to 1 for every x. What is the gradient of that "
-        "sum, and which wrong backwards return it?",
-        "With c = 0 every linear backward is accepted, and with ones too many are. "
-        "Draw c from rng.",
-    ],
-    "zero-in-cotangent": [
-        "What is g * dy/dx in an entry where g is 0, and what is it for another dy/dx?",
-    ],
-    "entry-tolerance": [
-        "Rounding in the differences depends on the size of f, not on that of one "
-        "entry. Compare each error with the largest entry of the gradient.",
-    ],
-    "other-x": ["Which x does the caller ask about?"],
-    "zero": ["Is the copy that moves up another array than the one that moves down?"],
-    "moves-earlier": ["Does each entry begin with a new copy of x?"],
-    "output-for-c": ["c stands for dL/dy. Does it depend on y?"],
-    "sign-lost": ["A slope has a sign. Where does yours lose it?"],
-    "moves-all": ["e_i is 1 in entry i and 0 in all others."],
     "scale": [
         "Every entry is wrong by the same factor. How long is the interval from x - "
         "h to x + h?",
-    ],
-    "one-entry": ["A backward can be wrong in one of many entries."],
-    "largest-entry": [
-        "A mean over all entries, or a norm, hardly shows that one of many is wrong. "
-        "Compare entry by entry.",
-    ],
-    "shape": [
-        "NumPy broadcasts: it compares arrays of different shapes without an error.",
-    ],
-    "nan-passes": ["NaN > 1 is False, and so is NaN <= 1."],
-    "absolute": [
-        "A gradient of 1e-6 is smaller than many tolerances. Compare the error with "
-        "the size of the gradient.",
-    ],
-    "loose": [
-        "An error of one part in a thousand is wrong. Differences find one in a "
-        "million.",
-    ],
-    "factor": [
-        "Do you compare gradients, or only their norms or absolute values?",
-    ],
-    "not-each-entry": ["Compare every entry, with its absolute error."],
-    "refuses-right": [
-        "Differences in float64 have about ten right digits, not sixteen. And is c "
-        "the same on both sides?",
-    ],
-    "missing-gradient": [
-        "None is not a gradient. What should the check return for it?",
     ],
 }

@@ -104,8 +104,6 @@ WRONG = [
      "rounded", "round("),
     ("E.8", "high = np.maximum(lse1, lse2)", "high = lse1",
      "overflow", "lse1 of 0 and lse2 of 1000"),
-    ("E.4", "lambda x: op(x)[0], x, c)", "lambda x: op(x)[0], x, c, h=1e-2)",
-     "long-step", "with an entry of x moved by 0.01"),
     ("E.8", "o = u / np.where(z == 0, 1.0, z)[:, None]",
      "o = u / (z + 1e-9)[:, None]",
      "epsilon", "u / (z + 1e-09)"),
@@ -122,13 +120,6 @@ WRONG = [
     ("E.7", "lse = base + np.log(np.exp(s - base[..., None]).sum(-1))",
      "lse = base + 0.0 * x.sum(-1)",
      "maximum-alone", "the largest allowed score"),
-    ("E.4", "up[i] += h\n        down[i] -= h\n        found[i] = (c * (f(up) - "
-     "f(down))).sum() / (2 * h)",
-     "up[i] += 1e-5\n        down[i] -= 1e-5\n        found[i] = (c * (f(up) - "
-     "f(down))).sum() / 2e-5",
-     "ignores-h", "shorter than h"),
-    ("E.4", "for i in np.ndindex(x.shape):", "for i in range(len(x)):",
-     "moves-row", "a row moved at once"),
     ("E.1", "        for k in range(n):\n"
      "            dx[k : k + len(g)] += g[:, k]  # x[i + k] is in window i, "
      "at place k\n",
@@ -198,8 +189,6 @@ WRONG = [
      "lse = base + np.log(np.exp(s - base[..., None]).sum(-1))\n"
      "    lse = lse - np.log(np.maximum(mask.sum(-1), 1))",
      "mean", "the log of a mean"),
-    ("E.4", "up[i] += h\n", "h = 1e-3\n        up[i] += h\n",
-     "ignores-h", "shorter than h"),
     ("E.8", "    z = shrink * z + p.sum(1)\n",
      "    update.kept = [*getattr(update, 'kept', []), p]\n"
      "    z = shrink * z + p.sum(1)\n",
@@ -235,9 +224,6 @@ WRONG = [
      "mean", "the mean over the users"),
     ("E.3", "dict.fromkeys(names, 0.0)", "dict.fromkeys(graph, 0.0)",
      "unreachable", "and the values it was computed from"),
-    ("E.4", "np.all(np.abs(yours - numeric) <= 1e-5 * scale)",
-     "abs(np.mean(yours - numeric)) <= 1e-5 * scale",
-     "not-each-entry", "softmax, backward 0"),
     ("E.5", '"pick", "softmax", "standardise"}', '"pick", "softmax"}',
      "missed", "but more are"),
     ("E.1", WINDOWS, MOVED_WINDOWS, "differences", "12 digits"),
@@ -255,12 +241,6 @@ WRONG = [
      "epsilon", "(p + 1e-9)"),
     ("E.3", "+= found[name] * slope", "+= found[name] / slope",
      "divided", "gradients / slopes"),
-    ("E.4", "c = rng.normal(size=np.shape(y))", "c = y", "output-for-c", "found g = y"),
-    ("E.4", "np.all(np.abs(yours - numeric) <= 1e-5 * scale)",
-     "np.abs(yours - numeric).sum() <= 1e-5 * np.abs(numeric).sum()",
-     "largest-entry", "largest entry"),
-    ("E.4", "(c * (f(up) - f(down))).sum()", "np.abs(c * (f(up) - f(down))).sum()",
-     "sign-lost", "the sizes of the slopes"),
     ("E.5", '"standardise": ((x,), np.array([[1.0, -1.0, 0.0]]))',
      '"standardise": ((x / 10,), standardise(x / 10)[0])',
      "all-zero", "0 in every entry"),
