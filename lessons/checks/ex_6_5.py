@@ -261,7 +261,7 @@ def far_and_alone(my, rng):
 
 
 def at_the_limit(inputs, mask):
-    """Change H and v so that exp of one score overflows and exp of the next does not."""
+    """Change H and v so that exp overflows for one score and not for the next."""
     e = np.where(mask, scores(arguments(*inputs[:4]), inputs[-1]), 0.0)
     top = int(np.abs(e).argmax())
     other = next(j for j in np.flatnonzero(mask) if j != top)
@@ -290,11 +290,12 @@ DERIVATIVE = (
     "The derivative of tanh at x is 1 - tanh(x)^2. Did you square x or tanh(x)?"
 )
 RANGE = (
-    "exp(1e4) is larger than any float64. Which number can you subtract from all scores?"
+    "exp(1e4) is larger than any float64. Which number can you subtract from all "
+    "scores?"
 )
 LARGEST = (
-    "The largest score is subtracted to keep exp in range. Over which positions may the "
-    "maximum be taken, if a masked score is 1000 above all others?"
+    "The largest score is subtracted to keep exp in range. Over which positions may "
+    "the maximum be taken, if a masked score is 1000 above all others?"
 )
 OWN_WEIGHT = "c is not the plain mean of the states: each state has its own weight."
 AVERAGED = (
@@ -355,6 +356,8 @@ SPOILED = [  # (name, sentence, hint, line, spoiled line)
     ("no-v", "the gradient without the factor v", NO_V, PRE_V, "d_e[j] *"),
     ("no-tanh", "sum_j de_j (W_s s + W_h h_j), without tanh", NO_TANH, TO_V,
      "d_v[k] += d_e[j] * pre[j, k]"),
+    ("ignores-upstream", "sum_j alpha_j tanh(W_s s + W_h h_j), without g", "", TO_V,
+     "d_v[k] += alpha[j] * t[j, k]"),
     ("slope-for-tanh", "the gradient with the slope of tanh in the place of tanh",
      "e_j = v . tanh(…): which vector multiplies v?", TO_V,
      f"d_v[k] += d_e[j] * {SLOPE}"),
@@ -372,8 +375,8 @@ SPOILED = [  # (name, sentence, hint, line, spoiled line)
      "d_W_s[k] = d_query[k]"),
     ("weighted-states", "the gradient with alpha_j h_j in the place of h_j",
      "W_h multiplies h_j itself, without its weight.", TO_W_H, TO_W_H + " * alpha[j]"),
-    ("sum-for-each", "the gradient with the sum of all states in the place of h_j", EACH,
-     TO_W_H, "d_W_h[k] += d_pre[j, k] * sum(H)"),
+    ("sum-for-each", "the gradient with the sum of all states in the place of h_j",
+     EACH, TO_W_H, "d_W_h[k] += d_pre[j, k] * sum(H)"),
     ("sum-for-each", "the gradient with the mean of all states in the place of h_j",
      EACH, TO_W_H, "d_W_h[k] += d_pre[j, k] * sum(H) / len(H)"),
     ("last-term", "the gradient with the last state in the place of h_j",
