@@ -1,71 +1,48 @@
-"""Checkpoints: what is saved comes back to the last bit."""
+"""What is saved comes back to the last bit; a checkpoint is whole or not there."""
 
 import math
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
 
 import numpy as np
 import pytest
 
-from minigrad import optim
-from minigrad.checkpoint import load, save
+from minigrad import checkpoint
+from minigrad.bounds import PARSED_BYTES
+from minigrad.checkpoint import CheckpointError, load, save
 from minigrad.tensor import Tensor
 
-from .checkpoint_cases import FORMATS, assert_same
+from .checkpoint_cases import FORMATS, SMALL, assert_same
+
+# what comes back
 
 
-@pytest.fixture(params=FORMATS)
-def path(request, tmp_path):
-    return tmp_path / f"state{request.param}"
-
-
-def round_trip(path, state):
-    save(path, state)
-    return load(path)
-
-
-def test_every_dtype_and_shape(path):
+def every_dtype():
     bits = np.random.default_rng(0).integers(0, 2, size=(2, 3, 4, 8), dtype="u1")
     state = {"?": bits[..., 0] != 0}
     for code in "f8 f4 f2 i8 i4 i2 i1 u8 u4 u2 u1".split():
         state[code] = np.ascontiguousarray(bits.view(code)[..., 0])
         for shape in ((), (5,), (0,), (3, 0, 2), (1, 1)):
             state[f"{code}{shape}"] = np.ones(shape, code)
-    assert_same(round_trip(path, state), state)
-
-
-def test_special_values(path):
-    for dtype in (np.float64, np.float32, np.float16):
-        info = np.finfo(dtype)
+    for code in "f8 f4 f2".split():
+        info = np.finfo(code)
         values = [np.nan, np.inf, -np.inf, -0.0, info.max, info.tiny, info.eps]
-        array = np.array([*values, info.smallest_subnormal], dtype)
-        assert_same(round_trip(path, {"x": array}), {"x": array})
-    extremes = np.array([np.iinfo(np.int64).min, np.iinfo(np.int64).max])
-    assert_same(round_trip(path, {"x": extremes}), {"x": extremes})
+        state[f"{code} values"] = np.array([*values, info.smallest_subnormal], code)
+    info = np.iinfo(np.int64)
+    return state | {"i8 values": np.array([info.min, info.max])}
 
 
-def test_views_of_any_layout(path):
-    base = np.arange(60.0).reshape(3, 4, 5)
-    base.flags.writeable = False
-    state = {
-        "reversed": base[::-1, :, ::2],
-        "transposed": base.T,
-        "fortran": np.asfortranarray(base),
-        "broadcast": np.broadcast_to(base[0], (2, 4, 5)),
-    }
-    expected = {name: np.array(a, order="C") for name, a in state.items()}
-    back = round_trip(path, state)
-    assert_same(back, expected)
-    assert all(a.flags.writeable and a.flags.c_contiguous for a in back.values())
-
-
-def test_other_byte_order_and_complex(tmp_path):
-    for suffix in FORMATS:
-        back = round_trip(tmp_path / f"x{suffix}", {"x": np.arange(3, dtype=">i4")})
-        np.testing.assert_array_equal(back["x"], [0, 1, 2])
-    z = np.array([1 + 2j, np.nan])
-    assert_same(round_trip(tmp_path / "z.npz", {"z": z}), {"z": z})
-    with pytest.raises(TypeError, match="cannot hold complex128, the dtype of 'a.z'"):
-        save(tmp_path / "z.safetensors", {"a": {"z": z}})
-    assert not (tmp_path / "z.safetensors").exists()
+def generators():
+    found = {}
+    for bits in (np.random.PCG64, np.random.MT19937):
+        rng = np.random.Generator(bits(7))
+        rng.normal(size=11), rng.integers(10, size=3, dtype=np.int32)
+        found[bits.__name__] = rng.bit_generator.state
+    return found
 
 
 NESTED = {
@@ -77,83 +54,198 @@ NESTED = {
     "lists": [[np.arange(3), [np.arange(2)]], [], {}, {"a": [{"b": np.int8([1])}]}],
     "empty": {},
 }
+KEYS = ["", "/", "a/b", "../up", ".", "a.b", " ", "@array", "@", "@@x", "__metadata__"]
+KEYS += ["minigrad.json", "x.npy", "'", "é", "\0", "\n", "\ud800", "C:\\x", "0"]
+CLASH = {"a.b": np.array(0), "a": {"b": np.array(1), "b'": np.array(2)}}
+STATES = {
+    "dtypes": every_dtype(),
+    "generators": generators(),
+    "nested": NESTED,
+    "nothing": {},
+    "keys": {key: np.array(i) for i, key in enumerate(KEYS)},
+    "keys-of-keys": {key: {key: np.array(i), "n": i} for i, key in enumerate(KEYS)},
+    "clash": CLASH | {"a/b": np.array(3)},
+    "mark": {"@array": "model"},
+    "mark-of-mark": {"@array": {"@array": 1}},
+}
+BASE = np.arange(60.0).reshape(3, 4, 5)
+BASE.flags.writeable = False
+CHANGED = {  # what is saved, and what comes back
+    "reversed": (BASE[::-1, :, ::2], BASE[::-1, :, ::2].copy("C")),
+    "transposed": (BASE.T, BASE.T.copy("C")),
+    "fortran": (np.asfortranarray(BASE), BASE),
+    "broadcast": (np.broadcast_to(BASE[0], (2, 4, 5)), np.stack([BASE[0]] * 2)),
+    "tuple": ((0.9, (1,)), [0.9, [1]]),
+    "float32": (np.float32(0.1), float(np.float32(0.1))),
+    "int64": (np.int64(3), 3),
+    "bool_": (np.bool_(True), True),
+    "str_": (np.str_("x"), "x"),
+}
 
 
-def test_nested_state(path):
-    assert_same(round_trip(path, NESTED), NESTED)
-    assert_same(round_trip(path, {}), {})
+@pytest.fixture(params=FORMATS)
+def path(request, tmp_path):
+    return tmp_path / f"state{request.param}"
 
 
-def test_odd_keys(path):
-    keys = [
-        "",
-        "/",
-        "a/b",
-        "../up",
-        ".",
-        "a.b",
-        " ",
-        "@array",
-        "@",
-        "@@x",
-        "__metadata__",
-    ]
-    keys += ["minigrad.json", "x.npy", "'", "é", "\0", "\n", "\ud800", "C:\\x", "0"]
-    flat = {key: np.array(i) for i, key in enumerate(keys)}
-    nested = {key: {key: np.array(i), "n": i} for i, key in enumerate(keys)}
-    clash = {"a.b": np.array(0), "a": {"b": np.array(1), "b'": np.array(2)}}
-    clash["a/b"] = np.array(3)
-    for state in (flat, nested, clash, {"@array": "model"}, {"@array": {"@array": 1}}):
-        assert_same(round_trip(path, state), state)
-
-
-def test_tuples_become_lists_and_numpy_scalars_python_numbers(path):
-    state = {"betas": (0.9, 0.999), "lr": np.float32(0.1), "n": np.int64(3)}
-    back = round_trip(path, {**state, "on": np.bool_(True), "s": np.str_("x")})
-    expected = {"betas": [0.9, 0.999], "lr": float(np.float32(0.1)), "n": 3}
-    assert_same(back, {**expected, "on": True, "s": "x"})
-
-
-@pytest.mark.parametrize("bits", ["PCG64", "MT19937"])
-def test_a_random_generator_resumes(path, bits):
-    rng = np.random.Generator(getattr(np.random, bits)(7))
-    rng.normal(size=11), rng.integers(10, size=3, dtype=np.int32)
-    save(path, {"rng": rng.bit_generator.state})
-    expected = rng.normal(size=5)
-    other = np.random.Generator(getattr(np.random, bits)(8))
-    other.bit_generator.state = load(path)["rng"]
-    assert other.normal(size=5).tobytes() == expected.tobytes()
-
-
-def test_an_optimizer_resumes_with_the_same_bits(path):
-    def advance(w, optimizer, schedule, steps):
-        for k in steps:
-            w.grad = np.random.default_rng(k).normal(size=3).astype(np.float32)
-            optimizer.step(), schedule.step()
-
-    def make(w):
-        optimizer = optim.Adam([w], lr=0.1)
-        return optimizer, optim.WarmupLR(
-            optimizer, 2, after=optim.CosineAnnealingLR(optimizer, 8)
-        )
-
-    whole = Tensor(np.ones(3, np.float32), requires_grad=True)
-    parts = make(whole)
-    advance(whole, *parts, range(5))
-    save(path, {"w": whole.data, "parts": [part.state_dict() for part in parts]})
-    advance(whole, *parts, range(5, 9))
-
-    state = load(path)
-    resumed = Tensor(state["w"], requires_grad=True)
-    parts = make(resumed)
-    for part, saved in zip(parts, state["parts"]):
-        part.load_state_dict(saved)
-    advance(resumed, *parts, range(5, 9))
-    assert resumed.data.tobytes() == whole.data.tobytes()
-
-
-def test_the_same_state_gives_the_same_bytes(path, tmp_path):
-    save(path, NESTED)
+@pytest.mark.parametrize("name", STATES)
+def test_a_state_comes_back_to_the_last_bit(path, name):
+    save(path, STATES[name])
+    assert_same(load(path), STATES[name])
     first = path.read_bytes()
-    save(path, NESTED)
+    save(path, STATES[name])
     assert path.read_bytes() == first
+
+
+def test_views_tuples_and_scalars_come_back_as_arrays_lists_and_numbers(path):
+    save(path, {name: before for name, (before, _) in CHANGED.items()})
+    found = load(path)
+    assert_same(found, {name: after for name, (_, after) in CHANGED.items()})
+    arrays = [a for a in found.values() if isinstance(a, np.ndarray)]
+    assert all(a.flags.writeable and a.flags.c_contiguous for a in arrays)
+
+
+def test_other_byte_order_and_complex(tmp_path):
+    for suffix in FORMATS:
+        save(tmp_path / f"x{suffix}", {"x": np.arange(3, dtype=">i4")})
+        np.testing.assert_array_equal(load(tmp_path / f"x{suffix}")["x"], [0, 1, 2])
+    z = np.array([1 + 2j, np.nan])
+    save(tmp_path / "z.npz", {"z": z})
+    assert_same(load(tmp_path / "z.npz"), {"z": z})
+    with pytest.raises(TypeError, match="cannot hold complex128, the dtype of 'a.z'"):
+        save(tmp_path / "z.safetensors", {"a": {"z": z}})
+    assert not (tmp_path / "z.safetensors").exists()
+
+
+# paths
+
+
+def test_the_suffix_is_npz_or_safetensors(tmp_path):
+    for name in ("x.pt", "x", "x.npz.bak", ".npz"):
+        for call in (lambda p: save(p, {}), load):
+            with pytest.raises(CheckpointError, match="must be .npz or .safetensors"):
+                call(tmp_path / name)
+    save(tmp_path / "X.NPZ", {"a": 1})
+    assert load(str(tmp_path / "X.NPZ")) == {"a": 1}
+    assert os.listdir(tmp_path) == ["X.NPZ"]
+
+
+def test_missing_files_and_folders(path):
+    with pytest.raises(FileNotFoundError, match=f"no checkpoint at .*{path.name}"):
+        load(path)
+    with pytest.raises(FileNotFoundError, match="checkpoint was not saved: No such"):
+        save(path.parent / "nowhere" / path.name, {})
+    path.mkdir()
+    with pytest.raises(OSError, match=f"The checkpoint was not saved: .*{path.name}"):
+        save(path, {})
+    assert os.listdir(path.parent) == [path.name] and os.listdir(path) == []
+
+
+def test_only_a_file_is_read(path):
+    """A pipe and a device have no end."""
+    for make in (os.mkdir, os.mkfifo, lambda path: os.symlink("/dev/zero", path)):
+        make(path)
+        with pytest.raises(CheckpointError, match="is a folder, a pipe or a device"):
+            load(path)
+        os.rmdir(path) if path.is_dir() else os.unlink(path)
+
+
+def test_a_symbolic_link_is_written_through_and_the_umask_holds(path):
+    target = path.parent / f"target{path.suffix}"
+    before = os.umask(0o027)
+    try:
+        save(target, {"a": 1})
+    finally:
+        os.umask(before)
+    assert target.stat().st_mode & 0o777 == 0o640
+    path.symlink_to(target)
+    save(path, {"a": 2})
+    assert path.is_symlink() and load(target) == {"a": 2}
+
+
+# a file is whole or not there
+
+
+LOOP = []
+LOOP.append(LOOP)
+UNSAVABLE = [
+    ([1], TypeError, "save() needs a dict; found list."),
+    ({1: 2}, TypeError, "save() needs strings as keys; state has 1."),
+    ({"a": [{"b": {None: 1}}]}, TypeError, "state['a'][0]['b'] has None"),
+    ({"a": [0, {1}]}, TypeError, "cannot write state['a'][1], a set: a checkpoint"),
+    ({"t": Tensor([1.0])}, TypeError, "cannot write state['t'], a Tensor"),
+    ({"o": np.array([None])}, TypeError, "state['o'], a ndarray of object"),
+    ({"s": np.array(["x"])}, TypeError, "cannot write state['s'], a ndarray of <U1"),
+    ({"z": 1j}, TypeError, "cannot write state['z'], a complex"),
+    ({"l": LOOP}, TypeError, "nested too deeply, or contains itself"),
+    ({"text": "x" * PARSED_BYTES}, ValueError, f"at most {PARSED_BYTES}"),
+]
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left"), KeyboardInterrupt()])
+@pytest.mark.parametrize("moment", ["write", "fsync", "replace"])
+def test_a_failure_leaves_the_old_file_and_nothing_else(
+    path, moment, error, monkeypatch
+):
+    save(path, SMALL)
+    for state, kind, message in UNSAVABLE if moment == "write" else ():
+        with pytest.raises(kind) as caught:
+            save(path, state)
+        assert message in str(caught.value)
+
+    def fail(*args, **kwargs):
+        raise error
+
+    if moment == "write":
+        monkeypatch.setattr(checkpoint._codec(path), "write", staticmethod(fail))
+    else:
+        monkeypatch.setattr(os, moment, fail)
+    with pytest.raises(type(error), match=".*No space left" if error.args else None):
+        save(path, {"a": 1})
+    monkeypatch.undo()
+    assert os.listdir(path.parent) == [path.name]
+    assert_same(load(path), SMALL)
+
+
+def test_bytes_reach_the_disk_before_the_name_does(path, monkeypatch):
+    order = []
+    for name in ("fsync", "replace"):
+
+        def noted(*args, name=name, function=getattr(os, name)):
+            order.append(name)
+            return function(*args)
+
+        monkeypatch.setattr(os, name, noted)
+    save(path, SMALL)
+    assert order == ["fsync", "replace", "fsync"]
+
+
+SAVE_FOREVER = """
+import sys
+import numpy as np
+from minigrad.checkpoint import save
+for k in range(10**9):
+    save(sys.argv[1], {"k": k, "w": [np.full(20_000, k), np.full(5, float(k))]})
+"""
+
+
+@pytest.mark.deep
+def test_killed_while_saving(path):
+    """kill -9 at a random moment, ten times: the file there is always a whole one."""
+    rng = random.Random(0)
+    save(path, {"k": -1})
+    for _ in range(10):
+        before = path.stat().st_mtime_ns
+        child = subprocess.Popen(
+            [sys.executable, "-c", SAVE_FOREVER, str(path)],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        )
+        while path.stat().st_mtime_ns == before:  # until it has replaced the file
+            assert child.poll() is None
+            time.sleep(0.001)
+        time.sleep(0.03 * rng.random())
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+        state = load(path)
+        assert state["k"] >= 0
+        assert all((w == state["k"]).all() for w in state["w"])

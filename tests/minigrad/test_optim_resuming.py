@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 
 from minigrad import optim
+from minigrad.checkpoint import load, save
 
 from .optim_cases import RULES, give_gradients, parameters, rates
 
 
 @pytest.mark.parametrize("name", RULES)
-def test_resuming_gives_the_same_bits(name):
+def test_resuming_from_a_file_gives_the_same_bits(name, tmp_path):
     rule, settings = RULES[name]
 
     def run(params, optimizer, schedule, steps):
@@ -31,7 +32,9 @@ def test_resuming_gives_the_same_bits(name):
     run(first, optimizer, schedule, range(7))
     weights = [p.data.copy() for p in first]
     states = optimizer.state_dict(), schedule.state_dict()
-    run(first, optimizer, schedule, range(7, 9))  # must not reach what was saved
+    run(first, optimizer, schedule, range(7, 9))  # must not reach the states
+    save(tmp_path / "run.npz", {"states": states})
+    states = load(tmp_path / "run.npz")["states"]
 
     second = parameters(seed=1)
     for p, w in zip(second, weights):

@@ -1,0 +1,293 @@
+"""Files of other programs are read; a damaged file, or one that lies, gives a sentence.
+
+The sentence comes before memory is allocated in proportion to what the file states.
+"""
+
+import io
+import json
+import random
+import tracemalloc
+import zipfile
+import zlib
+
+import numpy as np
+import pytest
+
+from minigrad.bounds import PARSED_BYTES
+from minigrad.checkpoint import CheckpointError, load, save
+
+from .checkpoint_cases import FORMATS, SMALL, altered, assert_same
+
+# the bytes of a file
+
+
+def npy(header, data=b"", version=(1, 0)):
+    text = (repr(header) if isinstance(header, dict) else header).encode() + b"\n"
+    size = len(text).to_bytes(2 if version == (1, 0) else 4, "little")
+    return b"\x93NUMPY" + bytes(version) + size + text + data
+
+
+def described(descr="<f8", shape=(2,), fortran_order=False):
+    return {"descr": descr, "fortran_order": fortran_order, "shape": shape}
+
+
+def zipped(*entries, method=zipfile.ZIP_STORED):
+    """Return a zip of (name, bytes)."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", method) as archive:
+        for name, content in entries:
+            archive.writestr(name, content)
+    return file.getvalue()
+
+
+def numpys(**arrays):
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    return file.getvalue()
+
+
+def build(header, data=b"", length=None):
+    """Return the bytes of a safetensors file, whatever the header."""
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    return (len(text) if length is None else length).to_bytes(8, "little") + text + data
+
+
+def entry(dtype="F32", shape=(2,), offsets=(0, 8)):
+    return {"dtype": dtype, "shape": list(shape), "data_offsets": list(offsets)}
+
+
+def sealed(structure, arrays=None, data=b""):
+    """Return a safetensors file with whatever structure and the right checksum."""
+    header = {"__metadata__": {"minigrad.json": structure}, **(arrays or {})}
+    crc = zlib.crc32(data, zlib.crc32(json.dumps(header, sort_keys=True).encode()))
+    header["__metadata__"]["minigrad.crc32"] = f"{crc:08x}"
+    return build(header, data)
+
+
+# files of other programs
+
+W = {"w": entry()}
+ELSEWHERE = {  # as the reference implementation writes it, without our checksum
+    "__metadata__": {"format": "pt"},
+    "b": entry(),
+    "a.w": entry("BF16", (1, 2), (8, 12)),
+    "scalar": entry("BF16", (), (12, 14)),
+    "mask": entry("BOOL", (3,), (14, 17)),
+}
+BFLOATS = b"\x40\x40\x80\xff\xc0\x3f"  # the upper halves of 3, -inf and 1.5
+TRUE = [
+    (".npz", numpys(W=np.ones((2, 3), order="F"), b=np.int8(4)),
+     {"W": np.ones((2, 3)), "b": np.array(4, "i1")}),
+    (".npz", zipped(("v.npy", npy(described(), bytes(16))),
+                    ("w.npy", npy(described(), bytes(16), (2, 0)))),
+     {"v": np.zeros(2), "w": np.zeros(2)}),
+    (".safetensors", build(ELSEWHERE, np.array([1.5, -2], "<f4").tobytes() + BFLOATS
+                           + b"\1\0\2"),
+     {"b": np.float32([1.5, -2]), "a.w": np.float32([[3, -np.inf]]),
+      "scalar": np.array(1.5, np.float32), "mask": np.array([True, False, True])}),
+    (".safetensors", build(W, bytes(8)), {"w": np.zeros(2, np.float32)}),
+    (".safetensors", sealed('{"a": {"@array": "w"}}', W, bytes(8)),
+     {"a": np.zeros(2, np.float32)}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("suffix, raw, state", TRUE)
+def test_a_file_of_another_program_is_read(tmp_path, suffix, raw, state):
+    path = tmp_path / f"x{suffix}"
+    path.write_bytes(raw)
+    assert_same(load(path), state)
+
+
+def test_numpy_reads_ours(tmp_path):
+    """A key with a slash names no folder, into which a zip would be unpacked."""
+    save(tmp_path / "x.npz", {"a": {"W": np.arange(3.0)}, "../n": np.ones(2)})
+    with np.load(tmp_path / "x.npz") as file:
+        np.testing.assert_array_equal(file["a/W"], [0, 1, 2])
+        np.testing.assert_array_equal(file["..%2Fn"], [1, 1])
+
+
+def test_ours_follow_the_safetensors_rules(tmp_path):
+    """Its documentation: 8 bytes of length, a JSON object, no gaps; and alignment."""
+    path = tmp_path / "x.safetensors"
+    save(path, {"i": np.int8([1, 2, 3]), "w": np.arange(2.0), "h": np.float16([1])})
+    raw = path.read_bytes()
+    n = int.from_bytes(raw[:8], "little")
+    assert n % 8 == 0 and raw[8:9] == b"{"
+    header = json.loads(raw[8 : 8 + n])
+    metadata = header.pop("__metadata__")
+    assert all(isinstance(value, str) for value in metadata.values())
+    assert header == {
+        "w": entry("F64", (2,), (0, 16)),
+        "h": entry("F16", (1,), (16, 18)),
+        "i": entry("I8", (3,), (18, 21)),
+    }
+    assert raw[8 + n :] == np.arange(2.0).tobytes() + b"\x00\x3c" + b"\1\2\3"
+
+
+# files that lie
+
+NPY = [  # w.npy in a zip
+    (b"", "no valid header"),
+    (b"text", "no valid header"),
+    (npy(described(), bytes(15)), "has 15 bytes, too few"),
+    (npy(described(), bytes(17)), "has 17 bytes, too few or too many"),
+    (npy(described(shape=(10**15,)), bytes(16)), "has 16 bytes, too few"),
+    (npy(described("|O"), bytes(16)), "its array 'w' holds object, not numbers"),
+    (npy(described("<U2"), bytes(16)), "its array 'w' holds <U2, not numbers"),
+    (npy(described(), bytes(16), (9, 0)), "no valid header"),
+    (npy("__import__('os').system('true')", bytes(16)), "no valid header"),
+    (npy(repr(described()) + 20_000 * " ", bytes(16), (2, 0)), "no valid header"),
+]
+TWICE = ("w.npy", npy(described(), bytes(16)))
+COMPRESSED = [
+    zipped(("w.npy", bytes(10_000_000)), method=method)
+    for method in (zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA)
+]
+ZIPS = [
+    *((zipped(("w.npy", content)), message) for content, message in NPY),
+    (numpys(w=np.array([{"a": 1}], object)), "holds object, not numbers"),  # a pickle
+    (zipped(("readme.txt", b"hello")), "its entry 'readme.txt' is not an array"),
+    *((raw, "its entries are compressed; numpy.load") for raw in COMPRESSED),
+]
+SAFETENSORS = [
+    (b"\2\0\0\0", "a header of 2 bytes, and the file has 4"),
+    (build(W, b"", 2**62), f"a header of {2**62} bytes, and the file has"),
+    (build(b"{'w': 1}", bytes(8)), "Expecting property name"),
+    (build(b"\xff\xfe\xfd{}", bytes(8)), "codec can't decode"),
+    (build([], bytes(8)), "its header is not a dict"),
+    (build(b"[" + b"[]," * PARSED_BYTES + b"[]]"), f"at most {PARSED_BYTES}"),
+    (build({"w": {"shape": [], "data_offsets": [0, 0]}}), "its array 'w' has no dtype"),
+    (build({"w": {"dtype": "F32", "shape": []}}), "its array 'w' has no data_offsets"),
+    (build({"w": 3}), "its array 'w' has no dtype"),
+    (build({"w": entry("F8_E4M3", (8,))}, bytes(8)), "dtype 'F8_E4M3'"),
+    (build({"w": entry(shape=(-1, -2))}, bytes(8)), "negative dimensions"),
+    (build({"w": entry(shape=(2.0,))}, bytes(8)), "float"),
+    (build({"w": entry(shape=(2**40, 2**40))}, bytes(8)), "has 8 bytes, too few"),
+    (build({"w": entry(shape=(3,))}, bytes(8)), "too few or too many for F32 [3]"),
+    (build({"w": entry(offsets=(8, 0))}, bytes(8)), "lies at bytes 8 to 0"),
+    (build(W, bytes(4)), "and the file has 4 bytes of arrays"),
+    (build(W, bytes(9)), "has 9 bytes of arrays; its header describes 8"),
+    (build({"v": entry(), "w": entry(offsets=(4, 12))}, bytes(12)),
+     "its array 'w' lies at bytes 4 to 12; expected a begin at 8"),
+    (sealed("{nonsense"), "Expecting property name"),
+    (sealed('{"x": {"@array": "x"}}'), "its array 'x' is missing"),
+    (sealed("{}", W, bytes(8)), "nothing refers to its array 'w'"),
+    (sealed("[]"), "its minigrad.json does not hold a dict"),
+    (build({"__metadata__": {"minigrad.json": "{}"}}), "its checksum is missing"),
+    (build({"__metadata__": {"minigrad.crc32": "00000000"}, **W}, bytes(8)),
+     "its checksum does not match: the file is damaged"),
+]  # fmt: skip
+LIES = [
+    *((".npz", *case) for case in ZIPS),
+    *((".safetensors", *case) for case in SAFETENSORS),
+]
+
+
+def refusal(path, raw, expected=None):
+    """Return the sentence about a file with these bytes; "" if it is ``expected``."""
+    path.write_bytes(raw)
+    try:
+        state = load(path)
+    except CheckpointError as error:
+        sentence = str(error)
+        assert sentence.startswith(f"{path} cannot be loaded: ") and sentence[-1] == "."
+        assert "allow_pickle" not in sentence
+        return sentence
+    assert_same(state, expected)
+    return ""
+
+
+@pytest.mark.parametrize("suffix, raw, message", LIES, ids=range(len(LIES)))
+def test_a_file_that_lies(tmp_path, suffix, raw, message):
+    tracemalloc.start()
+    try:
+        assert message in refusal(tmp_path / f"x{suffix}", raw)
+        assert tracemalloc.get_traced_memory()[1] < 1_000_000
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_a_zip_with_one_name_twice(tmp_path):
+    assert "two entries named 'w'" in refusal(tmp_path / "x.npz", zipped(TWICE, TWICE))
+
+
+# damage
+
+
+@pytest.fixture(params=FORMATS)
+def path(request, tmp_path):
+    return tmp_path / f"state{request.param}"
+
+
+@pytest.mark.parametrize(
+    "value", [0xFF, *(pytest.param(b, marks=pytest.mark.deep) for b in (0, 1))]
+)
+def test_any_byte_changed(path, value):
+    """A zip says some things twice, so a change may not matter; no value differs."""
+    save(path, SMALL)
+    raw, equal = path.read_bytes(), 0
+    for i in range(len(raw)):
+        changed = bytearray(raw)
+        changed[i] = value if raw[i] != value else raw[i] ^ 1
+        equal += not refusal(path, changed, SMALL)
+    # the checksum of a safetensors file covers all but the spaces after the header
+    assert equal <= (8 if ".safetensors" in path.name else len(raw) / 2)
+
+
+def test_cut_short_or_longer_or_noise(path):
+    save(path, SMALL)
+    raw, rng = path.read_bytes(), random.Random(0)
+    assert all(refusal(path, raw[:n]) for n in range(len(raw)))
+    assert all(refusal(path, rng.randbytes(n)) for n in (0, 1, 7, 8, 9, 100, 5000))
+    # a zip is found from its end, and a comment may follow
+    assert bool(refusal(path, raw + b"\0", SMALL)) == (".safetensors" in path.name)
+
+
+STATE = {
+    **SMALL,
+    "losses": np.linspace(3, 1, 20),
+    "best": {"step": 12, "loss": 1.25, "model": {"W": np.ones((3, 2), np.float32)}},
+    "validations": [[4, 2.5], [8, 1.5], [12, 1.25]],
+    "text": "é √",
+    "none": None,
+}
+
+
+def changed_bytes(raw, rng):
+    """Return bytes, some overwritten, cut out, repeated, swapped; several at once."""
+    damaged = bytearray(raw)
+    for _ in range(rng.choice((1, 1, 2, 5))):
+        i, j = sorted(rng.randrange(len(damaged) + 1) for _ in range(2))
+        i = max(i, j - rng.choice((1, 4, 64)))
+        damaged[i:j] = rng.choice(
+            (rng.randbytes(j - i), b"", damaged[i:j] * 2, bytes(j - i))
+        )
+    return damaged
+
+
+def changed_header(raw, rng):
+    """Return a file with another header; without its metadata it has no checksum."""
+    n = 8 + int.from_bytes(raw[:8], "little")
+    header = {}
+    while not (isinstance(header, dict) and header.get("__metadata__")):
+        header = altered(json.loads(raw[8:n]), rng)
+    return build(header, raw[n:])
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    "suffix, changed",
+    [
+        (".npz", changed_bytes),
+        (".safetensors", changed_bytes),
+        (".safetensors", changed_header),
+    ],
+)
+def test_random_damage(tmp_path, suffix, changed, seed):
+    path, rng = tmp_path / f"x{suffix}", random.Random(seed)
+    save(path, STATE)
+    raw = path.read_bytes()
+    refused = [bool(refusal(path, changed(raw, rng), STATE)) for _ in range(1000)]
+    assert sum(refused) > 800
