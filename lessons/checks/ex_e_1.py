@@ -2,69 +2,69 @@
 
 import numpy as np
 
-from lessons.checks.measure import has_all_digits
+from lessons.checks.measure import exact_gradients, has_all_digits
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.checks.results import equal_all, same
-from lessons.classroom.steps import edges, gradients, laws, numbers, shape, values
+from lessons.classroom.steps import (
+    edges,
+    gradients,
+    laws,
+    named,
+    numbers,
+    shape,
+    values,
+)
+
+# THE EXERCISE IN LOOPS
+
+
+def unbroadcast(g, shape):
+    """One axis after the other"""
+    while g.ndim > len(shape):
+        g = g.sum(0)
+    for axis, n in enumerate(shape):
+        if n == 1:
+            g = g.sum(axis, keepdims=True)
+    return g
+
+
+def multiply(a, b):
+    y = a * b
+
+    def backward(g):
+        da = unbroadcast(g * b, a.shape)
+        db = unbroadcast(g * a, b.shape)
+        return da, db
+
+    return y, backward
+
+
+def windows(x, n):
+    y = np.array([x[i : i + n] for i in range(len(x) - n + 1)])
+
+    def backward(g):
+        dx = np.zeros(len(x))
+        for i, k in np.ndindex(*g.shape):
+            dx[i + k] += g[i, k]
+        return dx
+
+    return y, backward
+
+
+# THE CHECK
 
 SHAPES = ((5, 7), (7,), (1,), (), (5, 1), (1, 7), (3, 1, 7), (3, 1, 1), (1, 5, 1))
 
 
-def by_loop(g, shape, reduce=sum):
-    """Return the sum, or another reduction, of all entries of g for each place."""
-    places = {index: [] for index in np.ndindex(shape)}
-    for index in np.ndindex(g.shape):
-        own = index[g.ndim - len(shape) :]
-        places[tuple(0 if n == 1 else i for i, n in zip(own, shape))].append(g[index])
-    return np.array([reduce(x) for x in places.values()], float).reshape(shape)
-
-
-def mistakes(g, shape):
-    """Return wrong results of unbroadcast: (tag, what, array)."""
-    extra = g.ndim - len(shape)
-    ones = tuple(k for k, n in enumerate(shape) if n == 1)
-    summed = g.sum(tuple(range(extra)))
-    right, means = by_loop(g, shape), by_loop(g, shape, np.mean)
-    left = g.sum(tuple(range(len(shape), g.ndim)))
-    rows, places = max(right.size, 1), g.size // max(summed.size, 1)
-    found = [
-        (
-            "unbroadcast",
-            "the first of the terms, not their sum",
-            by_loop(g, shape, lambda terms: terms[0]),
-        ),
-        ("unbroadcast", "one row of a sum over rows", _kept(g[(0,) * extra], ones)),
-        ("mean", "a mean over all places, not their sum", means),
-        ("maximum", "the largest of the terms, not their sum", by_loop(g, shape, max)),
-        ("mean", f"the sum, divided by {places}", right / places),
-        ("mean", f"the sum, divided by {summed.size // rows}", means * places),
-    ]
-    if ones:
-        lost = right.reshape([n for n in shape if n > 1])
-        firsts = summed[tuple(slice(1) if n == 1 else slice(None) for n in shape)]
-        found += [
-            ("unbroadcast", "the first term along the axes of length 1", firsts),
-            ("no-keepdims", "the right sums, without the axes of length 1", lost),
-            ("unbroadcast", "a sum over the inserted axes only", summed),
-            ("maximum", "the largest term along the axes of length 1",
-             summed.max(ones, keepdims=True)),
-        ]  # fmt: skip
-    if extra:
-        found.append(("left-aligned", "a sum over the last axes, not the first", left))
-        turned = _kept(left, ones) if left.ndim == len(shape) else left
-        found.append(("left-aligned", "sums over the last axes and those of 1", turned))
-    return found
-
-
-def _kept(g, axes):
-    return g.sum(axes, keepdims=True)
+def draw(rng, *shapes):
+    return [rng.normal(size=shape) for shape in shapes]
 
 
 @shape("the shape of the array that was broadcast")
 def as_it_was(my, rng):
     g = rng.normal(size=(3, 5, 7))
     for n in SHAPES:
-        my.equal(my.unbroadcast(g, n), by_loop(g, n), None, mistakes(g, n))
+        my.equal(my.unbroadcast(g, n), unbroadcast(g, n))
 
 
 @numbers("the entries 0, 1, 2, 3, 4, 5 in two rows, by hand")
@@ -76,25 +76,20 @@ def by_hand(my, rng):
         ((1, 3), [[3.0, 5.0, 7.0]]),
         ((), 15.0),
     ):
-        my.equal(my.unbroadcast(g, to), want, None, mistakes(g, to))
+        my.equal(my.unbroadcast(g, to), want)
 
 
 @values("a square, whose shape does not show the alignment")
 def a_square(my, rng):
     g = rng.normal(size=(5, 5))
-    my.equal(my.unbroadcast(g, (5,)), by_loop(g, (5,)), "j", mistakes(g, (5,)))
+    my.equal(my.unbroadcast(g, (5,)), unbroadcast(g, (5,)), "j")
 
 
 @values("both gradients of a product, and their shapes")
 def both_gradients(my, rng):
-    a, b = rng.normal(size=(3, 1, 7)), rng.normal(size=(5, 1))
-    y, backward = my.multiply(a, b)
-    g = rng.normal(size=(3, 5, 7))
-    want, known = {}, {}
-    for name, x, other in (("da", a, b), ("db", b, a)):
-        want[name] = by_loop(g * other, x.shape)
-        known[name] = [(tag, what, f(g)) for tag, what, f in of_factors(x, other)]
-    equal_all(my, backward(g), want, variants=known, rtol=1e-7, atol=1e-9)
+    factors, g = draw(rng, (3, 1, 7), (5, 1)), rng.normal(size=(3, 5, 7))
+    found, want = (f(*factors)[1](g) for f in (my.multiply, multiply))
+    equal_all(my, found, dict(zip(("da", "db"), want)), rtol=1e-7, atol=1e-9)
 
 
 @laws("the sum of all entries stays the same, and equal shapes change nothing")
@@ -113,110 +108,18 @@ def the_total(my, rng):
 
 @gradients("of a product, with three kinds of broadcast")
 def of_a_product(my, rng):
-    for p, q in (((3, 1, 7), (5, 1)), ((5, 7), (5, 7)), ((7,), (3, 5, 1))):
-        a, b = rng.normal(size=p), rng.normal(size=q)
-        known = {"a": of_factors(a, b), "b": of_factors(b, a)}
-        my.gradients(my.multiply, [a, b], variants=known)
-        y, backward = my.multiply(a, b)
-        g = rng.normal(size=y.shape)
-        da, db = backward(g)
-        has_all_digits(my, da, by_loop(g * b, p), "da")
-        has_all_digits(my, db, by_loop(g * a, q), "db")
+    for shapes in (((3, 1, 7), (5, 1)), ((5, 7), (5, 7)), ((7,), (3, 5, 1))):
+        exact_gradients(my, my.multiply, multiply, draw(rng, *shapes), rng)
 
 
 @gradients("of windows, in which a number stands several times")
 def of_windows(my, rng):
     for S, n in ((11, 3), (7, 7), (5, 1), (7, 4)):
-
-        def op(x):
-            return my.windows(x, n)
-
-        op.__name__ = "windows"
-
-        def by_row(g):
-            dx = np.zeros(S)
-            for i, row in enumerate(g):
-                dx[i : i + n] = row
-            return dx
-
-        def by_column(g):
-            dx = np.zeros(S)
-            for k in range(n):
-                dx[k : k + len(g)] = g[:, k]
-            return dx
-
-        def first(g):
-            return np.concatenate([g[:, 0], np.zeros(n - 1)])
-
-        def row_sums(g):
-            return np.concatenate([g.sum(1), np.zeros(n - 1)])
-
-        def without_last(g):
-            return np.pad(by_sum(g[:-1]), (0, 1))
-
-        def without_first(g):
-            return np.pad(by_sum(g[1:]), (1, 0))
-
-        def by_sum(g):
-            return sum(np.pad(g[:, k], (k, n - 1 - k)) for k in range(n))
-
-        known = [
-            ("overwrites", "the gradient of one window for each number", by_column),
-            ("overwrites", "the gradient of the last window of each number", by_row),
-            ("first-places", "the gradient of the first place of each window", first),
-            ("mean", "the sum, divided by n", lambda g: by_sum(g) / n),
-            ("mean", "the sum, divided by the number of windows of each number",
-             lambda g: by_sum(g) / by_sum(np.ones_like(g))),
-            ("reversed", "the sum, with each window reversed",
-             lambda g: by_sum(g[:, ::-1])),
-            ("by-window", "the sum of each window, in its first place", row_sums),
-            ("loop-short", "the sum without the last window", without_last),
-            ("loop-short", "the sum without the first window", without_first),
-            ("loop-short", "the sum without the last place of each window",
-             lambda g: by_sum(g * (np.arange(n) < n - 1))),
-            ("loop-short", "the sum without the first place of each window",
-             lambda g: by_sum(g * (np.arange(n) > 0))),
-        ]  # fmt: skip
         x, g = rng.normal(size=S), rng.normal(size=(S - n + 1, n))
-        found = op(x)[1](g)
-        if same(found, by_sum(g)):  # to five digits
-            has_all_digits(my, found, by_sum(g), "dx")
-        my.gradients(op, [x], variants={"x": known if n > 1 else []})
-
-
-def of_factors(x, other):
-    """Return wrong gradients of x * other for x: (tag, what, function of g)."""
-
-    def early(g):
-        summed = by_loop(g, x.shape)
-        return summed * other
-
-    return [
-        ("other-factor", "g times its own factor", lambda g: by_loop(g * x, x.shape)),
-        (
-            "no-factor",
-            "the sum of g, without the other factor",
-            lambda g: by_loop(g, x.shape),
-        ),
-        (
-            "ignores-upstream",
-            "the sum of the other factor, without g",
-            lambda g: by_loop(other + 0 * g, x.shape),
-        ),
-        ("sum-first", "g, summed before it is multiplied", early),
-        *(
-            (
-                "wrong-factor",
-                f"the sum of {text}",
-                lambda g, f=f: by_loop(f(g), x.shape),
-            )
-            for text, f in (
-                ("g y, with the product for the other factor", lambda g: g * x * other),
-                ("g divided by the other factor", lambda g: g / other),
-                ("g and the other factor, with + for times", lambda g: g + other),
-            )
-        ),
-    ]
+        found, want = (f(x, n)[1](g) for f in (my.windows, windows))
+        if same(found, want):  # to five digits
+            has_all_digits(my, found, want, "dx")
+        my.gradients(named("windows", lambda x: my.windows(x, n)), [x])
 
 
 @edges("a number times an array, and an empty array")
@@ -229,8 +132,107 @@ def nothing(my, rng):
     my.shape(my.unbroadcast(np.zeros((3, 0)), (3, 0)), (3, 0), "ij")
 
 
+FIRST = "g = g.sum(0)"
+ONES = "g = g.sum(axis, keepdims=True)"
+BOTH = (
+    f"{FIRST}\n    for axis, n in enumerate(shape):\n        if n == 1:\n"
+    f"            {ONES}"
+)
+DX = "dx[i + k] += g[i, k]"
+EVERY = "Every place where a number is used counts, not the largest alone."
+MEAN = "A number that is used in more places has a larger gradient, not an average."
+AXIS = "An axis of length 1 is an axis. Which argument of sum keeps it?"
+ALIGNED = "NumPy aligns shapes at the last axis. Where does it insert missing axes?"
+REMAINS = "Which of a and b remains in the derivative of a b by a?"
+EACH = "One number stands in several windows. Does each of them count?"
+
+SPOILED = [  # (name, sentence, hint, line, spoiled line)
+    ("unbroadcast", "the first of the terms, not their sum", "", BOTH,
+     BOTH.replace("g.sum(0)", "g[0]").replace(ONES[4:], "g.take([0], axis)")),
+    ("unbroadcast", "one row of a sum over rows", "", FIRST, "g = g[0]"),
+    ("unbroadcast", "the first term along the axes of length 1", "", ONES,
+     "g = g.take([0], axis)"),
+    ("unbroadcast", "a sum over the inserted axes only", "", ONES, "pass"),
+    ("no-keepdims", "the right sums, without the axes of length 1", AXIS, "return g",
+     "return g.reshape([n for n in shape if n > 1])"),
+    ("mean", "a mean over all places, not their sum", MEAN, BOTH,
+     BOTH.replace("sum", "mean")),
+    ("mean", "a mean over the inserted axes, not a sum", MEAN, FIRST, "g = g.mean(0)"),
+    ("mean", "a mean over the axes of length 1, not a sum", MEAN, ONES,
+     ONES.replace("sum", "mean")),
+    ("maximum", "the largest of the terms, not their sum", EVERY, BOTH,
+     BOTH.replace("sum", "max")),
+    ("maximum", "the largest of the terms along the inserted axes", EVERY, FIRST,
+     "g = g.max(0)"),
+    ("maximum", "the largest of the terms along the axes of length 1", EVERY, ONES,
+     ONES.replace("sum", "max")),
+    ("left-aligned", "sums over the last axes, not the first, and those of length 1",
+     ALIGNED, FIRST, "g = g.sum(-1)"),
+    ("left-aligned", "a sum over the last axes, not the first", ALIGNED, BOTH,
+     "g = g.sum(-1)"),
+    *(
+        ("other-factor", "g times its own factor",
+         "In y = a b, is dy/da equal to a or to b?", f"g * {other}", f"g * {own}")
+        for own, other in ("ab", "ba")
+    ),
+    *(
+        ("no-factor", "the sum of g, without the other factor",
+         "The derivative of a b with respect to a is not 1.", f"g * {other}", "g")
+        for other in "ab"
+    ),
+    *(
+        ("ignores-upstream", "the sum of the other factor, without g", "",
+         f"g * {other}", f"0 * g + {other}")
+        for other in "ab"
+    ),
+    *(
+        ("sum-first", "g, summed before it is multiplied",
+         "The factor differs between the places. Can you multiply by it after the sum?",
+         f"unbroadcast(g * {other}, {own}.shape)",
+         f"unbroadcast(g, {own}.shape) * {other}")
+        for own, other in ("ab", "ba")
+    ),
+    *(
+        ("unbroadcast", "the product, which is not summed", "",
+         f"unbroadcast(g * {other}, {own}.shape)", f"g * {other}")
+        for own, other in ("ab", "ba")
+    ),
+    *(
+        ("wrong-factor", f"the sum of {text}", REMAINS, f"g * {other}", new + other)
+        for other in "ab"
+        for text, new in (
+            ("g y, with the product for the other factor", "g * y + 0 * "),
+            ("g divided by the other factor", "g / "),
+            ("g and the other factor, with + for times", "g + "),
+        )
+    ),
+    ("overwrites", "the gradient of the last window of each number", EACH, DX,
+     "dx[i + k] = g[i, k]"),
+    ("overwrites", "the gradient of one window for each number", EACH, DX,
+     "dx[i + k] = dx[i + k] or g[i, k]"),
+    ("first-places", "the gradient of the first place of each window",
+     "A number is in the middle and at the end of windows as well.", DX,
+     f"{DX} * (k == 0)"),
+    ("mean", "the sum, divided by n", MEAN, DX, f"{DX} / n"),
+    ("mean", "the sum, divided by the number of windows of each number", MEAN,
+     "return dx", "return dx / np.convolve(np.ones(len(g)), np.ones(n))"),
+    ("reversed", "the sum, with each window reversed", "", DX,
+     "dx[i + k] += g[i, n - 1 - k]"),
+    ("by-window", "the sum of each window, in its first place",
+     "y[i, k] = x[i + k]: which windows contain one number?", DX, "dx[i] += g[i, k]"),
+    ("times-input", "the sum, times the input itself", "", DX, f"{DX} * x[i + k]"),
+    *(
+        ("loop-short", f"the sum without the {text}", "", DX, f"{DX} * ({kept})")
+        for text, kept in (
+            ("last window", "i < len(g) - 1"),
+            ("first window", "i > 0"),
+            ("last place of each window", "k < n - 1"),
+            ("first place of each window", "k > 0"),
+        )
+    ),
+]  # fmt: skip
+
 HINTS = {
-    "by-window": ["y[i, k] = x[i + k]: which windows contain one number?"],
     "windows": [
         "An entry that is in several windows receives the sum of their gradients.",
     ],
@@ -253,21 +255,5 @@ HINTS = {
         "gradient.",
         "Which axes of g does the array not have, or have with length 1? Sum over "
         "all of these.",
-    ],
-    "maximum": ["Every place where a number is used counts, not the largest alone."],
-    "wrong-factor": ["Which of a and b remains in the derivative of a b by a?"],
-    "mean": [
-        "A number that is used in more places has a larger gradient, not an average.",
-    ],
-    "no-keepdims": ["An axis of length 1 is an axis. Which argument of sum keeps it?"],
-    "overwrites": ["One number stands in several windows. Does each of them count?"],
-    "first-places": ["A number is in the middle and at the end of windows as well."],
-    "left-aligned": [
-        "NumPy aligns shapes at the last axis. Where does it insert missing axes?",
-    ],
-    "other-factor": ["In y = a b, is dy/da equal to a or to b?"],
-    "no-factor": ["The derivative of a b with respect to a is not 1."],
-    "sum-first": [
-        "The factor differs between the places. Can you multiply by it after the sum?",
     ],
 }

@@ -71,21 +71,3 @@ WHY = (
     "these places. A broadcast repeats numbers along the inserted axes and the axes of "
     "length 1, so these axes are summed, after the multiplication by the other factor."
 )
-
-MUTANTS = [
-    ("dx[k : k + len(g)] += g[:, k]", "dx[k : k + len(g)] = g[:, k]", "overwrites"),
-    ("dx[k : k + len(g)] += g[:, k]", "dx[: len(g)] += g[:, k] * (k == 0)",
-     "first-places"),
-    ("dx[k : k + len(g)] += g[:, k]", "dx[k : k + len(g)] += g[:, k] / n", "mean"),
-    ("g = g.sum(tuple(range(extra)))", "g = g[(0,) * extra]", "unbroadcast"),
-    ("g = g.sum(tuple(range(extra)))", "g = g.mean(tuple(range(extra)))", "mean"),
-    ("tuple(range(extra))", "tuple(range(len(shape), g.ndim))", "left-aligned"),
-    ("return g.sum(stretched, keepdims=True)", "return g", "unbroadcast"),
-    ("g.sum(stretched, keepdims=True)", "g.mean(stretched, keepdims=True)", "mean"),
-    ("g.sum(stretched, keepdims=True)", "g.sum(stretched)", "no-keepdims"),
-    ("unbroadcast(g * b, a.shape)", "unbroadcast(g * a, a.shape)", "other-factor"),
-    ("unbroadcast(g * a, b.shape)", "unbroadcast(g, b.shape)", "no-factor"),
-    ("unbroadcast(g * b, a.shape)", "unbroadcast(g, a.shape) * b", "sum-first"),
-    ("unbroadcast(g * a, b.shape)", "g * a", "unbroadcast"),
-    ("    extra = ", "    g = g.astype('f4').astype(float)\n    extra = ", "float32"),
-]  # fmt: skip
