@@ -1,4 +1,4 @@
-"""A mistake is named by the edit of the exercise in loops that makes the same mistake."""
+"""A mistake is named by the edit of the exercise in loops that makes the same one."""
 
 import types
 
@@ -11,6 +11,7 @@ from lessons.classroom.catalogue import find
 from lessons.classroom.checking import twins
 from lessons.classroom.checking.harness import Harness
 from lessons.classroom.checking.sequence import run_function, run_steps
+from lessons.classroom.learner import hints
 from lessons.classroom.steps import CheckFailed
 from lessons.classroom.stubs import StubError
 
@@ -109,7 +110,7 @@ def test_edits_that_agree_under_different_names_are_no_name(outcome):
 
 
 def only(step, tmp_path, twin, edits, *answer, **names):
-    """Return the name of the mistake of an answer, f and g, in a check of one function."""
+    """Return the name of the mistake of f and g, in a check of one function."""
     path = tmp_path / "check.py"
     path.write_text(f"# THE EXERCISE IN LOOPS\n{twin}\n# THE CHECK\n")
     checks = {"__file__": str(path), "SPOILED": edits, "np": np} | names
@@ -202,6 +203,19 @@ def test_an_edit_whose_gradients_are_right_is_no_name(tmp_path):
 def test_the_sentence_of_an_edit_replaces_a_longer_one_which_the_report_has_folded():
     failed = run(find("38.3"), answer("38.3", "if scaled:", "if not scaled:"))[1]
     assert failed.tag == "inverted" and "other places" not in " ".join(failed.lines)
+
+
+def test_the_name_and_the_hint_of_a_row_are_texts_because_no_check_runs_for_a_hint(
+    tmp_path,
+):
+    exercise = types.SimpleNamespace(check=tmp_path / "check.py")
+    text = 'WHY = "Why?"\nSPOILED = [("a", "b", {}, "old", "new")]\n'
+    exercise.check.write_text(text.format("WHY"))
+    assert hints.own_hints(exercise) == {"a": ["Why?"]}
+    for wrong in ("OTHER", "('x', 'y')"):
+        exercise.check.write_text(text.format(wrong))
+        with pytest.raises(StubError, match="line 2: expected"):
+            hints.own_hints(exercise)
 
 
 def test_an_edit_stands_in_the_loops_once():

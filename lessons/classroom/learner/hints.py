@@ -241,12 +241,23 @@ def _of_spoiled_lines(text):
             strings[target] = node.value.value
         elif target == "SPOILED":
             rows = [n for n in ast.walk(node) if isinstance(n, ast.Tuple)]
-            for name, _, hint, *_ in (n.elts for n in rows if len(n.elts) == 5):
-                hint = strings[hint.id] if isinstance(hint, ast.Name) else hint.value
-                found.setdefault(name.value, {}).update({hint: None} if hint else {})
+            for row in (n for n in rows if len(n.elts) == 5):
+                try:
+                    name, hint = (_text_of(row.elts[k], strings) for k in (0, 2))
+                except (AttributeError, KeyError):
+                    raise stubs.StubError(
+                        f"SPOILED, line {row.lineno}: expected five elements, of which "
+                        "the name and the hint are texts, or names of texts"
+                    ) from None
+                found.setdefault(name, {}).update({hint: None} if hint else {})
     for name, hints in found.items():
         if hints:
             yield name, hints
+
+
+def _text_of(node, strings):
+    """Return the text that a node is, or whose name it is."""
+    return strings[node.id] if isinstance(node, ast.Name) else node.value
 
 
 def failed_part(exercise, failures):
