@@ -2,6 +2,7 @@
 
 import sys
 from importlib import metadata
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -137,6 +138,18 @@ def test_adam(dtype):
 
     for a, b in zip(trained("numba"), trained("numpy"), strict=True):
         close(a, b, dtype)
+
+
+def test_every_replaceable_operation_has_a_loop():
+    marked = {name for name, op in OPS.items() if hasattr(op.raw, "taught")}
+    assert marked - LOOPS.keys() == set()
+
+
+def test_the_readme_of_the_kernels_names_every_file():
+    folder = Path(kernels.__file__).parent
+    text = (folder / "README.md").read_text("utf-8")
+    names = {f"`{path.name}`" for path in folder.glob("[!_]*.py")}
+    assert {name for name in names if name not in text} == set()
 
 
 def test_operations_run_the_loops(monkeypatch):

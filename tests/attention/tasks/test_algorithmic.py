@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from attention.choices import QUESTIONS
-from attention.tasks import questions
+from attention.tasks import algorithmic, questions
 from attention.tasks.algorithmic import Addition, Copy, Recall, Sort
 
 from ...messages import check_message
@@ -93,6 +93,13 @@ def test_a_row_of_the_table_is_the_class_of_its_name_with_its_usual_lengths():
         assert type(task)().lengths == task.lengths == row.lengths
         (question,) = task.questions(np.random.default_rng(0), 1)
         assert task.decode(task.encode(question)) == question
+
+
+def test_every_task_has_a_row_of_the_table():
+    found = {type(row.task(*row.lengths)) for row in QUESTIONS.values()}
+    classes = {x for x in vars(algorithmic).values() if isinstance(x, type)}
+    kinds = {x for x in classes if issubclass(x, algorithmic.Task)}
+    assert kinds - found == {algorithmic.Task}
 
 
 MESSAGES = [

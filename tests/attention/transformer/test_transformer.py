@@ -10,6 +10,7 @@ from attention.transformer import (
     DecoderOnly,
     EncoderDecoder,
     TransformerConfig,
+    schemes,
 )
 
 from .transformer_cases import GRID, NORMS, D, H, L, V, close, draw, model
@@ -235,6 +236,13 @@ def test_a_scheme_changes_what_its_row_of_the_table_says(positions):
     for option in decoder.scheme.options(decoder.blocks[0].self_attn):
         found.append("queries and keys" if option == "rotate" else "scores")
     assert found == [c for c in [POSITIONS[positions].changes] if c != "nothing"]
+
+
+def test_every_scheme_has_a_row_of_the_table():
+    found = {type(model(positions).decoder.scheme) for positions in POSITIONS}
+    classes = {x for x in vars(schemes).values() if isinstance(x, type)}
+    kinds = {x for x in classes if issubclass(x, schemes.Scheme)}
+    assert kinds - found == {schemes.Scores}  # the base class of some
 
 
 @pytest.mark.parametrize("positions, norm", GRID)
