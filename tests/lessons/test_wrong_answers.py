@@ -234,30 +234,6 @@ HELD_OUT = [  # nobody had these in mind who wrote the checks
     ("38.5", "return np.abs(s - p) <= D", "return s - p <= D", "one-sided",
      "one bound of every window"),
 ]  # fmt: skip
-FLOOR = """        k = 0
-        while k < K - 1 and n**K >= e ** (K - k - 1) * max_distance ** (k + 1):
-            k += 1
-        return base + e + k
-"""
-
-
-def floor_of(quotient):
-    """Return lines of E.12's bucket that take the floor of this quotient."""
-    return f"        return base + e + min(K - 1, int(np.floor({quotient})))\n"
-
-
-ROUNDED = [
-    ("E.12", FLOOR, floor_of("K * np.log(n / e) / np.log(max_distance / e)"),
-     "rounding", "float64"),
-    ("E.12", FLOOR,
-     floor_of("np.log(np.float32(n / e)) / np.float32(np.log(max_distance / e)) * K"),
-     "rounding", "float32"),
-    ("E.12", FLOOR,
-     floor_of("K * (np.log(n) - np.log(e)) / (np.log(max_distance) - np.log(e))"),
-     "rounding", "differences"),
-    ("E.12", FLOOR, floor_of("K * np.log(n / e) / np.log(max_distance / e) + 1e-9"),
-     "rounding", "1e-9"),
-]  # fmt: skip
 SIGNS = [
     ("E.11", "= x[..., 0::2] * sin + x[", "= -x[..., 0::2] * sin + x[",
      "sign", "second entries"),
@@ -327,7 +303,7 @@ UNNAMED = [  # once without a name
      "maximum-lost", "the largest allowed score"),
 ]  # fmt: skip
 WRONG = [
-    *HELD_OUT, *ROUNDED, *SIGNS, *REPORTS, *PASSED, *MISNAMED, *UNNAMED,
+    *HELD_OUT, *SIGNS, *REPORTS, *PASSED, *MISNAMED, *UNNAMED,
     *IMPORTS, *COMPARE, *TRANSLATORS, *MASKS, *COSTS, *GRADIENTS, *SIZES, *COMMON,
     *RESULTS, *learners.WRONG, *learners_of_chapters.WRONG,
 ]  # fmt: skip
