@@ -10,6 +10,7 @@ from attention import kernels
 from attention.app.commands.extrapolate import table
 from attention.app.configs import TRAINED
 from attention.app.experiments import extrapolation as experiment
+from attention.choices import evaluations_of
 from attention.positions.t5 import first_distances
 from attention.tasks.bindings import NOTHING, Bindings
 
@@ -85,7 +86,7 @@ def test_a_model_learns_it():
 def test_only_what_stands_at_the_end_is_asked():
     config = experiment.Config(**SMALL)
     found = experiment.evaluate(config, "rope", experiment.model_of(config, "rope"))
-    rows = ["rope", "rope+linear", "rope+ntk", "rope+yarn"]
+    rows = evaluations_of("rope")
     assert list(found["accuracy"]) == list(found["loss"]) == rows
     assert set(found["loss"]["rope"]) == {"8", "16", "32"}
     for row in rows[1:]:  # within what was trained, all rotations are alike
@@ -164,7 +165,7 @@ def test_the_command_writes_its_files(tmp_path, capsys):
         assert (out / name).read_bytes().startswith(b"\x89PNG")
     assert fits(printed, out)
     rows = {line.split()[0]: line.split()[1:] for line in printed.splitlines() if line}
-    for row in ("rope", "rope+linear", "rope+ntk", "rope+yarn", "alibi"):
+    for row in (*evaluations_of("rope"), "alibi"):
         reached = [
             list(run["accuracy"][row].values())
             for run in results["runs"]

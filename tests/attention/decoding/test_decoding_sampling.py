@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
+from attention.choices import ATTENTIONS
 from attention.decoding.greedy import greedy
 from attention.decoding.sampling import (
     draw,
@@ -148,7 +149,7 @@ def sampling_batch():
 
 
 @pytest.mark.parametrize("p", [0.0, 0.4, 1.0])
-@pytest.mark.parametrize("attention", ["none", "bahdanau", "luong"])
+@pytest.mark.parametrize("attention", ATTENTIONS)
 def test_mixed_inputs_by_their_definition(p, attention):
     model, batch = sampling_model(attention), sampling_batch()
     before = batch.target_in.copy()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from attention.choices import POSITIONS
+from attention.choices import POSITIONS, evaluations_of
 from attention.transformer import (
     SCHEMES,
     DecoderOnly,
@@ -309,7 +309,7 @@ def test_logits_start_with_size_one():
     assert W["t5"] * E**0.5 == pytest.approx(W["rope"], rel=0.1)
 
 
-@pytest.mark.parametrize("positions", ["rope+linear", "rope+ntk", "rope+yarn"])
+@pytest.mark.parametrize("positions", evaluations_of("rope")[1:])
 def test_scaled_rotations_change_long_sequences_only(positions):
     m, plain = model(positions), model("rope")
     long, short = draw(1, L), draw(1, 3)
