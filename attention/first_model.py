@@ -4,8 +4,9 @@
 
 The encoder computes a state h_j for each letter. The decoder has a state s. At each
 step, s is the query: ``attend`` averages the h_j, with weights from the scores of s and
-h_j. From this average, the context, a GRU cell computes the next s, and a linear layer
-computes a number for each letter; the largest belongs to the answer.
+h_j. From this average, the context, a GRU cell computes the next s. From s and the
+context, a linear layer computes the logits, one number for each letter: the letter with
+the largest logit is the answer.
 """
 
 import numpy as np
@@ -33,8 +34,9 @@ class Reverser(nn.Module):
             return additive(s, h, self.W_q, self.W_k, self.w_v)
 
         h, _ = self.encoder(self.embed(source))  # (B, N, H), of both directions
-        s, logits, weights = h[:, 0], [], []  # s (B, H): h_1 has read all letters
-        for _ in range(N):
+        # s starts as h_1 (B, H): the reading from right to left ends there
+        s, logits, weights = h[:, 0], [], []
+        for _ in range(N):  # at each step s is the only query: s[:, None] (B, 1, H)
             context, p = attend(s[:, None], h, h, score)  # (B, 1, H), (B, 1, N)
             s = self.cell(context[:, 0], s)
             logits.append(self.output(mg.concat([s, context[:, 0]], -1)))

@@ -45,7 +45,8 @@ def masked_softmax(scores, valid_lens=None, mask=None, temperature=1.0):
     """
     arguments.number("masked_softmax", "temperature", temperature, positive=True)
     scores, mask = _add_float_mask(scores, mask)  # what remains is bool, or None
-    lengths = _group_lengths(valid_lens, scores.shape)  # of one example, or of one row
+    # one for each example or, if valid_lens is (B, L), for each row of the scores
+    lengths = _group_lengths(valid_lens, scores.shape)
     return softmax_over_allowed(scores, lengths, mask, temperature)
 
 

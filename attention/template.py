@@ -63,7 +63,7 @@ def attend(
     rng          the generator of dropout; None uses minigrad's generator
     normalize    a function (scores, allowed) -> weights, all (..., L, S), that replaces
                  the softmax; allowed is bool. These scores include bias, float mask and
-                 temperature. For masked keys they are 0, and the weights must be 0
+                 temperature. A masked key has the score 0, and must get the weight 0
 
     A query with no allowed key has weights, context and gradients of 0. A masked key
     has no influence. A key and value that are masked for every query may contain NaN.

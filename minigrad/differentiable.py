@@ -20,9 +20,9 @@ The rest of this text is for those who write operations.
 - The gradient of a broadcast argument may have the shape of the output:
   ``unbroadcast`` sums it to the shape of the argument. Its dtype is converted to
   that of the argument.
-- A gradient is a new array, or g itself, or a view of g. Do not return an input, a
-  saved array, or one new array for two arguments: the result may become ``leaf.grad``,
-  which is changed in place.
+- A gradient may become ``leaf.grad``, which is changed in place. So it is a new array,
+  or g or a view of g, which are copied. Do not return an input, a saved array, or the
+  same new array for two arguments.
 - A keyword-only parameter ``needs`` of the forward receives a tuple of booleans: for
   each argument that was passed (each element of a list), whether its gradient is
   needed. A default such as (True, True) is for calls of the function of arrays.
@@ -63,7 +63,7 @@ def lift(function: Callable[P, Any]) -> "Operation[P]":
     @functools.wraps(function)
     def op(*args, **options):
         try:
-            if options:
+            if options:  # a tensor passed by name, as in linear(x, W, bias=b)
                 args, options = _with_positional_tensors(signature, args, options)
             arrays, parents, needs = _inputs(args)
             is_recorded = True in needs and is_recording()

@@ -37,26 +37,28 @@ class Node:
               leaf; None if it is not a tensor
     needs     for each input, whether its gradient is needed
     backward  maps g to one gradient, or to a tuple in the order of ``parents``;
-              None after backward() has deleted it
+              None after the backward pass has used and deleted it
     order     a number: larger than that of every node that was recorded before
     shape     the shape of the output
     dtype     the dtype of the output
 
-    ``shape`` and ``dtype`` are set when the output becomes a tensor. For an operation
-    with several outputs they are lists, and each output has one more node, whose only
-    parent is the node of the operation, and whose ``output_index`` is not None.
+    ``shape`` and ``dtype`` are set when the output becomes a tensor.
+
+    An operation with several outputs has a node, whose ``shape`` and ``dtype`` are
+    lists. Each output has a node as well: its only parent is the node of the operation,
+    and its ``output_index`` is the number of the output (for all other nodes, None).
     """
 
     __slots__ = "op parents needs backward order shape dtype output_index".split()
 
-    _version = 0  # for overwriting.py: no program writes into the output of a node
+    _version = 0  # for overwriting.py: 0, because an output cannot be written into
 
     def __init__(self, op, parents, needs, backward, output_index=None):
         self.op = op
         self.parents = parents
         self.needs = needs
         self.backward = backward
-        self.order = next(clock)
+        self.order = next(clock)  # a counter
         self.output_index = output_index
 
     def input_gradients(self, g):
@@ -84,16 +86,18 @@ def backward_pass(root, gradient, free=True, visit=None):
     nodes = reachable(root)
     check_not_overwritten(nodes)
     gradients = {root: gradient}  # {node or leaf: the sum so far}
-    new_arrays = set()  # the nodes and leaves whose sum can be changed in place
+    # The nodes and leaves whose sum may be changed in place. A first gradient may not:
+    # for example, ``add`` gives both inputs the same array, g.
+    summed = set()
     for node in nodes:
         g = gradients.pop(node, None)  # dL/d(output); None if no backward computed one
         if g is not None:
-            if type(g) is dict:  # of several outputs: the gradients of the used ones
+            if type(g) is dict:  # {output_index: gradient}, of several outputs
                 g = _with_zeros(g, node)
             if visit is not None:
                 visit(node, g)
             try:
-                _add_to_parents(node, g, gradients, new_arrays)
+                _add_to_parents(node, g, gradients, summed)
             except Exception as error:
                 where = f"the backward of {node.op}, output shape {node.shape}"
                 error.add_note(f"(in {where})")
@@ -103,19 +107,19 @@ def backward_pass(root, gradient, free=True, visit=None):
     return list(gradients.items())  # the nodes were removed; only leaves remain
 
 
-def _add_to_parents(node, g, gradients, new_arrays):
+def _add_to_parents(node, g, gradients, summed):
     """Run the backward of ``node``; add what it computes to the sums of its parents."""
     for parent, needed, d in zip(node.parents, node.needs, node.input_gradients(g)):
         if not needed or d is None:  # None: a constant, such as a mask
             continue
-        if (  # broadcast, or of another dtype
+        if (  # the input was broadcast (``unbroadcast`` sums d), or has another dtype
             type(d) is not np.ndarray
             or d.dtype is not parent.dtype
             or d.shape != parent.shape
         ):
             d = _fitted(d, parent)
         if parent in gradients:  # another operation has used the parent
-            _add(d, parent, gradients, new_arrays)
+            _add(d, parent, gradients, summed)
         else:  # a leaf needs an array of its own, for .grad
             gradients[parent] = d if type(parent) is Node else _owned(d, g)
 
@@ -153,7 +157,7 @@ def _fitted(d, parent):
     return fit_to_input(d, parent)
 
 
-def _add(d, parent, gradients, new_arrays):
+def _add(d, parent, gradients, summed):
     """Add d to the sum of ``parent``.
 
     The first gradient was stored as it is, and other objects may use its memory. So the
@@ -162,12 +166,12 @@ def _add(d, parent, gradients, new_arrays):
     total = gradients[parent]
     if type(d) is dict:
         total |= d  # the gradient of another output
-    elif parent in new_arrays:
+    elif parent in summed:
         total += d
     else:
         # the sum of two arrays of shape () is a NumPy scalar, not an array
         gradients[parent] = np.asarray(total + d)
-        new_arrays.add(parent)
+        summed.add(parent)
 
 
 def _owned(d, g):

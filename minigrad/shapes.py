@@ -9,7 +9,8 @@
 
 Every call is checked against this line. A name such as L or Dq is one size in the whole
 line. ``...`` means any number of axes, which are broadcast with each other. Arguments
-without int or bool are floating-point numbers of one dtype and become Tensors.
+that the line does not mark as int or bool are floating-point numbers of one dtype; they
+become Tensors.
 
     x (B, L) int              integers; they become a NumPy array
     x (B, L) bool | float     booleans or floating-point numbers

@@ -39,12 +39,12 @@ class Tensor(Operators):
     __slots__ = ("_data", "grad", "requires_grad", "_node", "_version", "__weakref__")
 
     def __init__(self, data, requires_grad=False):
-        self._data = _numbers(data)  # the property ``data`` returns it or a view
+        self._data = _numbers(data)  # ``data`` returns it, or a view that is read-only
         self.grad: np.ndarray | Any = None
         self.requires_grad = False
         self._node = None  # the Node that computed the tensor; None for a leaf
         self._version = 0  # for overwriting.py, which detects in-place writes
-        if flag("Tensor", "requires_grad", requires_grad):
+        if flag("Tensor", "requires_grad", requires_grad):  # flag checks the type
             self.requires_grad_()
 
     @staticmethod

@@ -35,7 +35,7 @@ class Decoded:
 
     ids: np.ndarray  # (B, N) int64: a sentence, EOS, then PAD
     lengths: np.ndarray  # (B,)   the numbers of tokens, including EOS
-    scores: np.ndarray  # (B,)    ln P of the sentence; of beam search, its own score
+    scores: np.ndarray  # (B,)    ln P of the sentence (of beam search, see there)
     weights: np.ndarray | None  # (B, N, S): 0 after the end
 
 
@@ -65,7 +65,7 @@ def decode(model, source, lengths, max_length, choose):
     with evaluation(model):
         logits, state, weights = first_step(model, source, lengths)
         while True:
-            logp = log_probabilities(logits)
+            logp = log_probabilities(logits)  # (B, V); PAD and SOS have P = 0
             tokens = np.where(ended, PAD, choose(logp))  # (B,)
             scores += np.where(ended, 0, logp[rows, tokens])
             all_tokens.append(tokens)

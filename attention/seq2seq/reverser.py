@@ -22,7 +22,7 @@ from minigrad.arguments import one_of
 
 from ..tasks.reversal import PAD, VOCABULARY
 from ..variants.table import REVERSAL_SCORES as KINDS
-from ..variants.table import SCORES
+from ..variants.table import SCORES as SCORE_ROWS
 from .config import Seq2SeqConfig
 from .model import Seq2Seq
 
@@ -51,7 +51,7 @@ class Reverser(Seq2Seq):
             VOCABULARY,
             embedding,
             hidden,
-            # concat is additive with one parameter for both matrices, [W_q W_k]
+            # as in the textbook: one parameter W_a = [W_q W_k] for both matrices
             score="concat" if kind == "additive" else kind,
             decoder_init=decoder_init,
             mask_padding=mask_padding,
@@ -86,7 +86,7 @@ class Reverser(Seq2Seq):
             attention.W_a = _parameter(rng.uniform(-a, a, (H, 2 * H)))
             attention.v_a = _parameter(rng.uniform(-b, b, H))
         if self.kind not in ("general", "additive"):  # as the layer draws them
-            layer = SCORES[self.kind].layer(H, H, rng)
+            layer = SCORE_ROWS[self.kind].layer(H, H, rng)
             attention.load_state_dict(layer.state_dict())
 
 

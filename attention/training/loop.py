@@ -24,7 +24,7 @@ from .validation import validate
 class Run:
     """One model in training.
 
-    model, optimizer   new ones; load_state_dict restores a state
+    model, optimizer   untrained; load_state_dict restores those of a later step
     schedule           changes the learning rate of the optimizer at each step, or None
     clip               the largest norm of all gradients together
 
@@ -68,7 +68,7 @@ class Run:
         return value
 
     def step(self, value):
-        """Update the parameters by the gradients of a loss of ``value``."""
+        """Update the parameters by their gradients; record ``value``, the loss."""
         self.optimizer.step()
         if self.schedule is not None:
             self.schedule.step()

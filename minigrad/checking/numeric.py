@@ -27,14 +27,15 @@ RATIO = 16  # between one step and the next
 
 
 def _measure(point, v, unit, step_number):
-    """Measure the slope of F along v / unit, with the steps h and h / 2.
+    """Measure the slope of F along a direction, with the steps h and h / 2.
 
     A gradient check uses several F of the same f. So the weights c are the rows of a
     matrix, and each number below is an array with one entry for each row.
 
     point         x, f(x), and ``point.weights``, the matrix
-    v             a direction. For one entry x_i it is a unit vector times ``unit``, a
-                  power of two near |x_i|, so that x + h v is exact
+    v, unit       the direction times ``unit``. For one entry x_i, the direction is its
+                  unit vector, and unit a power of two near |x_i|, so that x + h v is
+                  exact. A slope along v is divided by unit
     step_number   0 for the usual h = STEP; a larger one for a larger h
     """
     h = STEP * RATIO**step_number
@@ -46,15 +47,17 @@ def _measure(point, v, unit, step_number):
         slopes_of_steps.append((left, right))
     # wide = D(h), narrow = D(h/2)
     wide, narrow = ((left + right) / 2 for left, right in slopes_of_steps)
-    left, right = slopes_of_steps[1]
+    left, right = slopes_of_steps[1]  # of the step h / 2
     return _Measurement(
         value=(4 * narrow - wide) / 3,
         left=left,
         right=right,
         truncation=np.abs(wide - narrow),
-        # of value: for unit 1, it has two values of F with the weight 4 / (3h) and two
-        # with 1 / (6h), 3 / h together; 4 / h is a bound
+        # The rounding of F times the weights of F in value. For unit 1, narrow has two
+        # F, each with 4/3 times 1 / h, and wide two, each with 1/3 times 1 / (2h). The
+        # sum of these weights is 3 / h; 4 / h is a bound.
         rounding=4 * point.rounding(step_number) / (h * unit),
+        # half the step halves the gap where F is smooth, but not at a corner
         gaps=tuple(np.abs(right - left) for left, right in slopes_of_steps),
     )
 

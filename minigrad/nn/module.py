@@ -1,7 +1,8 @@
 """Module: the base class of layers and models, which names their parameters.
 
 A module's parts are the Parameters and Modules among its attributes, also in lists,
-tuples and dicts. They are found by reading the attributes; nothing is registered:
+tuples and dicts. Nothing is registered: ``_find`` goes through the attributes,
+``vars(module)``, and through those of the modules among them. For example,
 
     class Two(Module):
         def __init__(self):

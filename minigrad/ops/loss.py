@@ -40,7 +40,7 @@ def cross_entropy(
     _check_targets(logits, targets, ignored)
     z = logits.reshape(targets.size, C)  # (N, C)
     t = np.where(ignored, 0, targets).ravel()  # (N,)
-    ignored = ignored.ravel() if ignored.any() else None
+    ignored = ignored.ravel() if ignored.any() else None  # None if none is
     n = t.size if ignored is None else t.size - int(np.count_nonzero(ignored))
     rows, eps = np.arange(t.size), label_smoothing
 
@@ -49,6 +49,7 @@ def cross_entropy(
         p = np.exp(z)
         total = p.sum(1, keepdims=True)  # (N, 1)
         p /= total
+        # l, where sum_c q_c z_c = (1 - eps) z_t + eps mean(z)
         loss = np.log(total[:, 0]) - (1 - eps) * z[rows, t]  # (N,)
         if eps:
             loss -= eps * z.mean(1)

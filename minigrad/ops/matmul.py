@@ -41,7 +41,8 @@ def matmul(a, b, *, needs=(True, True)):
             dA = _product(G, B.swapaxes(-1, -2))  # G B^T, the sum over j
             dA = dA[..., 0, :] if a.ndim == 1 else dA  # the row, as a vector
         if needs[1]:
-            dB = _transposed_product(A, G, B.ndim)  # A^T G, the sum over i
+            # A^T G, the sum over i; if B has no leading axes, also over those of A
+            dB = _transposed_product(A, G, B.ndim)
             dB = dB[..., 0] if b.ndim == 1 else dB  # the column, as a vector
         return dA, dB
 
@@ -56,9 +57,9 @@ def linear(x, weight, bias=None, *, needs=(True, True, True)):
 
     x (..., in), weight (out, in), bias? (out,)  ->  y (..., out)
 
-    ``@shapes`` checks the tensors against the line above (``bias?`` may be None), then
-    ``@differentiable`` passes their arrays to this function, or ``@replaceable`` to a
-    compiled loop that computes the same. All leading axes together are the N rows i:
+    ``@shapes`` checks the tensors against the line above (``bias?`` may be None).
+    ``@differentiable`` passes their arrays on. ``@replaceable`` calls this function, or
+    a compiled loop that computes the same. All leading axes together are the N rows i:
 
         y_ij = sum_k x_ik w_jk + b_j
 

@@ -7,8 +7,8 @@ the old state in h'. The reset gate r is the share of the old state in n.
 
 In the code each row of an array is the vector of one example, so W x becomes x W^T. B
 is the number of examples, I the width of x and H the width of h. The parameters have
-PyTorch's shapes and order: weight_ih (3H, I), weight_hh (3H, H) and a bias (3H,) have
-the rows of r, of z, of n.
+PyTorch's shapes and order: the rows of weight_ih (3H, I), of weight_hh (3H, H) and of a
+bias (3H,) are first the H rows for r, then those for z, then those for n.
 """
 
 import numpy as np
@@ -36,7 +36,7 @@ def gru_cell_composed(x, h, weight_ih, weight_hh, bias_ih=None, bias_hh=None):
     sequence.
     """
     x_r, x_z, x_n = split(linear(x, weight_ih, bias_ih), 3, axis=-1)  # (B, H) each
-    h_r, h_z, m = split(linear(h, weight_hh, bias_hh), 3, axis=-1)  # m: for n
+    h_r, h_z, m = split(linear(h, weight_hh, bias_hh), 3, axis=-1)  # m as above
     r, z = activation.sigmoid(x_r + h_r), activation.sigmoid(x_z + h_z)
     n = activation.tanh(x_n + r * m)
     return (1 - z) * n + z * h

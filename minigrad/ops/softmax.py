@@ -26,7 +26,7 @@ def softmax(x, axis=-1):
     """
     x = real(x)
     with np.errstate(invalid="ignore"):
-        e = np.exp(x - _maximum(x, axis))
+        e = np.exp(x - _maximum(x, axis))  # x - m; for an empty x, m is 0
         y = e / e.sum(axis, keepdims=True)
 
     def backward(g):

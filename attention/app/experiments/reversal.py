@@ -58,15 +58,19 @@ def train(config, kind, seed, state=None, save=None, progress=None):
     def loss_at(step):
         return loss_of(run.model, batches[step])
 
-    def compile_kernels():  # by their first call, which ``fit`` does not time
+    def compile_kernels():  # ``fit`` calls it first, and does not time it
         loss_at(run.steps).backward()
 
+    # fit repeats run.step(run.backward(loss_at(step))), and saves and reports
     finished = fit(run, config.steps, loss_at, save, progress, prepare=compile_kernels)
     return run, finished
 
 
 def loss_of(model, batch):
-    """Return the mean cross-entropy of the target letters; PAD is ignored."""
+    """Return the mean cross-entropy of the target letters; PAD is ignored.
+
+    For the source "dog", target_in is start, g, o, d, and target_out is g, o, d, end.
+    """
     logits = model(batch.source, batch.target_in, batch.lengths)
     return mg.cross_entropy(logits, batch.target_out, ignore_index=PAD)
 
