@@ -37,7 +37,7 @@ class Node:
               leaf; None if it is not a tensor
     needs     for each input, whether its gradient is needed
     backward  maps g to one gradient, or to a tuple in the order of ``parents``;
-              None after the backward pass has used and deleted it
+              None after the backward pass has deleted it
     order     a number: larger than that of every node that was recorded before
     shape     the shape of the output
     dtype     the dtype of the output
