@@ -54,6 +54,7 @@ class Comparison(abc.ABC):
     budget       the largest number of steps before the rate falls
     every        the number of steps between two validations
     chance       the figure of a model that has learned nothing
+    trivial      a figure that needs no more than a trivial solution; None: ``chance``
     resolution   a difference of the figure that does not count
     processes    whether runs may be trained at the same time, in processes
     """
@@ -62,7 +63,7 @@ class Comparison(abc.ABC):
     arms = rates = ()
     choosing, seeds = (101,), (1, 2, 3, 4, 5)
     budget, every, warmup = 2000, 50, 50
-    chance, resolution = 0.0, 0.01
+    chance, trivial, resolution = 0.0, None, 0.01
     processes = True
 
     @abc.abstractmethod
@@ -147,10 +148,11 @@ class Comparison(abc.ABC):
     def may_end(self, curve):
         """Return whether training may end: the figure has reached a plateau.
 
-        A figure that is no better than chance may begin to rise later. So it is no
-        plateau, and the run takes its whole budget.
+        A figure that is no better than a trivial solution may begin to rise later. So
+        it is no plateau, and the run takes its whole budget.
         """
-        learned = np.mean(curve[-3:]) > self.chance + 3 * self.resolution
+        trivial = self.chance if self.trivial is None else self.trivial
+        learned = np.mean(curve[-3:]) > trivial + 3 * self.resolution
         return bool(learned and is_plateau(curve, self.resolution))
 
 
@@ -218,8 +220,8 @@ def run(comparison, folder, chosen=None, log=print):
         "question": c.question, "measure": c.measure, "arms": list(c.arms),
         "rates": list(c.rates), "chosen": chosen, "choosing": list(c.choosing),
         "seeds": list(c.seeds), "budget": c.budget, "every": c.every,
-        "chance": c.chance, "resolution": c.resolution, "versions": versions(),
-        "choices": choices, "runs": runs,
+        "chance": c.chance, "trivial": c.trivial, "resolution": c.resolution,
+        "versions": versions(), "choices": choices, "runs": runs,
     }  # fmt: skip
 
 
