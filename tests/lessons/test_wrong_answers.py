@@ -296,11 +296,6 @@ MISNAMED = [  # once under another name
      "epsilon", "- 3e-09 in every entry"),
 ]  # fmt: skip
 UNNAMED = [  # once without a name
-    ("E.7", "    e = np.exp(s - top)  # 0 where masked\n",
-     "    e, mask = np.exp(x * mask - top), np.ones_like(mask)\n",
-     "mask-times-scores", "x * mask"),
-    ("E.7", "lse = base + np.log(np.exp", "lse = np.log(np.exp",
-     "maximum-lost", "the largest allowed score"),
 ]  # fmt: skip
 WRONG = [
     *HELD_OUT, *SIGNS, *REPORTS, *PASSED, *MISNAMED, *UNNAMED,
