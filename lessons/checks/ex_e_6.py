@@ -132,9 +132,9 @@ def of_a_step(my, rng):
     compare_slopes(my, arguments, slopes(*arguments))
 
 
-@gradients("of three steps")
-def of_three_steps(my, rng):
-    check_gradients(my, draw(rng, B=4, I=1, H=2), rng)
+@gradients("of two steps")
+def of_two_steps(my, rng):
+    check_gradients(my, draw(rng, T=2, B=3, I=1, H=2), rng)
     check_gradients(my, draw(rng, 2, 2, 2, 2), rng)  # also with equal sizes
 
 
