@@ -130,46 +130,17 @@ WHY = (
 
 MUTANTS = [
     ('"pick", "softmax", "standardise"}', '"pick", "softmax"}', "missed"),
-    (
-        'return {"matmul", "add_bias"',
-        'return {"tanh", "matmul", "add_bias"',
-        "accuses-right",
-    ),
-    (
-        'return {"matmul", "add_bias"',
-        'return {"absolute", "matmul", "add_bias"',
-        "accuses-right",
-    ),
-    (
-        '"matmul": ((square, square), square)',
-        '"matmul": ((square, square + square.T), square)',
-        "no-witness",
-    ),
-    (
-        "((np.ones((2, 2, 2)), np.ones(2)), np.ones((2, 2, 2)))",
-        "((square, np.ones(2)), square)",
-        "no-witness",
-    ),
-    (
-        '"row_mean": ((x,), np.ones(1))',
-        '"row_mean": ((x,), np.ones(2))',
-        "not-accepted",
-    ),
+    ('{"matmul", "add_bias"', '{"tanh", "matmul", "add_bias"', "accuses-right"),
+    ('{"matmul", "add_bias"', '{"absolute", "matmul", "add_bias"', "accuses-right"),
+    ('"matmul": ((square, square), square)',
+     '"matmul": ((square, square + square.T), square)', "no-witness"),
+    ("((np.ones((2, 2, 2)), np.ones(2)), np.ones((2, 2, 2)))",
+     "((square, np.ones(2)), square)", "no-witness"),
+    ('"row_mean": ((x,), np.ones(1))', '"row_mean": ((x,), np.ones(2))',
+     "not-accepted"),
     ("np.array([0, 0])), square)", "np.array([0, 1])), square)", "no-witness"),
     ("np.array([1, 0])), square)", "np.array([1, 1])), square)", "no-alibi"),
-    (
-        "((np.zeros(2),), np.array([1.0, -1.0]))",
-        "((np.zeros(2),), np.ones(2))",
-        "no-alibi",
-    ),
-    (
-        "((np.zeros(2),), np.array([1.0, -1.0]))",
-        "((np.zeros(2),), np.zeros(2))",
-        "all-zero",
-    ),
-    (
-        '"standardise": ((x,), np.array([[1.0, -1.0, 0.0]]))',
-        '"standardise": ((x,), np.array([[1.0, 1.0, 0.0]]))',
-        "no-alibi",
-    ),
-]
+    ("np.array([1.0, -1.0]))", "np.ones(2))", "no-alibi"),
+    ("np.array([1.0, -1.0]))", "np.zeros(2))", "all-zero"),
+    ("np.array([[1.0, -1.0, 0.0]])", "np.array([[1.0, 1.0, 0.0]])", "no-alibi"),
+]  # fmt: skip

@@ -127,8 +127,6 @@ WRONG = [
      "mean", "the mean over the users"),
     ("E.3", "dict.fromkeys(names, 0.0)", "dict.fromkeys(graph, 0.0)",
      "unreachable", "and the values it was computed from"),
-    ("E.5", '"pick", "softmax", "standardise"}', '"pick", "softmax"}',
-     "missed", "but more are"),
     ("E.1", WINDOWS, MOVED_WINDOWS, "differences", "12 digits"),
     ("E.1", WINDOWS + "        return dx\n",
      WINDOWS + "        return dx + 1e-7\n", "epsilon", "+ 1e-07 in every entry"),
