@@ -175,7 +175,8 @@ def test_a_page_says_how_its_record_was_made(name):
     assert script.parent in catalogue.lesson_folders()
     page = (script.parent / "README.md").read_text(encoding="utf-8")
     assert f"```text\n{records.how_made(kept)}\n" in page
-    assert re.search(rf'write_record\(\s*"{name}"', script.read_text(encoding="utf-8"))
+    writes = rf'\b(write_record|study)\(\s*"{name}"'
+    assert re.search(writes, script.read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("exercise", OF_EXERCISES, ids=lambda e: e.stem)

@@ -279,9 +279,13 @@ def best_rate(choices, arm):
 
 
 def figures(record, arm, what="figure"):
-    """Return what each reported run of an arm has measured, by seed."""
+    """Return what each reported run of an arm has measured, by seed.
+
+    what   a key of a run, or a function of a run
+    """
     runs = sorted(record["runs"], key=lambda run: run["seed"])
-    return np.array([run[what] for run in runs if run["arm"] == arm])
+    of = what if callable(what) else lambda run: run[what]
+    return np.array([of(run) for run in runs if run["arm"] == arm])
 
 
 def steps_without_plateau(record, *arms):

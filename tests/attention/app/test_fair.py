@@ -60,6 +60,7 @@ def test_each_arm_has_its_best_rate_and_its_plateau(tmp_path):
         assert run["plateau"] == learned and (run["steps"] < 120) == learned
         assert run["seed"] not in record["choosing"]
     assert (fair.figures(record, "all") == 1).all()
+    assert (fair.figures(record, "all", lambda run: 2 * run["figure"]) == 2).all()
     json.dumps(record)
     assert "6 runs to choose rates and 6 that are reported" in said[0]
     # "bias" ends with its budget: whatever the numbers, it is no plateau
