@@ -299,8 +299,10 @@ SPOILED = [  # (name, sentence, hint, line, spoiled line)
     ("global-maximum", "the weights with the largest allowed score of all rows", "",
      E_Y, E_Y.replace("max(s)", "max(x[mask])")
      .replace("sum(e)", "max(sum(e), 1e-300)")),
-    ("overflow", "exp(x) / its sum", OVERFLOW, E, "e = np.exp(s)"),
-    ("overflow", "exp(x) / its sum, 0 where that is NaN", OVERFLOW, E_Y,
+    ("overflow", "infinity / infinity, where exp is larger than any float64", OVERFLOW,
+     E, "e = np.exp(s)"),
+    ("overflow", "0 for infinity / infinity, where exp is larger than any float64",
+     OVERFLOW, E_Y,
      "e = np.exp(s)\n            y[row][keys] = np.nan_to_num(e / sum(e))"),
     ("clipped", "exp(min(x, 700)) / its sum",
      "Which m makes all x - m at most 0, and leaves their differences?", E,
