@@ -378,9 +378,10 @@ show(claims.account(pairs), "account", alt)
 # and let the spread decide how many seeds a verdict needs. One seed, the book's or
 # yours, is an anecdote.**
 #
-# Exercises: 38.4 (scaled and unscaled scores, two seeds each) and 6.9 (translation with
-# and without attention, three seeds each): `python -m lessons start 38.4`. Both end in
-# an experiment whose seeds you may choose:
+# Exercises: E.16 (find out from the record of a comparison whether it was fair), 38.4
+# (scaled and unscaled scores, two seeds each) and 6.9 (translation with and without
+# attention, three seeds each): `python -m lessons start E.16`. The last two end in an
+# experiment whose seeds you may choose:
 # `python -m lessons experiment 38.4 --seed 10` adds 10 to the usual seeds 1 and 2.
 # (38.4 asks for the mean [entropy](../../GLOSSARY.md#entropy) of the weights in a
 # batch. Each row of weights that is not padding counts once in this mean; [lesson

@@ -1,0 +1,88 @@
+"""E.16  Find the unfair comparison  ●●○○  35 min
+
+Somebody has compared models, and writes that one is better than the others. Is that
+fair? You train nothing. You have the record of the comparison, a dictionary, and write
+the functions that find out. Lesson 14 explains the rules. The plan of the comparison:
+
+    arms       ["all words", "window", "first word"]    the models that are compared
+    rates      [0.001, 0.002, 0.004]                    the learning rates
+    choosing   [101, 102]         each arm is trained with each rate from these seeds;
+    choices    [run, run, …]      these runs choose its best rate, and are not reported
+    seeds      [1, 2, 3, 4, 5]    then each arm is trained with that rate from these;
+    runs       [run, run, …]      these runs are reported, and stand in any order
+    resolution 0.01               a movement of the figure that does not count
+
+A run is a dictionary, too. Some of its entries:
+
+    arm, rate, seed    what was trained
+    curve              the validation figure, at equal distances of steps
+    plateau            True, if its author thinks that the curve has reached a plateau
+    diverged           True, if the loss became infinite; a run that diverged counts
+    validation         the figure at the end, on the data for validation
+    figure             the figure on the test data; a larger one is better
+"""
+
+import numpy as np
+
+from lessons import NotWritten
+
+# Student's factor t for n values
+STUDENT = {2: 12.71, 3: 4.30, 4: 3.18, 5: 2.78, 6: 2.57, 7: 2.45, 8: 2.36, 9: 2.31}
+FEWEST = 24  # entries of a curve that can show a plateau
+
+
+def untried_rates(record):
+    """Return [(arm, rate)]: the arms and the rates with which they were not tried.
+
+    An arm has tried a rate if there is a run from each of the seeds ``choosing``.
+    """
+    raise NotWritten("E.16 untried_rates")
+
+
+def dropped_seeds(record):
+    """Return [(arm, seed)]: the arms and the seeds whose runs are not reported."""
+    raise NotWritten("E.16 dropped_seeds")
+
+
+def movement(curve):
+    """Return (moved, noise) of the last len(curve) // 3 entries of a curve.
+
+    Let y_1 … y_n be these entries, and a + b t their line of least squares:
+
+        moved = b n        noise = sqrt(sum_t (y_t - a - b t)^2 / (n - 2))
+
+    ``moved`` is negative if the curve fell.
+    """
+    raise NotWritten("E.16 movement")
+
+
+def _is_plateau(curve, resolution):
+    """Return whether a curve moved by less than its noise over its last third."""
+    moved, noise = movement(curve)
+    return len(curve) >= FEWEST and abs(moved) <= max(noise, resolution)
+
+
+def difference(record, a, b):
+    """Return (mean, low, high) of arm a minus arm b, over the reported seeds.
+
+    The two runs from one seed had the same batches, so x is the difference of their
+    figures, for each seed that has a run of both. With n of them, of standard deviation
+    s (with n - 1 in place of n), the interval is  mean ± STUDENT[n] s / sqrt(n).  One
+    seed has no spread, and the interval from -inf to inf.
+    """
+    raise NotWritten("E.16 difference")
+
+
+def verdict_of(record, a, others):
+    """Return the verdict on the claim "arm a is better than each of the others".
+
+    One of the others is the baseline: the trivial solution of the task.
+
+    "unfair"     a rate was not tried, a seed was dropped, or the record lacks the arm a
+                 or one of the others; else
+    "no"         the interval of a minus some other is below 0, and all reported runs of
+                 these two arms have reached a plateau, as their curves show; else
+    "holds"      the interval of a minus each other is above 0; else
+    "undecided"
+    """
+    raise NotWritten("E.16 verdict_of")
