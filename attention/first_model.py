@@ -3,10 +3,11 @@
     python -m attention.first_model      # trains it, and writes first_model.png
 
 The encoder computes a state h_j for each letter. The decoder has a state s. At each
-step, s is the query: ``attend`` averages the h_j, with weights from the scores of s and
-h_j. From this average, the context, a GRU cell computes the next s. From s and the
-context, a linear layer computes the logits, one number for each letter: the letter with
-the largest logit is the answer.
+step, s is the query, and the h_j are both the keys and the values: ``attend`` averages
+the h_j, with weights from the scores of s and h_j. The average is called the context. A
+GRU cell computes the next s from the context and s. From the next s and the context, a
+linear layer computes the logits, one number for each letter: the letter with the
+largest logit is the answer.
 """
 
 import numpy as np
@@ -34,7 +35,7 @@ class Reverser(nn.Module):
             return additive(s, h, self.W_q, self.W_k, self.w_v)
 
         h, _ = self.encoder(self.embed(source))  # (B, N, H), of both directions
-        # s starts as h_1 (B, H): the reading from right to left ends there
+        # s starts as the first h (B, H): the reading from right to left ends there
         s, logits, weights = h[:, 0], [], []
         for _ in range(N):  # at each step s is the only query: s[:, None] (B, 1, H)
             context, p = attend(s[:, None], h, h, score)  # (B, 1, H), (B, 1, N)

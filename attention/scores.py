@@ -6,7 +6,7 @@ The number s_ij is large when key j matches query i. Attention turns it into a w
     dot            q_i . k_j                        L S D
     scaled_dot     q_i . k_j / sqrt(D)              L S D
     general        q_i^T W_a k_j                    L Dq Dk + L S Dk
-    additive       w_v . tanh(W_q q_i + W_k k_j)    (L Dq + S Dk + L S) A; L S A tanh
+    additive       w_v . tanh(W_q q_i + W_k k_j)    (L Dq + S Dk + L S) A; tanh: L S A
     concat         the same as additive, in the notation of Luong et al.
 
     L    the number of queries         S    the number of keys; each key has one value

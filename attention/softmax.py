@@ -29,7 +29,8 @@ def masked_softmax(scores, valid_lens=None, mask=None, temperature=1.0):
         ->  weights (B, ..., L, S) or (B, S) or (S,)
 
     valid_lens    the first valid_lens keys are allowed. Shape (B,): one number for each
-                  example; (B, L): one for each query, the same in all heads
+                  example; (B, L): one for each query, the same in all heads.
+                  None for scores (S,)
     mask          broadcasts to the scores: bool, where True = may attend, or float,
                   which is added to the scores; -inf masks a key
     temperature   T > 0: a small T makes the weights more different, a large T makes
@@ -45,7 +46,7 @@ def masked_softmax(scores, valid_lens=None, mask=None, temperature=1.0):
     """
     arguments.number("masked_softmax", "temperature", temperature, positive=True)
     scores, mask = _add_float_mask(scores, mask)  # what remains is bool, or None
-    # one for each example or, if valid_lens is (B, L), for each row of the scores
+    # one for each group: the rows of an example or, if valid_lens is (B, L), one row
     lengths = _group_lengths(valid_lens, scores.shape)
     return softmax_over_allowed(scores, lengths, mask, temperature)
 

@@ -43,7 +43,7 @@ def attend(
     (``bias?`` may be None; ``L | 1`` is an axis of length L or 1.)
 
         s_ij = score(q_i, k_j)
-        p_ij = exp(s_ij) / sum_n exp(s_in)    n: the allowed keys; for a masked key 0
+        p_ij = exp(s_ij) / sum_n exp(s_in)    over the allowed n; 0 if j is masked
         c_i  = sum_j p_ij v_j
 
     Each option changes one of these; the order is score, bias, float mask, temperature,

@@ -45,7 +45,7 @@ from .registry import register
 from .tensor import Tensor
 from .torch_names import explain_keyword
 
-P = ParamSpec("P")  # the parameters of a function, for editors
+P = ParamSpec("P")  # the parameters of a function; P and Operation serve editors
 
 
 def differentiable(function: Callable[P, Any]) -> "Operation[P]":
@@ -86,7 +86,7 @@ def lift(function: Callable[P, Any]) -> "Operation[P]":
         if type(output) is tuple:
             return _several_outputs(name, output, node)
         array = np.asarray(output)
-        if array.dtype.kind != "f":
+        if array.dtype.kind != "f":  # not floats: integers and booleans pass, too
             _check_numbers(name, array, node)
         return Tensor._from_array(array, node)
 
@@ -105,7 +105,7 @@ def _inputs(args):
     arrays, parents, needs = [], [], []
     for a in args:
         if isinstance(a, Tensor):
-            arrays.append(a._data)
+            arrays.append(a._data)  # the array; a.data may be a read-only view of it
             parents.append(a._node or a)  # a leaf has no node: the tensor itself
             needs.append(a.requires_grad)
         elif type(a) in (list, tuple) and any(isinstance(t, Tensor) for t in a):

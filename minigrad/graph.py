@@ -51,14 +51,14 @@ class Node:
 
     __slots__ = "op parents needs backward order shape dtype output_index".split()
 
-    _version = 0  # for overwriting.py: 0, because an output cannot be written into
+    _version = 0  # overwriting.py: the number of the last write; outputs have none
 
     def __init__(self, op, parents, needs, backward, output_index=None):
         self.op = op
         self.parents = parents
         self.needs = needs
         self.backward = backward
-        self.order = next(clock)  # a counter
+        self.order = next(clock)  # 1, 2, 3, ...; writes into leaves are counted too
         self.output_index = output_index
 
     def input_gradients(self, g):
@@ -92,7 +92,7 @@ def backward_pass(root, gradient, free=True, visit=None):
     for node in nodes:
         g = gradients.pop(node, None)  # dL/d(output); None if no backward computed one
         if g is not None:
-            if type(g) is dict:  # {output_index: gradient}, of several outputs
+            if type(g) is dict:  # {output_index: gradient}, from its output nodes
                 g = _with_zeros(g, node)
             if visit is not None:
                 visit(node, g)
@@ -112,7 +112,7 @@ def _add_to_parents(node, g, gradients, summed):
     for parent, needed, d in zip(node.parents, node.needs, node.input_gradients(g)):
         if not needed or d is None:  # None: a constant, such as a mask
             continue
-        if (  # the input was broadcast (``unbroadcast`` sums d), or has another dtype
+        if (  # ``_fitted`` calls ``unbroadcast``, and converts the dtype
             type(d) is not np.ndarray
             or d.dtype is not parent.dtype
             or d.shape != parent.shape
@@ -120,7 +120,7 @@ def _add_to_parents(node, g, gradients, summed):
             d = _fitted(d, parent)
         if parent in gradients:  # another operation has used the parent
             _add(d, parent, gradients, summed)
-        else:  # a leaf needs an array of its own, for .grad
+        else:  # .grad of a leaf needs its own memory: a copy, if d is g or a view
             gradients[parent] = d if type(parent) is Node else _owned(d, g)
 
 

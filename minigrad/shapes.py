@@ -28,10 +28,9 @@ become Tensors.
 The line is parsed once, at the first call (``shape_line.py``). Each call is compared
 with it (``shape_match.py``). Correct shapes and dtypes are stored, so that the next
 call with them costs one lookup. ``f.unchecked`` is the function without the checks.
-After ``check_results(True)``, which the tests call, the results are checked as well,
-the first time that a call has new shapes. ``python -OO`` removes docstrings; then
-arrays of floats become Tensors, and nothing else is converted or checked: a list stays
-a list.
+After ``check_results(True)``, which the tests call, the results of calls with new
+shapes are checked as well. ``python -OO`` removes docstrings; then arrays of floats
+become Tensors, and nothing else is converted or checked: a list stays a list.
 """
 
 import functools

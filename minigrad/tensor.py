@@ -39,7 +39,7 @@ class Tensor(Operators):
     __slots__ = ("_data", "grad", "requires_grad", "_node", "_version", "__weakref__")
 
     def __init__(self, data, requires_grad=False):
-        self._data = _numbers(data)  # ``data`` returns it, or a view that is read-only
+        self._data = _numbers(data)  # ``data`` of a leaf; others have a read-only view
         self.grad: np.ndarray | Any = None
         self.requires_grad = False
         self._node = None  # the Node that computed the tensor; None for a leaf
@@ -81,11 +81,11 @@ class Tensor(Operators):
         leaf_gradients = [(self, g)]
         if self._node is not None:
             leaf_gradients = backward_pass(self._node, g, free=not retain_graph)
-        for leaf, d in leaf_gradients:
+        for leaf, total in leaf_gradients:  # total: dL/dleaf, over all uses of leaf
             if leaf.grad is None:
-                leaf.grad = d
+                leaf.grad = total
             else:
-                leaf.grad += d
+                leaf.grad += total
 
     # ---- A first reading can stop here ----
 

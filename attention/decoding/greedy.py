@@ -35,7 +35,7 @@ class Decoded:
 
     ids: np.ndarray  # (B, N) int64: a sentence, EOS, then PAD
     lengths: np.ndarray  # (B,)   the numbers of tokens, including EOS
-    scores: np.ndarray  # (B,)    ln P of the sentence (of beam search, see there)
+    scores: np.ndarray  # (B,)    ln P of the sentence; beam search: s(y) of beam.py
     weights: np.ndarray | None  # (B, N, S): 0 after the end
 
 
@@ -63,7 +63,7 @@ def decode(model, source, lengths, max_length, choose):
     rows, scores, ended = np.arange(B), np.zeros(B), np.zeros(B, bool)
     all_tokens, all_weights = [], []
     with evaluation(model):
-        logits, state, weights = first_step(model, source, lengths)
+        logits, state, weights = first_step(model, source, lengths)  # start, step(SOS)
         while True:
             logp = log_probabilities(logits)  # (B, V); PAD and SOS have P = 0
             tokens = np.where(ended, PAD, choose(logp))  # (B,)

@@ -5,7 +5,7 @@ next state s_t (Bahdanau et al. 2015, section 3.1). Because s is the state, e is
 score. [x_t; c_t] is the concatenation of x_t and c_t.
 
     e_tj  = score(s_{t-1}, k_j)                    how much position j matters now
-    p_tj  = softmax over the allowed j of e_tj     the attention weights
+    p_tj  = softmax of e_tj over the allowed j     the attention weights
     c_t   = sum_j p_tj h_j                         the context
     s_t   = GRU([x_t; c_t], s_{t-1})
 

@@ -24,7 +24,7 @@ from .validation import validate
 class Run:
     """One model in training.
 
-    model, optimizer   untrained; load_state_dict restores those of a later step
+    model, optimizer   untrained at first; load_state_dict restores a later state
     schedule           changes the learning rate of the optimizer at each step, or None
     clip               the largest norm of all gradients together
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-STEP = 2.0**-15  # the truncation h^2/8 and the rounding 4 eps/h are then near 1e-10
+STEP = 2.0**-15  # h^2/8 F''', the truncation, and 4 eps/h F, the rounding: near 1e-10
 RATIO = 16  # between one step and the next
 
 
@@ -33,14 +33,14 @@ def _measure(point, v, unit, step_number):
     matrix, and each number below is an array with one entry for each row.
 
     point         x, f(x), and ``point.weights``, the matrix
-    v, unit       the direction times ``unit``. For one entry x_i, the direction is its
-                  unit vector, and unit a power of two near |x_i|, so that x + h v is
-                  exact. A slope along v is divided by unit
+    v, unit       v = unit e, and the slope along the direction e is measured. For one
+                  entry x_i, e is its unit vector, and unit is a power of two near
+                  |x_i|, so that x + h v is exact
     step_number   0 for the usual h = STEP; a larger one for a larger h
     """
     h = STEP * RATIO**step_number
     slopes_of_steps = []
-    for step in (h, h / 2):
+    for step in (h, h / 2):  # written as h below, for unit 1
         right_change, left_change = _changes(point, step * v)
         right = point.weights @ right_change / (step * unit)  # (F(x + hv) - F(x)) / h
         left = point.weights @ left_change / (step * unit)  # (F(x) - F(x - hv)) / h
@@ -53,9 +53,9 @@ def _measure(point, v, unit, step_number):
         left=left,
         right=right,
         truncation=np.abs(wide - narrow),
-        # The rounding of F times the weights of F in value. For unit 1, narrow has two
-        # F, each with 4/3 times 1 / h, and wide two, each with 1/3 times 1 / (2h). The
-        # sum of these weights is 3 / h; 4 / h is a bound.
+        # The rounding of F times the weights of the four F in value. For unit 1, these
+        # are, without signs, 4/(3h) for the two F in narrow, and 1/(6h) for the two in
+        # wide. Their sum is 8/(3h) + 1/(3h) = 3/h; 4/h is a bound.
         rounding=4 * point.rounding(step_number) / (h * unit),
         # half the step halves the gap where F is smooth, but not at a corner
         gaps=tuple(np.abs(right - left) for left, right in slopes_of_steps),
@@ -79,11 +79,11 @@ def entry_scale(x):
 
 
 def _one_by_one(x):
-    """Yield the directions that move one entry each, by its own scale."""
+    """Yield the v of ``_measure`` for each entry: its scale, and 0 elsewhere."""
     for i, scale in enumerate(entry_scale(x).reshape(-1)):
-        direction = np.zeros(x.size)
-        direction[i] = scale
-        yield direction.reshape(x.shape)
+        v = np.zeros(x.size)
+        v[i] = scale
+        yield v.reshape(x.shape)
 
 
 # ---- A first reading can stop here ----

@@ -41,7 +41,7 @@ class Module:
         try:
             return self.forward(*args, **kwargs)
         except TypeError as error:
-            explain_keyword(error)
+            explain_keyword(error)  # if PyTorch's dim= was passed, suggest axis=
             raise
 
     def named_parameters(self) -> list[tuple[str, Parameter]]:

@@ -5,10 +5,10 @@ at L. It gives each operation the gradient of its output, g = dL/dy, and the ope
 computes the gradients of its inputs from g by the chain rule.
 
 Each function takes arrays and returns ``(output, backward)``. Its ``backward`` maps g
-to the gradient of the input, or to a tuple of gradients for several inputs. Some
-functions have a parameter ``needs``, a tuple of booleans: for each input, whether its
-gradient is needed. ``@differentiable`` passes it, and turns the function into an
-operation on tensors, which are arrays with gradients.
+to the gradient of the input, or to a tuple of gradients for several inputs; in code, da
+is short for dL/da. Some functions have a parameter ``needs``, a tuple of booleans: for
+each input, whether its gradient is needed. ``@differentiable`` passes it, and turns the
+function into an operation on tensors, which are arrays with gradients.
 
 y_i depends on x_i alone, so dL/dx_i = g_i dy_i/dx_i. Two inputs are broadcast as in
 NumPy. If an input was broadcast, ``broadcasting.unbroadcast`` sums its gradient over

@@ -27,9 +27,9 @@ def cross_entropy(
 
         l = -sum_c q_c ln p_c = ln sum_c exp(z_c) - sum_c q_c z_c,    dl/dz = p - q
 
-    because sum_c q_c = 1 (smoothing: Szegedy et al. 2016, section 7). Positions whose
-    target is ``ignore_index`` have l = 0 and gradient 0 and are not counted; when none
-    counts, the mean is 0 (torch: NaN).
+    both because sum_c q_c = 1 (smoothing: Szegedy et al. 2016, section 7). Positions
+    whose target is ``ignore_index`` have l = 0 and gradient 0 and are not counted; when
+    none counts, the mean is 0 (torch: NaN).
 
     Raises IndexError for a target out of range, with its position.
     """
@@ -40,8 +40,8 @@ def cross_entropy(
     _check_targets(logits, targets, ignored)
     z = logits.reshape(targets.size, C)  # (N, C)
     t = np.where(ignored, 0, targets).ravel()  # (N,)
-    ignored = ignored.ravel() if ignored.any() else None  # None if none is
-    n = t.size if ignored is None else t.size - int(np.count_nonzero(ignored))
+    ignored = ignored.ravel() if ignored.any() else None  # (N,)
+    count = t.size if ignored is None else t.size - int(np.count_nonzero(ignored))
     rows, eps = np.arange(t.size), label_smoothing
 
     with np.errstate(invalid="ignore"):
@@ -55,11 +55,11 @@ def cross_entropy(
             loss -= eps * z.mean(1)
     if ignored is not None:
         loss[ignored] = 0
-    scale = 1 / max(n, 1) if reduction == "mean" else 1
+    scale = 1 / max(count, 1) if reduction == "mean" else 1
 
     def backward(g):
         w = g.reshape(-1, 1) * scale  # (1, 1), or (N, 1) for "none"
-        d = p - eps / C if eps else p
+        d = p - eps / C if eps else p  # p - q; the target's part of q follows
         d = d * w
         d[rows, t] -= (1 - eps) * w[:, 0]
         if ignored is not None:

@@ -32,7 +32,7 @@ def matmul(a, b, *, needs=(True, True)):
     Raises ValueError if the shapes do not fit.
     """
     a, b = np.asarray(a), np.asarray(b)
-    y = _product(a, b)
+    y = _product(a, b)  # a @ b, also for many matrices a and one b
 
     def backward(g):
         A, B, G = _as_matrices(a, b, g)  # (..., n, k), (..., k, m), (..., n, m)
@@ -41,7 +41,7 @@ def matmul(a, b, *, needs=(True, True)):
             dA = _product(G, B.swapaxes(-1, -2))  # G B^T, the sum over j
             dA = dA[..., 0, :] if a.ndim == 1 else dA  # the row, as a vector
         if needs[1]:
-            # A^T G, the sum over i; if B has no leading axes, also over those of A
+            # A^T G, the sum over i; if B is one matrix for many A, also over the A
             dB = _transposed_product(A, G, B.ndim)
             dB = dB[..., 0] if b.ndim == 1 else dB  # the column, as a vector
         return dA, dB

@@ -30,10 +30,10 @@ def gru_cell_composed(x, h, weight_ih, weight_hh, bias_ih=None, bias_hh=None):
     x (B, I), h (B, H), weight_ih (3H, I), weight_hh (3H, H),
     bias_ih? and bias_hh? (3H,)  ->  h' (B, H)
 
-    As in PyTorch, r multiplies m = W_hn h + b_hn; in Cho et al. 2014, r multiplies h.
-    Products of arrays are element by element. ``gru_cell`` computes the same as one
-    operation, one node of the graph instead of 21, and ``gru`` repeats the step over a
-    sequence.
+    As in PyTorch, r multiplies m = W_hn h + b_hn, with the rows for n of weight_hh and
+    bias_hh; in Cho et al. 2014, r multiplies h. Products of arrays are element by
+    element. ``gru_cell`` computes the same as one operation, one node of the graph
+    instead of 21, and ``gru`` repeats the step over a sequence.
     """
     x_r, x_z, x_n = split(linear(x, weight_ih, bias_ih), 3, axis=-1)  # (B, H) each
     h_r, h_z, m = split(linear(h, weight_hh, bias_hh), 3, axis=-1)  # m as above

@@ -58,7 +58,7 @@ def train(config, kind, seed, state=None, save=None, progress=None):
     def loss_at(step):
         return loss_of(run.model, batches[step])
 
-    def compile_kernels():  # ``fit`` calls it first, and does not time it
+    def compile_kernels():  # fit calls it first, untimed, and drops its gradients
         loss_at(run.steps).backward()
 
     # fit repeats run.step(run.backward(loss_at(step))), and saves and reports
