@@ -7,6 +7,7 @@ import numpy as np
 from lessons.checks.measure import without_loops
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.checks.results import equal_all, several
+from lessons.classroom import records
 from lessons.classroom.steps import edges, laws, numbers, shape, values
 
 # THE EXERCISE IN LOOPS
@@ -361,6 +362,16 @@ def exchanged(my, rng):
     shuffled = Record(record | {"runs": record["runs"][::-1]})
     found = my.difference(shuffled, *ARMS[:2])
     equal_all(my, found, {"mean": mean, "low": low, "high": high})
+
+
+@laws("the record of lesson 14")
+def of_lesson_14(my, rng):
+    kept = Record(records.record("lookup")["lookup"])
+    for a, others in (("dot", ["mean"]), ("dot", ["additive", "mean"])):
+        found, want = my.verdict_of(kept, a, others), verdict_of(kept, a, others)
+        words = f"{a} is better than {' and '.join(others)}"
+        my.holds(found == want, "verdict", f"expected {want!r}", f"found {found!r}")
+        print(f"{words}: {found}")
 
 
 @edges("one seed")

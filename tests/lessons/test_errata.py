@@ -91,7 +91,7 @@ COMPUTED = {
         ("07", "What do they do with", "dot 0.375 0.000 0.000 0.000 0.000"),
         ("07", "The controlled", "scaled loss 0.0159 3: 1.000 5: 1.000"),
         ("07", "Do we get these", 'the verdict on scaled is "undecided"'),
-        ("14", TRAINED, 'scaled: "undecided"'),
+        ("14", TRAINED, "0.0418 [0.00574, 0.0778] | 3 seeds | **undecided**"),
         ("14", TRAINED, "padded to 8: below 0.5) | 1 | 3 seeds | **no**"),
         ("14", TRAINED, "at 10 letters alone) | 0.250 [0.0889, 0.532] | 3 of 12"),
     ],

@@ -1,5 +1,6 @@
 """Records: read as written, and compared with the code that made them."""
 
+import importlib
 import re
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import matplotlib
 import numpy as np
 import pytest
 
+from attention.app.experiments import fair
 from lessons import cli
 from lessons.classroom import catalogue, records, terminal
 from lessons.classroom.catalogue import LESSONS, ROOT
@@ -216,6 +218,22 @@ def test_the_figure_of_a_record(id):
 )
 def test_every_experiment_of_a_lesson_states_its_time(script):
     assert re.search("minute|hour", records.about_run(script))
+
+
+def test_a_run_of_the_comparison_of_lesson_14_is_the_same_again(tmp_path):
+    lesson = importlib.import_module("lessons.book.14_checks_the_book.experiment")
+    kept = records.record("lookup")["lookup"]
+    scores = lesson.Scores().quick()
+    scores.arms, scores.processes = ("additive",), False
+    states = fair.States(tmp_path, "")
+    [again] = fair.run(scores, states, kept["chosen"], log=lambda _: None)["runs"]
+    [then] = [
+        run
+        for run in kept["runs"]
+        if (run["arm"], run["seed"]) == ("additive", again["seed"])
+    ]
+    assert again["plateau"] and abs(again["figure"] - then["figure"]) < 0.05
+    assert np.allclose(again["curve"][:10], then["curve"][:10], atol=0.02)
 
 
 def test_the_experiment_of_a_reader_writes_into_the_work_folder(

@@ -23,7 +23,6 @@ from attention.app.experiments.verdict import (
 )
 from attention.app.experiments.verdict import over_seeds as seeds
 from lessons.classroom.catalogue import BOOK
-from lessons.pages.figures import BLUE, GREY, ORANGE, figure
 
 CLAIMS = []
 
@@ -227,18 +226,3 @@ def text(x, digits=3):
     if x == int(x):
         return str(int(x))
     return f"{x:#.{digits}g}" if 1e-3 <= abs(x) < 100 else f"{x:.{digits}g}"
-
-
-def account(numbers):
-    """Draw computed numbers against printed ones: [(verdict, printed, computed)]."""
-    fig, ax = figure("How far off are the printed numbers?", size=(5.8, 4))
-    looks = {"holds": (BLUE, "o"), "near": (GREY, "s"), "no": (ORANGE, "^")}
-    for word, (colour, mark) in looks.items():
-        xy = [(a, b) for said, a, b in numbers if said == word]
-        if xy:
-            ax.loglog(*zip(*xy), mark, color=colour, label=word, ms=5)
-    ends = [0.03, 1.5e5]  # around all of them
-    ax.plot(ends, ends, color=GREY, lw=0.8, ls=":", label="equal")
-    ax.set(xlabel="printed number", ylabel="computed number")
-    ax.legend(title="verdict")
-    return fig

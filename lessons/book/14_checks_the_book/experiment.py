@@ -1,0 +1,92 @@
+"""Which score can look a key up? The comparison that lesson 14 does with the reader.
+
+    python lessons/book/14_checks_the_book/experiment.py
+
+A model sees ten pairs of a key and a value, and the key of one of them. It has to find
+the value: by additive scores, by dot products, or, as a baseline, from the mean of all
+ten values. Half a minute.
+"""
+
+import os
+import pathlib
+import sys
+
+# Each process computes with one thread; NumPy reads this when it is imported.
+os.environ.update(dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
+
+import numpy as np
+
+import minigrad as mg
+from attention import AdditiveAttention, DotProductAttention
+from attention.app.experiments import fair
+from attention.training import Run
+from lessons.classroom.studies import study
+from minigrad import nn, optim
+
+PAIRS, KEYS, VALUES, WIDTH = 10, 12, 8, 4
+
+
+class Lookup(nn.Module):
+    """Attend from the key that is asked for to the pairs; name the value."""
+
+    def __init__(self, arm, rng):
+        size = (KEYS, WIDTH)
+        self.queries, self.keys = (nn.Parameter(rng.normal(size=size)) for _ in "qk")
+        self.values = nn.Parameter(rng.normal(size=(VALUES, WIDTH)))
+        self.output = nn.Linear(WIDTH, VALUES, rng=rng)
+        self.attention = None
+        if arm == "dot":
+            self.attention = DotProductAttention()
+        if arm == "additive":
+            self.attention = AdditiveAttention(WIDTH, WIDTH, WIDTH, rng=rng)
+
+    def forward(self, asked, keys, values):
+        """asked (B, 1), keys and values (B, 10)  ->  scores of all values (B, 8)"""
+        V = mg.embedding(values, self.values)  # (B, 10, 4)
+        if self.attention is None:
+            context = V.mean(1, keepdims=True)
+        else:
+            q, K = mg.embedding(asked, self.queries), mg.embedding(keys, self.keys)
+            context = self.attention(q, K, V)  # (B, 1, 4)
+        return self.output(context)[:, 0]
+
+
+def draw(n, *key):
+    """Return n examples: the key that is asked for, keys, values; and the answers."""
+    rng, rows = np.random.default_rng(key), np.arange(n)
+    keys = rng.permuted(np.tile(np.arange(KEYS), (n, 1)), axis=1)[:, :PAIRS]
+    values = rng.integers(VALUES, size=(n, PAIRS))
+    place = rng.integers(PAIRS, size=n)
+    return (keys[rows, place][:, None], keys, values), values[rows, place]
+
+
+class Scores(fair.Comparison):
+    """Additive scores against dot products."""
+
+    name, measure = "lookup", "share of right values"
+    question = "Does a dot product look a key up as well as the additive score?"
+    arms, rates = ("additive", "dot", "mean"), (0.004, 0.016, 0.064)
+    choosing, seeds = (101, 102), (1, 2, 3, 4, 5)
+    budget, every, warmup = 2000, 20, 20
+    chance, resolution = 1 / VALUES, 0.01
+
+    def build(self, arm, rate, seed):
+        model = Lookup(arm, np.random.default_rng(seed))
+        return Run(model, optim.Adam(model.parameters(), lr=rate))
+
+    def loss_at(self, arm, run, seed, step):
+        x, y = draw(16, seed, step)  # the same for each arm
+        return mg.cross_entropy(run.model(*x), y)
+
+    def validate(self, arm, model, key=1000):
+        x, y = draw(500, key)
+        with mg.no_grad():
+            return (model(*x).numpy().argmax(-1) == y).mean()
+
+    def test(self, arm, model):
+        return {"figure": float(self.validate(arm, model, key=2000))}
+
+
+if __name__ == "__main__":
+    sys.exit(study("lookup", [Scores()], __file__))
