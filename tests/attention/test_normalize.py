@@ -139,9 +139,10 @@ def test_multi_head(heads, normalizer):
 def test_layers(normalizer):
     q, k, v = draw((B, L, D), (B, S, D), (B, S, Ev))
     lens, allowed = [2, 5], np.arange(S) < np.reshape([2, 5], (B, 1, 1))
+    rng = np.random.default_rng(0)
     for module, definition in (
-        (GeneralAttention(D, D), definitions.general),
-        (AdditiveAttention(D, D, A), definitions.additive),
+        (GeneralAttention(D, D, rng=rng), definitions.general),
+        (AdditiveAttention(D, D, A, rng=rng), definitions.additive),
     ):
         for p in module.parameters():
             p.data = p.data.astype(float)
