@@ -165,6 +165,8 @@ def planted(old, new, tag):
         (("    return np.stack(", "    return ~np.stack("), "ends with 1"),
         (("which keys each", "which keys"), "not the stripped solution"),
         (("    # END SOLUTION\n", ""), "expected '# END SOLUTION'"),
+        (("WHY = (", "BECAUSE = ("), "WHY of the solution is empty"),
+        (("np", "np", "\nMUTANTS = []\n"), "no mistake is planted"),
         (("35 min", "35 min  needs 77.7"), "needs 77.7, which does not exist"),
         (planted("np.abs(s - p) <= D", "np.abs(s - p <= D", "x"), "named syntax"),
         (planted("import numpy as np", "import nump as np", "x"), "named raises"),
@@ -203,6 +205,7 @@ def test_the_audit_finds_a_check_that_checks_nothing(spoil, monkeypatch):
     monkeypatch.setattr(audit, "load_checks", lambda exercise: type(stubs)("empty"))
     faults = spoil()
     assert "the stub ends with 0" in faults and "planted, not noticed" in faults
+    assert "does not import own_work" in faults
 
 
 def test_a_planted_answer_that_never_ends_is_a_timeout(spoil, monkeypatch):

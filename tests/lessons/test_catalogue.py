@@ -4,6 +4,7 @@ import pytest
 
 from lessons.classroom import catalogue
 from lessons.classroom.catalogue import (
+    MINUTES,
     LESSONS,
     Header,
     UsageError,
@@ -110,11 +111,14 @@ def test_every_lesson_states_its_minutes_and_needs_in_known_words():
     for folder in folders:
         head = header(folder)
         assert set(head.needs) <= set(map(number, folders))
+        assert head.dots, f"{folder.name}: the first line ends without dots"
+        last = "Exercises: E.1 … `python -m lessons start E.1`"
+        assert head.exercises, f"{folder.name} does not end with {last}"
+        assert head.minutes, f"{folder.name}: no time in the first cell: {[*MINUTES]}"
         link = f"[{head.number}. {head.title}](book/{folder.name}/README.md)"
         row = next((line for line in index.splitlines() if link in line), "")
         end = f"| {head.dots} | {head.minutes} |"
         assert row.endswith(end), f"lessons/README.md has no row {link} … {end}"
-        assert head.dots and head.minutes
 
 
 @pytest.mark.parametrize("name", ["E.2", "e2", "e.2", "ex_e_2", "a b/ex_e_2.py", "E2"])

@@ -77,6 +77,7 @@ class Spec:
 
     @property
     def op(self):
+        assert self.name in OPS, f"{self.name} has no @differentiable"
         return OPS[self.name]
 
     def case(self, name):

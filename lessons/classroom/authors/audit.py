@@ -135,6 +135,12 @@ def audit_exercise(exercise, automatic=True, every=1):
         fault(f"needs {needed}, which does not exist")
     if not own.get(""):
         fault('HINTS[""] of the check is empty: there is no first hint')
+    if not author.get("WHY"):
+        fault("WHY of the solution is empty: nothing explains a pass")
+    if not wrong:
+        fault("no mistake is planted, in MUTANTS or in SPOILED")
+    if not hasattr(load_checks(exercise), "own_work"):
+        fault("the check does not import own_work")
     code, _ = run(exercise, stub)
     if code != 3:
         fault(f"the stub ends with {code}; expected 3, not written yet")
