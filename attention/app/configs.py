@@ -125,7 +125,7 @@ class ExtrapolationConfig:
     layers: int = 2
     heads: int = 4
     base: float = 100.0  # at 10 000, most rotations hardly turn within these lengths
-    lr: float = 4e-3
+    lr: float = 2e-3
     clip: float = 1.0
     seed: int = option(1, NATURAL, "the first seed")
     seeds: int = option(1, COUNT, "number of seeds")

@@ -34,22 +34,21 @@ def model_of(config, scheme, seed=0):
     return DecoderOnly(config.sizes(scheme), np.random.default_rng(seed))
 
 
-def build(config, scheme, seed, model=None):
+def build(config, scheme, seed):
     """Return the ``Run`` before the first step."""
-    model = model_of(config, scheme, seed) if model is None else model
+    model = model_of(config, scheme, seed)
     optimizer = optim.Adam(model.parameters(), lr=config.lr)
     after = optim.CosineAnnealingLR(optimizer, T_max=config.steps)
     schedule = optim.WarmupLR(optimizer, max(config.steps // 20, 1), after=after)
     return Run(model, optimizer, schedule, config.clip)
 
 
-def train(config, scheme, seed, state=None, save=None, progress=None, model=None):
+def train(config, scheme, seed, state=None, save=None, progress=None):
     """Train one model; return (run, whether it was finished).
 
     state   the state of a ``Run`` to continue, or None; see ``fit`` for the rest
-    model   a model to train in place of the scheme's own
     """
-    run = build(config, scheme, seed, model)
+    run = build(config, scheme, seed)
     if state is not None:
         restore(run, state)
     finished = fit(

@@ -312,18 +312,17 @@ def table(record):
     width = max(map(len, arms))
     lines = [
         f"{record['measure']}; chance is {record['chance']:.3g}",
-        f"{'':{width}}  {'rate':>7}  {'mean':>6}  {'95 %':^16}  {'plateau':>7}  "
-        f"minus {arms[0]}",
+        f"{'':{width}}    rate    mean  plateaus  minus {arms[0]}",
     ]
     for arm in arms:
-        found, ended = of_arm(record, arm), figures(record, arm, "plateau")
+        ended = figures(record, arm, "plateau")
         row = (
-            f"{arm:{width}}  {record['chosen'][arm]:7g}  {found.value:6.3f}  "
-            f"[{found.low:6.3f}, {found.high:6.3f}]  {sum(ended)} of {len(ended)}"
+            f"{arm:{width}} {record['chosen'][arm]:7g} {of_arm(record, arm).value:7.3f}"
+            f"    {sum(ended)} of {len(ended)}"
         )
         if arm != arms[0]:
             less = difference(record, arm, arms[0])
-            row += f"   {less.value:+.3f} [{less.low:+.3f}, {less.high:+.3f}]"
+            row += f"  {less.value:+.3f} [{less.low:+.3f}, {less.high:+.3f}]"
         lines.append(row)
     if steps_without_plateau(record, *arms):
         lines.append(f"Runs without a plateau ended after {record['budget']} steps.")

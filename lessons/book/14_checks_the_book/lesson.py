@@ -355,11 +355,9 @@ for text, start in (
 #
 # {{ claims.table("trained") }}
 #
-# - **Positions** are hard to decide with few seeds. A model that has half of the values
-#   right or fewer at 32 tokens, the length of its training, is left out, as in
-#   [lesson 11](../11_positions/README.md). (This limit, too, was chosen after seeing
-#   the values.) Where two models are left, Student's factor is
-#   {{ f"{rule.student(2):.0f}" }}.
+# - **Positions** are judged at all answers of a longer text, as the notes do it, and
+#   once at the far ones alone: [lesson 11](../11_positions/README.md) shows that the
+#   two give opposite verdicts.
 # - **One seed**, as in the rows with 4000 pairs, gives no verdict, however large the
 #   effect.
 #
