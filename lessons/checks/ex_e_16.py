@@ -190,7 +190,7 @@ def in_words(found):
     return "; ".join(parts) or "an empty list"
 
 
-@shape("two numbers, three numbers, and a verdict that is one of four words")
+@shape("lists of pairs, two numbers, three numbers, and one of four words")
 def kinds(my, rng):
     record = draw_record(rng)
     pairs(my, my.untried_rates(record), "rate")
@@ -316,7 +316,7 @@ def claims(rng):
     yield "a is behind b, and one curve of b rises", some, both
     yield "a is ahead, and all curves rise", draw_record(rng, moves=(1, 1, 1)), both
     for k, other in ((1, "b"), (2, "c")):
-        for mean, where in ((0.02, "above"), (-0.02, "below")):
+        for mean, where in ((0.02, "above it"), (-0.02, "below it")):
             near = nearly_equal(draw_record(rng), ARMS[k], mean)
             text = f"the interval of a minus {other} contains 0, its mean is {where}"
             yield text, near, both
@@ -342,13 +342,15 @@ def verdicts(my, rng):
         if found != want:
             wrong.append((what, want, found, my.last_call()[0]))
     what, want, found, call = (wrong or [("", "", "", "")])[0]
-    more = "; ".join(f"{what} ({found!r})" for what, _, found, _ in wrong[1:])
+    more = [f"{what} ({found!r})" for what, _, found, _ in wrong[1:]]
+    if len(more) > 5:
+        more[4:] = [f"and {len(more) - 4} more"]
     my.holds(
         not wrong,
         "verdict",
         f"expected {want!r}: {what}",
         f"found {found!r}",
-        *[f"wrong as well: {more}"] * bool(more),
+        *["wrong as well: " + "; ".join(more)] * bool(more),
         call=call,
     )
 
@@ -520,8 +522,11 @@ SPOILED = [  # (name, sentence, hint, line, spoiled line)
      'if run["arm"] == arm:', 'if run["arm"] == arm and not run["diverged"]:'),
     ("unpaired", "an interval of two independent means",
      "The spread is that of the differences, not those of the two arms.", S,
-     "math.sqrt(sum(sum((each - sum(of.values()) / len(of)) ** 2\n"
-     "            for each in of.values()) / (len(of) - 1) for of in (of_a, of_b)))"),
+     "math.sqrt(sum(np.var([of[k] for k in of_a if k in of_b], ddof=1)\n"
+     "            for of in (of_a, of_b)))"),
+    ("unpaired", "an interval of two independent means, of all their runs",
+     "The spread is that of the differences, not those of the two arms.", S,
+     "math.sqrt(sum(np.var([*of.values()], ddof=1) for of in (of_a, of_b)))"),
     ("n", "the interval with n for n - 1 in s", "The text says by what s divides.", S,
      S.replace("(n - 1)", "n")),
     ("normal", "the interval with 1.96 for Student's factor",
@@ -549,6 +554,9 @@ SPOILED = [  # (name, sentence, hint, line, spoiled line)
     ("two-faults", "the verdicts that are unfair if rates and seeds both lack",
      FAIRNESS, UNTRIED + DROPPED,
      "    if untried_rates(record) and dropped_seeds(record):\n"
+     '        return "unfair"\n'),
+    ("diverged", "the verdicts that are unfair if a run diverged", COUNTS, DROPPED,
+     DROPPED + '    if any(run["diverged"] for run in record["runs"]):\n'
      '        return "unfair"\n'),
     ("baseline", "the verdicts in which a baseline may be missing", FAIRNESS, IS_ARM,
      "if arm != a and False:"),

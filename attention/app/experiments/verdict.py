@@ -27,12 +27,6 @@ class Range:
     high: float
     margin: float = 0.0
 
-    @property
-    def middle(self):
-        """The number half way between the ends."""
-        """The middle of the range."""
-        return (self.low + self.high) / 2
-
 
 @dataclass(frozen=True)
 class Measured:
@@ -63,20 +57,17 @@ def verdict(claimed, found):
 
 
 def between(low, high):
-    """Return the range from low to high."""
     """Return the range from ``low`` to ``high``."""
     return Range(low, high)
 
 
 def above(low):
-    """Return the range of all numbers from low on."""
-    """Return the range of all numbers of ``low`` or more."""
+    """Return the range of all numbers from ``low`` on."""
     return Range(low, math.inf)
 
 
 def below(high):
-    """Return the range of all numbers up to high."""
-    """Return the range of all numbers of ``high`` or less."""
+    """Return the range of all numbers up to ``high``."""
     return Range(-math.inf, high)
 
 
