@@ -5,7 +5,7 @@
 Pre-norm blocks learn a table of two entries: of the token at a place and of the one
 before it, y_t = F[x_t, x_(t-1)]. Whole, and without each of the four things that the
 sidebar of section 6.4.4 calls necessary: two and six blocks, four learning rates, five
-seeds, until they have learned what they can. Some 10 minutes on two cores.
+seeds, until they have learned what they can. Some 15 minutes on two cores.
 """
 
 import os

@@ -218,6 +218,8 @@ def finding(found):
         number += ", no interval"
     elif found.low < found.high:
         number += f" [{text(found.low)}, {text(found.high)}]"
+    if found.steps is not None:
+        number += f" after {found.steps} steps"
     return ", ".join(part for part in (number, found.words) if part)
 
 
