@@ -567,18 +567,29 @@ budget, every = kept[depths[0]]["budget"], kept[depths[0]]["every"]
 # in this way.)
 #
 # The output has the chosen rate, the share of right answers with the interval of its
-# mean over five seeds, and how many of the five runs ended at a plateau. The first row
-# leaves out nothing:
+# mean over five seeds, how many of the five runs ended at a plateau, and the verdict on
+# the claim "it fails", by the rule of lesson 14. A model fails if it has fewer than
+# nine right answers in ten. The first row leaves out nothing:
+
+
+# %%
+def of(name, arm):
+    return fair.of_arm(kept[name], arm)
+
+
+def fails(name, arm):
+    return verdict(below(0.9), of(name, arm))
+
 
 # %%
 print(how_made(kept))
 for name in depths:
     print(f"\n{name}, left out:")
     for arm, rate in kept[name]["chosen"].items():
-        x = fair.of_arm(kept[name], arm)
-        ended = fair.figures(kept[name], arm, "plateau").sum()
-        print(f"{arm:12s}  rate {rate:<6g} right {x.value:.3f}", end="  ")
-        print(f"[{x.low:.3f}, {x.high:.3f}]  {ended} of {len(kept[name]['seeds'])}")
+        x, ended = of(name, arm), fair.figures(kept[name], arm, "plateau").sum()
+        print(f"{arm:12s}  rate {rate:<6g} right {x.value:.3f}", end=" ")
+        print(f"[{x.low:.3f}, {x.high:.3f}]  plateaus {ended}", end="  ")
+        print(f"fails: {fails(name, arm)}")
 
 # %% [figure]
 fig, axes = figure("Which blocks learn the table?", columns=2, sharey=True)
@@ -596,34 +607,12 @@ for ax, name in zip(axes, depths):
     ax.set(title=f"{name}, five runs each", xlabel="training step", ylim=(0, 1.03))
 axes[0].set_ylabel("right answers (validation)")
 fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
-low = fair.of_arm(kept[depths[1]], "residual").value
 alt = f"""Share of right answers by training step, for 2 and for 6 blocks, five runs of
 each model. With 2 blocks all rise to nearly 1 except those without positions, which
 stay below a dotted line at {without_order:.2f}. With 6 blocks those without the
-residual connection do not rise either, and end at {low:.2f}."""
+residual connection do not rise either, and end at
+{of(depths[1], "residual").value:.2f}."""
 show(fig, "parts", alt)
-
-
-# %% [markdown]
-# Which models of six blocks do not train? We take that to mean fewer than nine right
-# answers in ten. The output has the difference from the whole model, and the verdict on
-# "does not train", by the rule of [lesson 14](../14_checks_the_book/README.md):
-
-
-# %%
-def of_six(arm):
-    return fair.of_arm(kept[depths[1]], arm)
-
-
-def fails(arm):
-    return verdict(below(0.9), of_six(arm))
-
-
-parts = kept[depths[1]]["arms"][1:]
-for arm in parts:
-    x, n = fair.difference(kept[depths[1]], arm, "nothing"), of_six(arm).steps
-    print(f"without {arm:12s}  {x.value:+.3f} [{x.low:+.3f}, {x.high:+.3f}]", end="")
-    print(f"   {fails(arm)}" + f" after {n} steps" * (n is not None))
 
 
 # %%
@@ -643,9 +632,9 @@ print(f"steps until 95 of 100 answers of whole models are right: {whole:.0f}")
 #   with six, the models come near to {{ f"{without_order:.2f}" }}, the best that is
 #   possible then, however long they train.
 # - Without the **sum** two blocks learn. Six have
-#   {{ f"{of_six('residual').value:.2f}" }} of the answers right after
-#   {{ of_six("residual").steps }} steps, {{ f"{budget / whole:.0f}" }} times as many as
-#   whole models need, and no rate of the four is better. This is no plateau: they may
+#   {{ f"{of(depths[1], 'residual').value:.2f}" }} of the answers right after
+#   {{ budget }} steps, {{ f"{budget / whole:.0f}" }} times as many as whole
+#   models need, and no rate of the four is better. This is no plateau: they may
 #   learn with many more steps. A probable reason is rank collapse, which we measured in
 #   untrained attentions only.
 # - Without the **feed-forward network** they learn the task as well, with
@@ -654,8 +643,9 @@ print(f"steps until 95 of 100 answers of whole models are right: {whole:.0f}")
 #
 # > **The book says** (6.4.4) that without any one of these four "the Transformer does
 # > not train effectively". In this task, at this size, that holds for
-# > {{ sum(fails(arm) == "holds" for arm in parts) }} of the four: without positions,
-# > and without the sum within {{ budget }} steps.
+# > {{ sum(fails(depths[1], arm) == "holds" for arm in kept[depths[1]]["arms"]) }} of
+# > the four: without positions, and in six blocks without the sum, within
+# > {{ budget }} steps.
 #
 # ## Is the factor 1/√d necessary?
 #
