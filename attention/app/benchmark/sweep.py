@@ -1,10 +1,13 @@
 """Measure time and memory of each variant against n, the tokens.
 
-One head of width 64, forward, float32. A variant is not run with an n that would take
-too much time or too much memory.
+One head of width 64, forward, float32, one thread. The clock is that of the processor:
+the time in which other programs run is not counted. A variant is not run with an n that
+would take too much time or too much memory.
 """
 
+import math
 import statistics
+import time
 
 from minigrad import no_grad
 
@@ -16,11 +19,11 @@ from .timing import nothing_old_collected, peak_memory, rotated, timed
 VARIANTS = (*LONG, "additive")
 LENGTHS = (16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16_384)
 WIDTH = 64
-SHORT, REPEATS = 256, 16  # below n = SHORT, REPEATS calls are timed together
+SHORT = 0.02  # seconds: shorter calls are timed together, until so much has passed
 MOST_BYTES = 1.2e9  # a variant that is predicted to hold more is not run
 
 
-def sweep(rounds, say, lengths=LENGTHS, seconds=3.0):
+def sweep(rounds, say, lengths=LENGTHS, seconds=3.0, variants=VARIANTS):
     """Return {variant: {"n", "seconds", "least", "bytes"}}, lists.
 
     rounds    how often each call is timed; "seconds" is the median, "least" the minimum
@@ -28,23 +31,39 @@ def sweep(rounds, say, lengths=LENGTHS, seconds=3.0):
     seconds   that one call may take
     """
     keys = "n", "seconds", "least", "bytes"
-    found = {name: {key: [] for key in keys} for name in VARIANTS}
-    with nothing_old_collected():
+    found = {name: {key: [] for key in keys} for name in variants}
+    with nothing_old_collected(), no_grad():
         for n in lengths:
             say(f"n = {n}")
-            names = [x for x in VARIANTS if _can_go_on(x, n, found[x], seconds)]
-            calls = {name: _repeated_call(name, n) for name in names}
-            times = {name: [] for name in names}
-            for call in calls.values():
-                call()  # compiles what has to be compiled
-            for turn in range(rounds):
-                for name in rotated(calls, turn):
-                    times[name].append(timed(calls[name]) / _repeats(n))
-            for name, taken in times.items():
+            names = [x for x in variants if _can_go_on(x, n, found[x], seconds)]
+            calls = {name: call_of(name, n, WIDTH) for name in names}
+            for name, taken in in_turns(calls, rounds).items():
                 row = n, statistics.median(taken), min(taken), peak_memory(calls[name])
                 for key, value in zip(keys, row):
                     found[name][key].append(value)
     return found
+
+
+def in_turns(calls, rounds):
+    """Return the processor seconds of each call in each round: {name: list}.
+
+    calls   {name: a function without arguments}; in each round all have a turn
+    """
+    repeats = {}
+    for name, call in calls.items():
+        call()  # compiles what has to be compiled
+        repeats[name] = math.ceil(SHORT / max(timed(call, time.process_time), 1e-6))
+    taken = {name: [] for name in calls}
+    for turn in range(rounds):
+        for name in rotated(calls, turn):
+
+            def several(call=calls[name], k=repeats[name]):
+                for _ in range(k):
+                    call()
+
+            took = timed(several, time.process_time)
+            taken[name].append(took / repeats[name])
+    return taken
 
 
 def _can_go_on(name, n, record, seconds):
@@ -57,18 +76,3 @@ def _can_go_on(name, n, record, seconds):
         return True
     power = 2 if name in ("dense", "tiled", "additive") else 1
     return record["least"][-1] * (n / record["n"][-1]) ** power <= seconds
-
-
-def _repeated_call(name, n):
-    call = call_of(name, n, WIDTH)
-
-    def run():
-        with no_grad():
-            for _ in range(_repeats(n)):
-                call()
-
-    return run
-
-
-def _repeats(n):
-    return REPEATS if n < SHORT else 1
