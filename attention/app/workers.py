@@ -41,16 +41,17 @@ class Board:
         self.steps, self.losses = context.RawArray("d", n), context.RawArray("d", n)
 
 
-def train_in_processes(study, config, data, todo, folder, finished):
-    """Train the jobs ``todo`` of a study, as many at once as there are threads.
+def train_in_processes(study, config, data, todo, folder, finished, workers=None):
+    """Train the jobs ``todo`` of a study, several at once.
 
     finished   called with (job, result) whenever a run ends with a result
+    workers    the number of processes; None: as many as this one has threads
 
     Returns [(job, step)] of the runs that a signal has stopped, or kept from starting.
     When one run fails, the others are stopped and saved, and its error is raised.
     """
     threads = kernels.threads()
-    workers, waiting = min(threads, len(todo)), {}
+    workers, waiting = min(workers or threads, len(todo)), {}
     context = multiprocessing.get_context("spawn")
     board = Board(context, len(todo))
     for i, job in enumerate(todo):

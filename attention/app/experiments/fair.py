@@ -22,6 +22,7 @@ A run is saved as it goes. If it is stopped, the same call continues it.
 
 import abc
 import copy
+import os
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,7 +30,6 @@ import numpy as np
 from minigrad import checkpoint
 from minigrad.optim.schedule import Schedule
 
-from ... import kernels
 from ...training import Diverged, fit, stop_signals
 from ..machine import versions
 from ..progress_line import Progress
@@ -52,6 +52,7 @@ class Comparison(abc.ABC):
     choosing     seeds of the runs that choose a rate
     seeds        seeds of the runs that are reported
     budget       the largest number of steps before the rate falls
+    least        the smallest number; ``budget`` where a noisy figure hides that it rises
     every        the number of steps between two validations
     chance       the figure of a model that has learned nothing
     trivial      a figure that needs no more than a trivial solution; None: ``chance``
@@ -62,7 +63,7 @@ class Comparison(abc.ABC):
     name = question = measure = ""
     arms = rates = ()
     choosing, seeds = (101,), (1, 2, 3, 4, 5)
-    budget, every, warmup = 2000, 50, 50
+    budget, least, every, warmup = 2000, 0, 50, 50
     chance, trivial, resolution = 0.0, None, 0.01
     processes = True
 
@@ -115,7 +116,8 @@ class Comparison(abc.ABC):
                 if not train_until(self.every * (len(curve) + 1)):
                     return None, run.steps
                 curve.append(self._figure(arm, run.model))
-                if run.steps >= self.budget or self.may_end(curve):
+                ends = run.steps >= self.least and self.may_end(curve)
+                if ends or run.steps >= self.budget:
                     run.schedule.fall_at(run.steps)
             if not train_until(run.schedule.falls_at + run.schedule.tail):
                 return None, run.steps
@@ -219,7 +221,7 @@ def run(comparison, folder, chosen=None, log=print):
     return {
         "question": c.question, "measure": c.measure, "arms": list(c.arms),
         "rates": list(c.rates), "chosen": chosen, "choosing": list(c.choosing),
-        "seeds": list(c.seeds), "budget": c.budget, "every": c.every,
+        "seeds": list(c.seeds), "budget": c.budget, "least": c.least, "every": c.every,
         "chance": c.chance, "trivial": c.trivial, "resolution": c.resolution,
         "versions": versions(), "choices": choices, "runs": runs,
     }  # fmt: skip
@@ -235,9 +237,11 @@ def train_all(comparison, jobs, folder, log=print):
         log(line(result))
 
     with stop_signals():
-        if comparison.processes and min(kernels.threads(), len(todo)) > 1:
+        # a script may give each process one thread (OMP_NUM_THREADS)
+        workers = min(os.cpu_count() or 1, len(todo))
+        if comparison.processes and workers > 1:
             stopped = train_in_processes(
-                comparison, comparison, None, todo, folder, finished
+                comparison, comparison, None, todo, folder, finished, workers
             )
         else:
             stopped = _train_in_turn(comparison, todo, folder, finished)
