@@ -47,6 +47,7 @@ for order in ("bahdanau", "luong"):
 
 for task, within, words in (
     ("copy", 0.05, "copying, share of right strings, within 0.05"),
+    ("reversal", 0.05, "reversal, share of right strings, within 0.05"),
     ("en-de", 2, "translation, BLEU, within 2"),
 ):
     for kind in ("local-m", "local-p"):
@@ -59,11 +60,7 @@ for task, within, words in (
 
         @register
         def less_of_local(task=task, kind=kind):
-            local, whole = (
-                of_runs("local", lambda run: run["score"], task=task, kind=each)
-                for each in (kind, "global")
-            )
-            return seeds(local - whole)
+            return fair.difference(record("local")[task], kind, "global")
 
 
 @claim(
