@@ -2,44 +2,71 @@
 
 import numpy as np
 
-from lessons.pages.figures import BLUE, GREY, ORANGE, figure
+from lessons.pages.figures import BLUE, GREEN, GREY, ORANGE, figure
 
-COLOURS = {"none": GREY, "bahdanau": ORANGE, "luong": BLUE}
+COLOURS = {
+    "none": GREY, "attention": ORANGE, "additive": ORANGE, "GRU": ORANGE, "dot": BLUE,
+    "Transformer": BLUE, "general": GREEN,
+}  # fmt: skip
+MARKS = {GREY: "v", ORANGE: "o", BLUE: "s", GREEN: "^"}
 
 
-def by_length(bleu, parts):
-    """bleu {pairs: {words of the source: {kind: (mean, low, high)}}}"""
-    fig, axes = figure("What does BLEU do with the length?", columns=2, sharey=True)
-    for ax, (size, scores) in zip(axes, bleu.items()):
-        for i, (kind, colour) in enumerate(COLOURS.items()):
-            m, low, high = np.array([scores[part][kind] for part in parts]).T
-            at = np.arange(len(parts)) + (i - 1) * 0.06
-            ax.errorbar(at, m, [m - low, high - m], color=colour, label=kind, capsize=3)
-        ax.set_xticks(range(len(parts)), parts)
-        ax.set(title=f"{size} pairs", xlabel="words of the source")
-    axes[0].set(ylabel="BLEU, with 95 % intervals", ylim=(0, 104))
-    axes[0].legend(loc="center left")
+def by_length(bleu, by_word):
+    """Draw BLEU by length: each seed, and the means.
+
+    bleu      {pairs: {name: {words of the source: (seeds,)}}}
+    by_word   {pairs: BLEU of the translator word by word, of all lengths}
+    """
+    title = "Does attention help more, the longer the sentence?"
+    fig, axes = figure(title, columns=len(bleu), sharey=True)
+    for ax, (size, models) in zip(axes, bleu.items()):
+        for i, (name, each) in enumerate(models.items()):
+            y = np.array(list(each.values())).T  # (seeds, parts)
+            x, look = np.arange(y.shape[1]), {"color": COLOURS[name]}
+            mark = {"marker": MARKS[COLOURS[name]], "ms": 3, "lw": 0, "alpha": 0.6}
+            ax.plot(x + (i - 0.5) * 0.1, y.T, **look, **mark)
+            ax.plot(x, y.mean(0), **look, label=name)
+        ax.axhline(by_word[size], ls=":", color=GREY, label="word by word, all lengths")
+        ax.set_xticks(x, each)
+        ax.set(title=f"{size} pairs, {len(y)} seeds", xlabel="words of the source")
+    axes[0].set(ylabel="BLEU", ylim=(0, 104))
+    fig.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=3)
     return fig
 
 
-def two_models(bleu, parts):
-    """bleu {words of the source: {name: (mean, low, high)}}"""
-    fig, ax = figure("Does a Transformer translate better?", size=(7.2, 3))
-    x = np.arange(len(parts))
-    for i, (name, colour) in enumerate((("GRU", ORANGE), ("Transformer", BLUE))):
-        m, low, high = np.array([bleu[part][name] for part in parts]).T
-        bars = {"marker": "os"[i], "capsize": 4, "color": colour, "label": name}
-        ax.errorbar(x + (i - 0.5) * 0.06, m, [m - low, high - m], **bars)
-    ax.set_xticks(x, parts)
-    ax.set(xlabel="words of the source", ylabel="BLEU, with 95 % intervals")
-    ax.set_ylim(0, 104)
-    ax.legend(loc="lower left")
+def learning(title, panels, by_word):
+    """Draw the curve of each run, and at its end the BLEU of the test sentences.
+
+    panels    {title: (steps between two validations, {name: runs})}
+    by_word   BLEU of the translator word by word
+    """
+    fig, axes = figure(title, columns=len(panels), sharey=True, squeeze=False)
+    for ax, (above, (every, runs)) in zip(axes[0], panels.items()):
+        for name, some in runs.items():
+            colour = COLOURS[name]
+            for run in some:
+                x = every * np.arange(1, len(run["curve"]) + 1)
+                label = name if run is some[0] else None
+                ax.plot(x, run["curve"], color=colour, lw=0.9, label=label)
+                end = {"marker": MARKS[colour], "ms": 5, "color": colour}
+                ax.plot(1.2 * x[-1], run["figure"], **end)
+        ax.axhline(by_word, ls=":", color=GREY, label="word by word")
+        ax.set(title=above, xlabel="steps")
+    axes[0, 0].set(ylabel="BLEU", ylim=(0, 104))
+    handles = axes[0, 0].get_legend_handles_labels()
+    fig.legend(*handles, loc="outside lower center", ncols=5)
     return fig
 
 
-def writing(grammar, of, pairs):
-    """of {temperature: {"right", "new": (seeds,)}}; grammar, pairs: shares of right"""
-    fig, ax = figure("What does a language model write?", size=(7.2, 3))
+def writing(grammar, of, pairs, model):
+    """Draw the shares by temperature, and the curve of each run at temperature 1.
+
+    grammar, pairs   shares of right sentences
+    of               {temperature: {"right", "new": (seeds,)}}
+    model            the comparison, see ``fair.run``
+    """
+    title = "What does a language model write?"
+    fig, (ax, steps) = figure(title, columns=2, sharey=True)
     x = list(of)
     looks = (("right", "right", ORANGE, "o"), ("new", "right and not read", BLUE, "s"))
     for key, label, colour, marker in looks:
@@ -47,26 +74,18 @@ def writing(grammar, of, pairs):
         bars = [y.mean(1) - y.min(1), y.max(1) - y.mean(1)]
         look = {"marker": marker, "capsize": 4, "color": colour, "label": label}
         ax.errorbar(x, y.mean(1), bars, **look)
-    ax.axhline(grammar, ls="--", color=GREY, label="the grammar's own sentences")
-    ax.axhline(pairs, ls=":", color=GREY, label="a table of word pairs")
+    for run in model["runs"]:
+        at = model["every"] * np.arange(1, len(run["curve"]) + 1)
+        steps.plot(at, run["curve"], color=ORANGE, lw=0.9)
+    for each in (ax, steps):
+        each.axhline(grammar, ls="--", color=GREY, label="the grammar's own sentences")
+        each.axhline(pairs, ls=":", color=GREY, label="a table of word pairs")
+    n = len(model["runs"])
     ax.set(xlabel="temperature", ylim=(0, 1.05))
-    ax.set_ylabel("share of the sentences,\nmean and range of 3 seeds")
-    fig.legend(loc="outside lower center", ncols=4, fontsize=8)
-    return fig
-
-
-def by_score(summary):
-    """summary {order: {"bleu": {score: (mean, low, high)}}}"""
-    fig, ax = figure("Does the dot product match additive?", size=(7.2, 3))
-    for i, (score, colour) in enumerate((("additive", ORANGE), ("dot", BLUE))):
-        found = [order["bleu"][score] for order in summary.values()]
-        m, low, high = np.array(found).T
-        at = np.arange(len(m)) + (i - 0.5) * 0.1
-        bars = {"fmt": "os"[i], "capsize": 4, "color": colour, "label": score}
-        ax.errorbar(at, m, [m - low, high - m], **bars)
-    ax.set_xticks(range(len(m)), [f"{order.title()}'s order" for order in summary])
-    ax.set(ylabel="BLEU, with 95 % intervals", ylim=(0, 100), xlim=(-0.5, 1.5))
-    ax.legend(loc="lower right")
+    ax.set_ylabel(f"share of the sentences,\nmean and range of {n} seeds")
+    steps.set(xlabel="steps, at temperature 1")
+    handles = ax.get_legend_handles_labels()
+    fig.legend(*handles, loc="outside lower center", ncols=4, fontsize=8)
     return fig
 
 

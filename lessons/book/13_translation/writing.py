@@ -2,61 +2,119 @@
 
     python lessons/book/13_translation/writing.py
 
-A Transformer reads 4000 English sentences of the grammar and learns each next word.
-Then it writes sentences of its own. Beside it stands a table of word pairs: how often
-does which word follow which? Three seeds, two minutes on a core.
+A Transformer reads 4000 English sentences of the grammar and learns each next word,
+with three learning rates and five seeds, until it writes as well as it can. Then it
+writes sentences at several temperatures. Beside it stands a table of word pairs: how
+often does which word follow which? Two minutes on two cores.
 """
 
+import functools
+import os
 import pathlib
 import sys
 
+# Each process computes with one thread; NumPy reads this when it is imported.
+os.environ.update(dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 
 import numpy as np
 
 import minigrad as mg
+from attention.app.experiments.fair import Comparison
 from attention.decoding.sampling import sample
 from attention.tasks.batch import PAD, SOS
 from attention.tasks.batching import Batches
 from attention.tasks.grammar import generate
 from attention.tasks.vocabulary import FIRST, Vocabulary
-from attention.training import Run, fit
+from attention.training import Run
 from attention.transformer import DecoderOnly, TransformerConfig
-from lessons.classroom.records import write_record
+from lessons.classroom.studies import study
 from minigrad import optim
 
-READ, ALL, WRITTEN = 4000, 30_000, 200
-STEPS, BATCH, RATE, SEEDS = 400, 50, 3e-3, (1, 2, 3)
+READ, ALL, WRITTEN = 4000, 30_000, 400
 TEMPERATURES = (0.3, 0.7, 1.0, 1.5)
+
+
+class Writing(Comparison):
+    """A language model; the figure is the share of right sentences that it writes."""
+
+    name, question = "model", "How many sentences of a language model are right?"
+    measure, resolution = "share of right sentences at temperature 1", 0.02
+    arms, rates = ("Transformer",), (1.5e-3, 3e-3, 6e-3)
+    budget, every = 2000, 40
+
+    @functools.cached_property
+    def corpus(self):
+        """All sentences of the grammar; the model reads the first READ of them."""
+        return sentences()[WRITTEN:]
+
+    @functools.cached_property
+    def known(self):
+        return set().union(*map(runs_of_four, self.corpus))
+
+    @functools.cached_property
+    def vocabulary(self):
+        return Vocabulary.build(self.corpus[:READ], 1)
+
+    @functools.lru_cache(2)
+    def batches(self, seed):
+        """Batches of [(source, target)], with a source of one word that is not read."""
+        ids = [([FIRST], self.vocabulary.encode(w)) for w in self.corpus[:READ]]
+        return Batches(ids, 50, seed)
+
+    def build(self, arm, rate, seed):
+        sizes = TransformerConfig(len(self.vocabulary), width=48, heads=4, layers=2)
+        model = DecoderOnly(sizes, np.random.default_rng(seed))
+        return Run(model, optim.Adam(model.parameters(), lr=rate))
+
+    def loss_at(self, arm, run, seed, step):
+        batch = self.batches(seed)[step]
+        logits = run.model(batch.target_in)
+        return mg.cross_entropy(logits, batch.target_out, ignore_index=PAD)
+
+    def validate(self, arm, model):
+        return self.judged(self.write(model, 1.0, 1))["right"]
+
+    def test(self, arm, model):
+        """Return {"figure", "by temperature": {temperature: what it writes}}."""
+        found = {}
+        for temperature in TEMPERATURES:
+            said = self.write(model, temperature, 2)
+            first = [" ".join(words) for words in said[:4]]
+            found[str(temperature)] = {**self.judged(said), "said": first}
+        return {"figure": found["1.0"]["right"], "by temperature": found}
+
+    def write(self, model, temperature, seed):
+        prompt, rng = np.full((WRITTEN, 1), SOS), np.random.default_rng([3, seed])
+        found = sample(model, prompt, None, 30, temperature=temperature, rng=rng)
+        return [self.vocabulary.decode(row[row >= FIRST]) for row in found.ids]
+
+    def judged(self, said):
+        """Return shares of sentences: right, read in training, new, different.
+
+        A sentence is right if the grammar has all its runs of four words. It is new if
+        it is right and was not read.
+        """
+        read = set(map(tuple, self.corpus[:READ]))
+        right = [runs_of_four(words) <= self.known for words in said]
+        copied = [tuple(words) in read for words in said]
+        return {
+            "right": float(np.mean(right)), "copied": float(np.mean(copied)),
+            "new": float(np.mean([a and not b for a, b in zip(right, copied)])),
+            "different": len(set(map(tuple, said))) / len(said),
+            "words": float(np.mean([len(words) for words in said])),
+        }  # fmt: skip
+
+
+@functools.cache
+def sentences():
+    """Return sentences of the grammar: WRITTEN to compare with, then the corpus."""
+    return [pair.source for pair in generate("english-german", ALL, seed=5)]
 
 
 def runs_of_four(words):
     words = ("(", *words, ")")  # the beginning and the end count
     return set(zip(words, words[1:], words[2:], words[3:]))
-
-
-def train(ids, size, seed):
-    """A language model of the sentences ids, each [(source, target)] with one word."""
-    config = TransformerConfig(size, width=48, heads=4, layers=2)
-    model = DecoderOnly(config, np.random.default_rng(seed))
-    optimizer = optim.Adam(model.parameters(), lr=RATE)
-    after = optim.CosineAnnealingLR(optimizer, T_max=STEPS)
-    run = Run(model, optimizer, optim.WarmupLR(optimizer, 50, after=after))
-    batches = Batches(ids, BATCH, seed)
-    fit(run, STEPS, lambda step: loss_of(model, batches[step]))
-    return run
-
-
-def loss_of(model, batch):
-    """The mean loss of a word: target_in is SOS and the words, target_out has EOS."""
-    logits = model(batch.target_in)
-    return mg.cross_entropy(logits, batch.target_out, ignore_index=PAD)
-
-
-def write(model, vocabulary, temperature, seed):
-    prompt, rng = np.full((WRITTEN, 1), SOS), np.random.default_rng([seed, 1])
-    found = sample(model, prompt, None, 30, temperature=temperature, rng=rng)
-    return [vocabulary.decode([i for i in row if i >= FIRST]) for row in found.ids]
 
 
 def chained(sentences, rng):
@@ -74,48 +132,18 @@ def chained(sentences, rng):
     return found
 
 
-def judged(said, read, known):
-    """Shares: of sentences all of whose runs of four the grammar has; read; different.
-
-    known   the runs of four of the sentences that the grammar wrote, read or not
-    """
-    right = [runs_of_four(words) <= known for words in said]
-    copied = [tuple(words) in read for words in said]
-    new = [a and not b for a, b in zip(right, copied)]
+def baselines():
+    """Return what the grammar itself writes, and what a table of word pairs does."""
+    task, pairs = Writing(), []
+    for seed in task.seeds:
+        said = chained(task.corpus[:READ], np.random.default_rng([seed, 2]))
+        pairs.append(task.judged(said) | {"said": [" ".join(w) for w in said[:2]]})
     return {
-        "right": np.mean(right), "copied": np.mean(copied), "new": np.mean(new),
-        "different": len(set(map(tuple, said))) / len(said),
-        "words": np.mean([len(words) for words in said]),
+        "grammar": task.judged(sentences()[:WRITTEN]), "pairs": pairs,
+        "read": READ, "all": len(task.corpus), "written": WRITTEN,
+        "words": len(task.vocabulary),
     }  # fmt: skip
 
 
-def main():
-    everything = [pair.source for pair in generate("english-german", ALL, seed=5)]
-    held_out, corpus = everything[:WRITTEN], everything[WRITTEN:]
-    read = corpus[:READ]
-    known = set().union(*map(runs_of_four, corpus))
-    vocabulary = Vocabulary.build(read, 1)
-    ids = [([FIRST], vocabulary.encode(words)) for words in read]
-    found = {"grammar": judged(held_out, set(read), known), "runs": [], "pairs": []}
-    print(found, len(vocabulary), flush=True)
-    for seed in SEEDS:
-        run = train(ids, len(vocabulary), seed)
-        loss = np.mean(run.losses[-50:])
-        for temperature in TEMPERATURES:
-            said = write(run.model, vocabulary, temperature, seed)
-            one = {"seed": seed, "temperature": temperature, "loss": loss}
-            one |= judged(said, set(read), known)
-            one["said"] = [" ".join(words) for words in said[:4]]
-            found["runs"].append(one)
-            print(*one.values(), flush=True)
-        said = chained(read, np.random.default_rng([seed, 2]))
-        found["pairs"].append(judged(said, set(read), known) | {"said": said[:2]})
-        print("pairs of words", found["pairs"][-1], flush=True)
-    found |= {"read": READ, "all": len(corpus), "written": WRITTEN, "steps": STEPS}
-    found |= {"parameters": run.model.num_parameters(), "words": len(vocabulary)}
-    command = "python lessons/book/13_translation/writing.py"
-    print(write_record("writing", found, command=command, seeds=SEEDS))
-
-
 if __name__ == "__main__":
-    main()
+    sys.exit(study("writing", [Writing()], __file__, baselines))

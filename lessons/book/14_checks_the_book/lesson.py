@@ -359,8 +359,7 @@ for text, start in (
 #   once at the far ones alone. There ALiBi is far behind, in all seeds. The verdict is
 #   still not "no", because one of its models used up its steps
 #   ([lesson 11](../11_positions/README.md)).
-# - **One seed**, as in the rows with 4000 pairs, gives no verdict, however large the
-#   effect.
+# - **One seed** gives no verdict, however large the effect.
 #
 # ## What was timed?
 #
