@@ -219,13 +219,14 @@ print(f"share right {ten.mean():.1f}, interval {low:.1f} to {high:.1f}")
 #
 # Each model needs a fair chance. All have the same sentences and, with the same seed,
 # the same batches. (All are trained with [dropout](../../GLOSSARY.md#dropout), which
-# sets a share of the numbers to 0 at random.) Each is trained with the same three
-# learning rates. The rate with the best BLEU on 200 *validation* sentences, which are
-# not trained on, is its own. Then five other seeds are trained with it, until the BLEU
-# of the validation sentences has reached a *plateau*: over the last third of the steps
-# it moved by less than its noise, or by less than 1. (After a largest number of steps,
-# the *budget*, training ends in any case, and then we say so.) Then the rate falls to
-# 0, and only then the 400 test sentences are translated.
+# sets a share of the numbers to 0 at random. The shares are in experiment.py, and were
+# not tuned.) Each is trained with the same three learning rates. The rate with the best
+# BLEU on 200 *validation* sentences, which are not trained on, is its own. Then five
+# other seeds are trained with it, until the BLEU of the validation sentences has
+# reached a *plateau*: over the last third of the steps it moved by less than its noise,
+# or by less than 1. (After a largest number of steps, the *budget*, training ends in
+# any case, and then we say so.) Then the rate falls to 0, and only then the 400 test
+# sentences are translated.
 #
 # Two translators that learn next to nothing stand beside them. "any" writes some German
 # sentence of the training, whatever the source is. "word by word" replaces each word by
@@ -706,7 +707,8 @@ holds = [arm for arm in better if verdict(above(0), better[arm]) == "holds"]
 # {{ len(holds) }} of the {{ len(better) }} models ({{ "; ".join(holds) or "-" }}). The
 # largest gain is {{ f"{max(x.value for x in better.values()):.1f}" }} BLEU. Without
 # attention the beam raises ln P most, and BLEU changes by
-# {{ written(better["none"], 2) }}. So a more probable sentence is not a better one here.
+# {{ written(better["none"], 2) }}. So a more probable sentence is hardly a better one
+# here.
 #
 # ## How sharp are the weights?
 #
