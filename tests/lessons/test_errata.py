@@ -164,7 +164,7 @@ COMPUTED = {
         ("11", "Which of them work", "t5, 32 buckets"),
         ("14", EXACT, "129 from 5000 tokens away | they share one bucket | **no**"),
     ],
-    43: [("12", "And by the clock", "tokens: tiled is 2.")],
+    43: [("12", "And by the clock", "8192 tokens: 2.")],
     44: [
         ("06", "Why not a large", "nothing allowed sentinel [0.25 0.25 0.25 0.25]"),
         ("06", "How do I use it", "dot product train context (2, 1, 4)"),

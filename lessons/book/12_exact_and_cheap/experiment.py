@@ -3,62 +3,80 @@
     python lessons/book/12_exact_and_cheap/experiment.py
 
 The sweep of ``attention/app/benchmark/sweep.py``: one head of width 64, forward,
-float32, compiled kernels, one thread. And a recurrence beside self-attention, both with
-their projections. A few minutes; the machine should have nothing else to do.
+float32. And self-attention beside a recurrence, both with their projections. Two sides
+that are compared are both compiled or both NumPy, and take turns in one process, on one
+thread. A time is the least processor time of several calls, and five processes give
+five of them. Some 3 minutes; the machine should have nothing else to do.
 """
 
+import functools
+import multiprocessing
 import os
 import pathlib
 import sys
+from concurrent.futures import ProcessPoolExecutor
 
-os.environ["OMP_NUM_THREADS"] = "1"  # of the BLAS, before NumPy is there
-os.environ["OPENBLAS_NUM_THREADS"] = "1"
+# Each process computes with one thread; NumPy reads this when it is imported.
+os.environ.update(dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 
 import numpy as np
 
 from attention import MultiHeadAttention, kernels
-from attention.app.benchmark.sweep import WIDTH, sweep
-from attention.app.benchmark.timing import nothing_old_collected, rotated, timed
+from attention.app.benchmark.sweep import LENGTHS, in_turns, sweep
+from attention.app.benchmark.timing import nothing_old_collected
+from attention.kernels.memory import keep_freed_memory
 from lessons.classroom.records import write_record
 from minigrad import Tensor, nn, no_grad
 
-LENGTHS = (100, 1000, 4000)
-ROUNDS = 12
+RUNS, ROUNDS = 5, 3
+SWEPT = [n for n in LENGTHS if n <= 8192]
+PAIR = "dense", "tiled"  # are swept in NumPy, too, from 512 to 4096 tokens
+SEQUENCES = 64, 256, 1024, 4096  # tokens that self-attention and the recurrence read
+WIDTHS = {"compiled": (64, 512), "NumPy": (64,)}  # of both; a head has a width of 64
 
 
-def against_a_recurrence(rounds=ROUNDS):
-    """{"T": lengths, "GRU": least seconds, "self-attention": least seconds}"""
+def against_a_recurrence(width):
+    """Return {"n": lengths, "GRU": least seconds, "self-attention": least seconds}."""
     rng = np.random.default_rng(0)
-    sides = {"GRU": nn.GRU(WIDTH, WIDTH, rng=rng)}
-    sides["self-attention"] = MultiHeadAttention(WIDTH, 1, rng=rng)
-    found = {"T": list(LENGTHS)} | {name: [] for name in sides}
-    for T in LENGTHS:
-        x = Tensor(rng.normal(size=(1, T, WIDTH)).astype(np.float32))
-        times = {name: [] for name in sides}
-        for turn in range(rounds + 1):  # the first compiles, and does not count
-            for name in rotated(sides, turn):
-                took = timed(lambda layer=sides[name]: layer(x))
-                times[name] += [took] if turn else []
-        for name, all_of_them in times.items():
-            found[name].append(min(all_of_them))
+    sides = {"GRU": nn.GRU(width, width, rng=rng)}
+    sides["self-attention"] = MultiHeadAttention(width, width // 64, rng=rng)
+    found = {"n": list(SEQUENCES)} | {name: [] for name in sides}
+    for n in SEQUENCES:
+        x = Tensor(rng.normal(size=(1, n, width)).astype(np.float32))
+        calls = {name: functools.partial(side, x) for name, side in sides.items()}
+        for name, taken in in_turns(calls, ROUNDS).items():
+            found[name].append(min(taken))
     return found
 
 
-def keep(found, recurrence):
-    """The record of what ``sweep`` and ``against_a_recurrence`` found."""
-    results = {"width": WIDTH, "variants": found, "recurrence": recurrence}
-    command = "python lessons/book/12_exact_and_cheap/experiment.py"
-    return write_record("sweep", results, command=command, seeds=[0])
+def one_run(number):
+    """Return what one process has measured: {"compiled" or "NumPy": its figures}."""
+    kernels.threads(1)
+    keep_freed_memory()
+    found = {}
+    with no_grad(), nothing_old_collected():
+        for kind, widths in WIDTHS.items():
+            with kernels.backend("numba" if kind == "compiled" else "numpy"):
+                if kind == "compiled":
+                    ways = sweep(ROUNDS, lambda text: None, SWEPT)
+                else:
+                    some = [n for n in SWEPT if 512 <= n <= 4096]
+                    ways = sweep(ROUNDS, lambda text: None, some, variants=PAIR)
+                recurrence = {str(d): against_a_recurrence(d) for d in widths}
+            found[kind] = {"variants": ways, "recurrence": recurrence}
+    return found
 
 
 def main():
-    kernels.threads(1)
-    with no_grad(), nothing_old_collected():
-        recurrence = against_a_recurrence()
-    print(recurrence, flush=True)
-    found = sweep(ROUNDS, say=lambda text: print(text, flush=True))
-    print(keep(found, recurrence))
+    runs, fresh = [], multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, fresh, max_tasks_per_child=1) as process:
+        for found in process.map(one_run, range(RUNS)):
+            runs.append(found)
+            print(f"run {len(runs)} of {RUNS}", flush=True)
+    command = "python lessons/book/12_exact_and_cheap/experiment.py"
+    results = {"rounds": ROUNDS, "runs": runs}
+    print(write_record("sweep", results, command=command, seeds=[0]))
 
 
 if __name__ == "__main__":
