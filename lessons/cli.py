@@ -143,6 +143,10 @@ def _parser():
     verb("history", "what you did so far", _history, "optional")
     text = "run the long part of an exercise or lesson and record it"
     sub = verb("experiment", text, _experiment, "required")
+    text = "one of several studies of a lesson: experiment 8 local"
+    sub.add_argument("script", metavar="NAME", nargs="?", help=text)
+    text = "of a lesson: one seed, with the rates of the record; print, record nothing"
+    sub.add_argument("--quick", action="store_true", help=text)
     sub.add_argument("--impl", choices=("work", "solution"), default="work")
     sub.add_argument(
         "--weights", metavar="DIR", help="files of a Marian model, for 6.7"

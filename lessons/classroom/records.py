@@ -185,30 +185,56 @@ def _lesson_experiment(args, error):
     except UsageError:
         raise error from None
     if (args.impl, args.seed, args.weights) != ("work", 0, None):
-        raise UsageError("The experiment of a lesson takes no options.")
-    scripts = [f / "experiment.py" for f in found if (f / "experiment.py").exists()]
-    if len(scripts) != 1:
-        folders = lesson_folders()
-        there = [f.name[:2] for f in folders if (f / "experiment.py").exists()]
-        raise UsageError(
-            f"{args.id} is not a lesson with an experiment. These have one: "
-            f"{', '.join(there)}."
-        )
-    say(without_breaks(f"python {display_path(scripts[0])}"))
-    say(about_run(scripts[0]))
+        raise UsageError("The experiment of a lesson takes no option but --quick.")
+    script = _script_of(args.id, found, args.script)
+    quick = ["--quick"] if args.quick else []
+    if quick and "study(" not in _text(script):
+        raise UsageError(f"{display_path(script)} has no --quick: it is no study.")
+    say(without_breaks(" ".join(["python", str(display_path(script)), *quick])))
+    say(about_run(script))
     own = _folder("work")
     say(without_breaks(f"Your record will be in {display_path(own)}."))
     # a group of its own: Ctrl-C arrives here, and ends all its processes
     process = subprocess.Popen(
-        [sys.executable, scripts[0]],
+        [sys.executable, script, *quick],
         env=os.environ | {"LESSONS_RECORDS": str(own)},
         start_new_session=os.name == "posix",
     )
     try:
-        with clock(_recorded_seconds(scripts[0])):
+        with clock(None if quick else _recorded_seconds(script)):
             return int(process.wait() != 0)
     finally:
         runner.kill(process)
+
+
+def _script_of(id, folders, name):
+    """Return the script of that name, or the only one; raise UsageError without it."""
+    there = [path for folder in folders for path in _scripts(folder)]
+    wanted = [path for path in there if path.stem == (name or "experiment")]
+    if not wanted and name is None:
+        wanted = there
+    if len(wanted) == 1:
+        return wanted[0]
+    if there:
+        names = ", ".join(path.stem for path in there)
+        raise UsageError(
+            f"Lesson {id} has several: {names}. Name one: experiment {id} "
+            f"{there[0].stem}."
+        )
+    numbers = ", ".join(f.name[:2] for f in lesson_folders() if _scripts(f))
+    raise UsageError(
+        f"{id} is not a lesson with an experiment. These have one: {numbers}."
+    )
+
+
+def _scripts(folder):
+    """Return the scripts of a lesson that write a record."""
+    texts = {path: _text(path) for path in sorted(folder.glob("*.py"))}
+    return [
+        path
+        for path, text in texts.items()
+        if path.name != "lesson.py" and re.search(r"\b(write_record|study)\(", text)
+    ]
 
 
 def about_run(script):

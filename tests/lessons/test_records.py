@@ -297,3 +297,13 @@ def test_an_experiment_shows_its_time_and_that_of_the_record(
     )
     seconds = records.record("s", tmp_path)["made"]["seconds"]
     assert records._recorded_seconds(ROOT / "lessons/b.py") == seconds > 0
+
+
+def test_a_quick_experiment_passes_the_option_on(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("LESSONS_WORK", str(tmp_path))
+    code = "import sys\n\ndef study(*words): print(*words)\nstudy(sys.argv[1:])\n"
+    (tmp_path / "other.py").write_text(code, encoding="utf-8")
+    monkeypatch.setattr(records, "find_lessons", lambda id: [tmp_path])
+    monkeypatch.setattr(records, "lesson_folders", lambda: [tmp_path])
+    assert cli.main(["experiment", "11", "other", "--quick"]) == 0
+    assert "other.py --quick" in capsys.readouterr().out.replace("\n", " ")
