@@ -462,9 +462,9 @@ show(drawing.one_of_many(counts, found), "find", alt)
 # answer to a question stands 1 to 47 tokens back.
 #
 # A small causal Transformer of two layers is trained with each form of attention, with
-# the best of three learning rates, five times, until its share of right answers does
-# not rise any more, or for {{ record("quality")["forms"]["budget"] }} steps
-# ([quality.py](quality.py)). Another seed has chosen the rate. The window has 16
+# the best of three learning rates, five times, for
+# {{ record("quality")["forms"]["budget"] }} steps, and some more in which the rate falls
+# to 0 ([quality.py](quality.py)). Another seed has chosen the rate. The window has 16
 # tokens. BigBird has blocks of 8 tokens, so the pairs fill three blocks, and the
 # questions fill three. Of the tokens before it, each token sees those of its own block,
 # the first block, and one random block, if that lies before it. The random blocks are

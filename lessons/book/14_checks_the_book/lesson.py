@@ -90,7 +90,10 @@ for arm in arms:
 # **4. The plateau.** How long is long enough? Until the validation figure no longer
 # moves: over the last third of its curve it moves by less than its noise. Then the rate
 # falls to 0, and the model is tested. A run that never comes to a plateau ends with its
-# budget, here {{ lookup["budget"] }} steps.
+# budget, here {{ lookup["budget"] }} steps. (A plateau is no proof: some models stand
+# still for a thousand steps and then learn the rest, as in
+# [lesson 12](../12_exact_and_cheap/README.md). Where this is known, every run takes its
+# whole budget.)
 
 # %% [source] attention.app.experiments.fair.is_plateau
 
