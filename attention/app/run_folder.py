@@ -34,7 +34,34 @@ RUN_FILES = "results.json", "state", "best.npz", "last.npz", "metrics.jsonl"
 DAMAGED = LookupError, TypeError, ValueError, AttributeError, OverflowError
 
 
-class RunFolder:
+class States:
+    """A folder with the state of each job, a tuple such as (kind, seed).
+
+    command   what a user types to continue
+    """
+
+    def __init__(self, folder, command):
+        self.folder, self.command = folder, command
+
+    def save(self, job, state):
+        """Save the state of a job."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        checkpoint.save(self._path_of(job), state)
+
+    def load(self, job):
+        """Return what ``save`` has saved, or {} before."""
+        path = self._path_of(job)
+        return checkpoint.load(path) if path.exists() else {}
+
+    def _path_of(self, job):
+        return self.folder / ("-".join(map(str, job)).replace("/", "_") + ".npz")
+
+    def how_to_continue(self):
+        """Return the sentence that ends a stopped run."""
+        return f"Continue with\n  {self.command}"
+
+
+class RunFolder(States):
     """The folder of a run, of ``--out`` or of ``--resume``.
 
     command   the name of the command
@@ -128,17 +155,10 @@ class RunFolder:
         state = {"config": asdict(self.config), "data": self.checksum, **more}
         checkpoint.save(path, state)
 
-    def save(self, job, state):
-        """Save the state of a job (kind, seed), beside ``first``."""
-        checkpoint.save(self._path_of(job), state)
-
-    def load(self, job):
-        """Return what ``save`` has saved, or {} before."""
-        path = self._path_of(job)
-        return checkpoint.load(path) if path.exists() else {}
-
-    def _path_of(self, job):
-        return self.path / self.first.parent / f"{job[0]}-{job[1]}.npz"
+    @property
+    def folder(self):
+        """The folder of the states, that of ``first``."""
+        return self.path / self.first.parent
 
     def how_to_continue(self):
         """Return the sentence that ends a stopped run, with the command to type."""

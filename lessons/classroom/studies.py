@@ -13,6 +13,7 @@ import shutil
 import sys
 
 from attention.app.experiments import fair
+from attention.app.run_folder import States
 
 from .catalogue import ROOT, work_folder
 from .records import SCRIPT, fingerprint, record, write_record
@@ -39,7 +40,7 @@ def study(name, comparisons, script, more=None):
             chosen = None
             if quick:
                 where, chosen, each = where / "quick", _chosen(name, each), each.quick()
-            found[each.name] = fair.run(each, fair.States(where, command), chosen, say)
+            found[each.name] = fair.run(each, States(where, command), chosen, say)
             say("\n" + fair.table(found[each.name]) + "\n")
     except KeyboardInterrupt as stopped:
         print(stopped, file=sys.stderr)

@@ -14,6 +14,7 @@ import pytest
 from attention import kernels
 from attention.app.experiments import fair
 from attention.app.progress_line import Progress
+from attention.app.run_folder import States
 from lessons import cli
 from lessons.classroom import catalogue, records, terminal
 from lessons.classroom.catalogue import LESSONS, ROOT
@@ -227,7 +228,7 @@ def test_a_run_of_the_comparison_of_lesson_14_is_the_same_again(tmp_path):
     kept = records.record("lookup")["lookup"]
     scores = lesson.Scores().quick()
     scores.arms, scores.processes = ("additive",), False
-    states = fair.States(tmp_path, "")
+    states = States(tmp_path, "")
     [again] = fair.run(scores, states, kept["chosen"], log=lambda _: None)["runs"]
     [then] = [
         run
@@ -254,7 +255,7 @@ def test_the_first_steps_of_a_study_repeat(case, tmp_path):
     study = getattr(importlib.import_module(f"lessons.book.{script}"), comparison)()
     wanted = next(run for run in kept["runs"] if run["arm"] == arm)
     study.budget = 4 * study.every
-    job, folder = (arm, wanted["rate"], wanted["seed"]), fair.States(tmp_path, "it")
+    job, folder = (arm, wanted["rate"], wanted["seed"]), States(tmp_path, "it")
     with kernels.backend("numba"):
         run, _ = study.train_and_save(None, job, None, folder, Progress("", 1))
     n, curve = len(run["curve"]), np.array(wanted["curve"])
@@ -299,11 +300,16 @@ def test_an_experiment_shows_its_time_and_that_of_the_record(
     assert records._recorded_seconds(ROOT / "lessons/b.py") == seconds > 0
 
 
-def test_a_quick_experiment_passes_the_option_on(tmp_path, monkeypatch, capsys):
+def test_a_quick_experiment_passes_the_option_on(tmp_path, monkeypatch):
     monkeypatch.setenv("LESSONS_WORK", str(tmp_path))
-    code = "import sys\n\ndef study(*words): print(*words)\nstudy(sys.argv[1:])\n"
+    code = (
+        "import pathlib, sys\n\n"
+        "def study(words): pathlib.Path(__file__ + '.txt').write_text(str(words))\n"
+        "study(sys.argv[1:])\n"
+    )
     (tmp_path / "other.py").write_text(code, encoding="utf-8")
     monkeypatch.setattr(records, "find_lessons", lambda id: [tmp_path])
-    monkeypatch.setattr(records, "lesson_folders", lambda: [tmp_path])
     assert cli.main(["experiment", "11", "other", "--quick"]) == 0
-    assert "other.py --quick" in capsys.readouterr().out.replace("\n", " ")
+    assert (tmp_path / "other.py.txt").read_text() == "['--quick']"
+    assert cli.main(["experiment", "11", "other"]) == 0
+    assert (tmp_path / "other.py.txt").read_text() == "[]"

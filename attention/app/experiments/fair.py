@@ -23,11 +23,9 @@ A run is saved as it goes. If it is stopped, the same call continues it.
 import abc
 import copy
 import os
-from dataclasses import dataclass
 
 import numpy as np
 
-from minigrad import checkpoint
 from minigrad.optim.schedule import Schedule
 
 from ...training import Diverged, fit, stop_signals
@@ -331,31 +329,6 @@ def table(record):
     if steps_without_plateau(record, *arms):
         lines.append(f"Runs without a plateau ended after {record['budget']} steps.")
     return "\n".join(lines)
-
-
-@dataclass
-class States:
-    """A folder with the state of each job, (arm, rate, seed)."""
-
-    path: object
-    command: str  # that continues
-
-    def save(self, job, state):
-        """Save the state of a job, in place of an earlier one."""
-        self.path.mkdir(parents=True, exist_ok=True)
-        checkpoint.save(self._path_of(job), state)
-
-    def load(self, job):
-        """Return the state of a job; {} if there is none."""
-        path = self._path_of(job)
-        return checkpoint.load(path) if path.exists() else {}
-
-    def _path_of(self, job):
-        return self.path / ("-".join(map(str, job)).replace("/", "_") + ".npz")
-
-    def how_to_continue(self):
-        """Return the command that continues, as a sentence to print."""
-        return f"Continue with\n  {self.command}"
 
 
 class _Shared:

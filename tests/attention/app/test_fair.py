@@ -10,6 +10,7 @@ import minigrad as mg
 from attention.app.experiments import fair
 from attention.app.experiments.translating import Translating
 from attention.app.experiments.verdict import above, over_seeds, verdict
+from attention.app.run_folder import States
 from attention.training import Run
 from minigrad import nn, optim
 
@@ -47,7 +48,7 @@ class Toy(fair.Comparison):
 
 
 def states(path):
-    return fair.States(path, "the same command")
+    return States(path, "the same command")
 
 
 def test_each_arm_has_its_best_rate_and_its_plateau(tmp_path):
