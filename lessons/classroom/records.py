@@ -218,8 +218,8 @@ def _script_of(id, folders, name):
     if there:
         names = ", ".join(path.stem for path in there)
         raise UsageError(
-            f"Lesson {id} has several: {names}. Name one: experiment {id} "
-            f"{there[0].stem}."
+            f"Name one of the experiments of lesson {id}: {names}. Such as "
+            f"experiment {id} {there[0].stem}."
         )
     numbers = ", ".join(f.name[:2] for f in lesson_folders() if _scripts(f))
     raise UsageError(

@@ -51,12 +51,6 @@ def claim(where, says, claimed, lesson, box=""):
     return register
 
 
-def verdict_on(beginning):
-    """Return the verdict on the claim that begins with these words."""
-    [found] = [c for c in CLAIMS if c.says.startswith(beginning)]
-    return found.verdict
-
-
 def printed(text):
     """Return the range of a printed number: all numbers that round to it."""
     unit = 10.0 ** -len(text.partition(".")[2]) if "." in text else 0.0

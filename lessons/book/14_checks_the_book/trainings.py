@@ -11,16 +11,6 @@ from lessons.classroom.records import record
 from .claims import claim, count, interval, seeds, timed
 
 
-def of_runs(name, what, **wanted):
-    """Return a number of each run of a record that has these settings, by seed."""
-    runs = [
-        run
-        for run in record(name)["runs"]
-        if all(run[key] == value for key, value in wanted.items())
-    ]
-    return np.array([what(run) for run in sorted(runs, key=lambda run: run["seed"])])
-
-
 for order in ("bahdanau", "luong"):
     register = claim(
         "6.3.1",
