@@ -161,7 +161,7 @@ def test_a_second_run_has_its_own_folder_and_is_the_one_to_continue(
 def test_stopped_at_any_moment_it_ends_with_the_same_numbers(tmp_path):
     """Two processes train; the signals reach the whole group, as from a terminal."""
     # far more than the seconds until two checkpoints, which are 5 seconds apart
-    options = ["--steps", 5000, "--width", 8, "--scores", "dot,scaled"]
+    options = ["--steps", 12_000, "--width", 8, "--scores", "dot,scaled"]
     cut, whole = tmp_path / "cut", tmp_path / "whole"
     arguments = [*options, "--threads", 2, "--out", cut]
     for how in signal.SIGINT, signal.SIGHUP, signal.SIGKILL:
