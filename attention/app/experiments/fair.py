@@ -157,21 +157,24 @@ class Comparison(abc.ABC):
 
 
 def is_plateau(curve, resolution):
-    """Return whether a curve moved by less than its noise over its last third.
+    """Return whether a curve moved by less than its noise over its last half.
 
     curve        a figure at equal distances of steps
     resolution   a smaller movement does not count, even without noise
 
-    The movement is that of a line through the last third, by least squares, and the
-    noise is the standard deviation of the figure about this line.
+    The movement is the mean of the last quarter minus that of the quarter before, and
+    the noise is the standard error of this difference. If single figures scatter by s,
+    a mean of m figures scatters by s / sqrt(m), and s^2 is half the mean square of the
+    difference of two neighbours, which a slow rise changes little.
     """
     if len(curve) < FEWEST:
         return False
-    last = np.array(curve[-(len(curve) // 3) :])
-    t = np.arange(len(last)) - (len(last) - 1) / 2
-    slope = (t * last).sum() / (t * t).sum()
-    noise = (last - last.mean() - slope * t).std(ddof=2)
-    return bool(abs(slope) * len(last) <= max(noise, resolution))
+    m = len(curve) // 4
+    quarters = np.array(curve[-2 * m :]).reshape(2, m)
+    before, last = quarters.mean(1)
+    variances = (np.diff(quarters) ** 2).mean(1) / 2  # of single figures
+    noise = np.sqrt(variances.sum() / m)
+    return bool(abs(last - before) <= max(noise, resolution))
 
 
 class Stages(Schedule):

@@ -223,7 +223,7 @@ print(f"share right {ten.mean():.1f}, interval {low:.1f} to {high:.1f}")
 # not tuned.) Each is trained with the same three learning rates. The rate with the best
 # BLEU on 200 *validation* sentences, which are not trained on, is its own. Then five
 # other seeds are trained with it, until the BLEU of the validation sentences has
-# reached a *plateau*: over the last third of the steps it moved by less than its noise,
+# reached a *plateau*: over the last half of the steps it moved by less than its noise,
 # or by less than 1. (After a largest number of steps, the *budget*, training ends in
 # any case, and then we say so.) Then the rate falls to 0, and only then the 400 test
 # sentences are translated.

@@ -88,7 +88,7 @@ for arm in arms:
 
 # %% [markdown]
 # **4. The plateau.** How long is long enough? Until the validation figure no longer
-# moves: over the last third of its curve it moves by less than its noise. Then the rate
+# moves: over the last half of its curve it moves by less than its noise. Then the rate
 # falls to 0, and the model is tested. A run that never comes to a plateau ends with its
 # budget, here {{ lookup["budget"] }} steps. (A plateau is no proof: some models stand
 # still for a thousand steps and then learn the rest, as in

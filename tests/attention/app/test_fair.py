@@ -118,8 +118,9 @@ RNG = np.random.default_rng(0)
     [
         (np.linspace(0, 1, 30), False),  # rises
         (np.linspace(0, 1, 30) + RNG.normal(0, 0.05, 30), False),
-        ([*np.linspace(0, 0.9, 20), *[0.9] * 10], True),
-        ([*np.linspace(0, 0.9, 60), *RNG.normal(0.9, 0.03, 30)], True),
+        (np.linspace(0.5, 0.9, 60) + RNG.normal(0, 0.05, 60), False),  # slowly
+        ([*np.linspace(0, 0.9, 20), *[0.9] * 20], True),
+        ([*np.linspace(0, 0.9, 40), *RNG.normal(0.9, 0.03, 40)], True),
         ([0.9] * 23, False),  # too few validations to judge
         ([*[0.3] * 25, 0.3, 0.5, 0.7, 0.9, 0.95], False),  # rises late
     ],

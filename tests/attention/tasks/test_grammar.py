@@ -65,7 +65,7 @@ WRONG = [  # task, module, line, wrong line
     (DE, german, "if c.verb.sein", "if not c.verb.sein"),  # er hat gekommen
     (DE, german, "rest[0].text == c.verb.prefix", "False"),  # weil er an ruft
     (DE, german, "subject, pronoun = pronoun, subject", "pass"),  # heute hilft er ihm
-    (FR, english, "key=lambda adjective: adjective.rank", "key=id"),
+    (FR, english, "adjective: adjective.rank", "adjective: -adjective.rank"),
     (FR, english, 'article = "any"', 'article = "some"'),
     (FR, french, "after[0] in VOWELS:", "False:"),  # le homme
     (FR, french, '("de", "le"): "du"', '("de", "le"): "de le"'),
