@@ -3,7 +3,7 @@
     python lessons/book/11_positions/experiment.py
 
 Small decoders, one for each scheme, are trained on sequences of up to 32 tokens, with
-five seeds and three learning rates, until they have learned what they can. Then they
+five seeds and four learning rates, until they have learned what they can. Then they
 read 32, 64 and 128 tokens. The answers are counted by their distance: how many tokens
 before the question the answer stands. Some 40 minutes on two cores.
 
@@ -64,7 +64,7 @@ class Positions(Comparison):
         "alibi": {"positions": "alibi"},
         "deberta": {"positions": "disentangled", "max_distance": 32},
     }
-    rates, every, budget, warmup = (1e-3, 2e-3, 4e-3), 50, 3000, 100
+    rates, every, budget, warmup = (5e-4, 1e-3, 2e-3, 4e-3), 50, 4000, 100
 
     def model(self, arm, **options):
         sizes = {"width": 32, "layers": 2, "heads": 4, "activation": "relu"}
