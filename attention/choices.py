@@ -14,6 +14,8 @@ from typing import Callable, NamedTuple
 
 import attention
 
+from .variants.table.rows import SCALED, About, Formulas
+
 CELLS = ("gru", "lstm")  # of recurrent models
 ATTENTIONS = ("none", "bahdanau", "luong")
 
@@ -27,10 +29,16 @@ class Position(NamedTuple):
     parameters   config -> the number of parameters
     bounded      whether a sequence has at most config.max_length tokens
     trained_as   the position that a model is trained with; None: this one
+    definition   of attention/definitions.py: what is added, or rotated, or the scores
+    costs        of one head of a layer, beside what is computed once for all layers
+    about        what the map of the variants says
     """
 
     scheme: Callable
     changes: str
+    definition: Callable
+    about: About
+    costs: Formulas = SCALED
     parameters: Callable = lambda config: 0
     bounded: bool = False
     trained_as: str | None = None
@@ -44,40 +52,221 @@ def _scaled_rope(*args):
     return _schemes().ScaledRoPE(*args)
 
 
+# a product for each cosine and sine of a pair, of queries and of keys, and the angles
+ROTATED = SCALED._replace(scoring="L*E + L*S*E + 3*(L + S)*E")
 POSITIONS = {
-    "none": Position(lambda *args: _schemes().Scheme(*args), "nothing"),
-    "sinusoidal": Position(lambda *args: _schemes().Sinusoidal(*args), "input"),
+    "none": Position(
+        lambda *args: _schemes().Scheme(*args),
+        "nothing",
+        lambda *args: attention.definitions.scaled_dot(*args),
+        About(
+            part="source",
+            changes="nothing: words without places",
+            can=(
+                "learn some order in a causal model, whose queries differ in their "
+                "numbers of keys"
+            ),
+            cannot="see the order of the words without a causal mask",
+            task="two sentences of the same words",
+            lesson=11,
+            source="Haviv et al. 2022",
+            file="transformer/schemes.py",
+        ),
+    ),
+    "sinusoidal": Position(
+        lambda *args: _schemes().Sinusoidal(*args),
+        "input",
+        lambda *args: attention.definitions.sinusoidal(*args),
+        About(
+            part="source",
+            changes="sines and cosines of the place are added to the embeddings",
+            can="give a vector to every place, without parameters",
+            cannot="keep places out of the values; score by the distance alone",
+            task="reading beyond the trained length",
+            lesson=11,
+            source="Vaswani et al. 2017",
+            file="positions/sinusoidal.py",
+        ),
+    ),
     "learned": Position(
         lambda *args: _schemes().Learned(*args),
         "input",
-        lambda config: config.max_length * config.width,
+        lambda *args: attention.definitions.learned(*args),
+        About(
+            part="source",
+            changes="a learned row for each place is added to the embeddings",
+            can="learn what is special about single places, such as the first",
+            cannot="read a text that is longer than its table",
+            task="reading beyond the trained length",
+            lesson=11,
+            source="Gehring et al. 2017",
+            file="positions/learned.py",
+        ),
+        parameters=lambda config: config.max_length * config.width,
         bounded=True,
     ),
     "t5": Position(
         lambda *args: _schemes().T5(*args),
         "scores",
-        lambda config: config.num_buckets * config.heads,
+        lambda *args: attention.definitions.t5(*args),
+        About(
+            part="score",
+            changes="+ b[bucket(j - i)], a learned number for each range of distances",
+            can="learn how much each range of distances matters, for each head",
+            cannot="tell two distances of the same bucket apart",
+            task="reading beyond the trained length",
+            lesson=11,
+            source="Raffel et al. 2020",
+            file="positions/t5.py",
+        ),
+        parameters=lambda config: config.num_buckets * config.heads,
+        costs=SCALED._replace(scoring="L*S*E"),
     ),
     "shaw": Position(
         lambda *args: _schemes().Shaw(*args),
         "scores",
-        lambda config: (2 * config.max_distance + 1) * config.width // config.heads,
+        lambda *args: attention.definitions.shaw(*args),
+        About(
+            part="score",
+            changes="+ q_i . a[j - i], a learned vector for each near distance",
+            can="let the query decide which distances it prefers",
+            cannot="tell distances beyond the last vector apart",
+            task="reading beyond the trained length",
+            lesson=11,
+            source="Shaw et al. 2018",
+            file="positions/shaw.py",
+        ),
+        parameters=lambda config: (
+            (2 * config.max_distance + 1) * config.width // config.heads
+        ),
+        costs=SCALED._replace(scoring="L*S*E"),
     ),
     "transformer-xl": Position(
         lambda *args: _schemes().TransformerXL(*args),
         "scores",
-        lambda config: config.width**2 + 2 * config.width,
+        lambda *args: attention.definitions.transformer_xl(*args),
+        About(
+            part="score",
+            changes=(
+                "(q_i + u) . k_j + (q_i + w) . R[i - j], R from sines of the distance"
+            ),
+            can=(
+                "let the query decide which distances it prefers, also those beyond "
+                "training"
+            ),
+            cannot="be one product of queries and keys: it takes two",
+            task="reading beyond the trained length",
+            lesson=11,
+            source="Dai et al. 2019",
+            file="positions/transformer_xl.py",
+        ),
+        parameters=lambda config: config.width**2 + 2 * config.width,
+        costs=SCALED._replace(scoring="2*L*S*E"),
     ),
     "disentangled": Position(
         lambda *args: _schemes().Disentangled(*args),
         "scores",
-        lambda config: 2 * config.max_distance * config.width,
+        lambda *args: attention.definitions.disentangled(*args),
+        About(
+            part="score",
+            changes=(
+                "+ q_i . K_r[i - j] + k_j . Q_r[j - i], with tables of near distances"
+            ),
+            can="let query and key each decide which distances they prefer",
+            cannot="tell distances beyond the tables apart",
+            task="reading beyond the trained length",
+            lesson=11,
+            source="He et al. 2021",
+            file="positions/disentangled.py",
+        ),
+        parameters=lambda config: 2 * config.max_distance * config.width,
+        costs=SCALED._replace(scoring="3*L*S*E"),
     ),
-    "alibi": Position(lambda *args: _schemes().ALiBi(*args), "scores"),
-    "rope": Position(lambda *args: _schemes().RoPE(*args), "queries and keys"),
-    "rope+linear": Position(_scaled_rope, "queries and keys", trained_as="rope"),
-    "rope+ntk": Position(_scaled_rope, "queries and keys", trained_as="rope"),
-    "rope+yarn": Position(_scaled_rope, "queries and keys", trained_as="rope"),
+    "alibi": Position(
+        lambda *args: _schemes().ALiBi(*args),
+        "scores",
+        lambda *args: attention.definitions.alibi(*args),
+        About(
+            part="score",
+            changes="- m |i - j|, a fixed slope for each head",
+            can="read texts of any length with near words first",
+            cannot="return to one word far away: its score falls with the distance",
+            task="reading beyond the trained length",
+            lesson=11,
+            source="Press et al. 2022",
+            file="positions/alibi.py",
+        ),
+        costs=SCALED._replace(scoring="L*E + L*S*E + L*S"),
+    ),
+    "rope": Position(
+        lambda *args: _schemes().RoPE(*args),
+        "queries and keys",
+        lambda *args: attention.definitions.rope(*args),
+        About(
+            part="score",
+            changes="queries and keys are rotated by angles that grow with the place",
+            can="score by the distance alone, without parameters; be cached",
+            cannot="keep its meaning at distances that training never had",
+            task="reading beyond the trained length",
+            lesson=11,
+            source="Su et al. 2021",
+            file="positions/rope.py",
+        ),
+        costs=ROTATED,
+    ),
+    "rope+linear": Position(
+        _scaled_rope,
+        "queries and keys",
+        lambda *args: attention.definitions.rope(*args),
+        About(
+            part="score",
+            changes="all angles of rope are divided by the growth of the text",
+            can="read longer texts with distances that training had",
+            cannot="tell near places apart as well as before",
+            task="reading beyond the trained length",
+            lesson=11,
+            source="Chen et al. 2023",
+            file="positions/scaling.py",
+        ),
+        costs=ROTATED,
+        trained_as="rope",
+    ),
+    "rope+ntk": Position(
+        _scaled_rope,
+        "queries and keys",
+        lambda *args: attention.definitions.rope(*args),
+        About(
+            part="score",
+            changes="a larger base: slow angles of rope are divided, fast ones kept",
+            can="keep near places apart in longer texts",
+            cannot="divide the middle angles by the whole growth",
+            task="reading beyond the trained length",
+            lesson=11,
+            source="Peng et al. 2023",
+            file="positions/scaling.py",
+        ),
+        costs=ROTATED,
+        trained_as="rope",
+    ),
+    "rope+yarn": Position(
+        _scaled_rope,
+        "queries and keys",
+        lambda *args: attention.definitions.rope(*args),
+        About(
+            part="score",
+            changes=(
+                "angles by wavelength: kept, mixed or divided; a factor on the scores"
+            ),
+            can="keep near places apart, and far distances within those of training",
+            cannot="do without the length of training",
+            task="reading beyond the trained length",
+            lesson=11,
+            source="Peng et al. 2023",
+            file="positions/scaling.py",
+        ),
+        costs=ROTATED,
+        trained_as="rope",
+    ),
 }
 
 

@@ -287,6 +287,14 @@ def sinusoidal(p, d, base=10000.0):
     return np.where(np.arange(d) % 2 == 0, np.sin(angle), np.cos(angle))
 
 
+def learned(p, P):
+    """P[p], a learned row for each position, added to the embeddings
+
+    Gehring et al. 2017
+    """
+    return P[p]
+
+
 def rope(x, p, w):
     """Rotate the pair (x_m, x_(m + D/2)) of row i by the angle p_i w_m.
 
@@ -478,3 +486,18 @@ def causal_linear(q, k, v, phi=elu_plus_one, eps=1e-6):
         S, z = S + k_t[:, None] * v_t, z + k_t
         c.append(q_t @ S / (q_t @ z + eps))
     return np.stack(c)
+
+
+# -- Weights of another kind: lesson 15 ------------------------------------------------
+
+
+# -- Pointing and copying: lesson 16 ---------------------------------------------------
+
+
+# -- Small caches: lesson 17 -----------------------------------------------------------
+
+
+# -- Memories that forget and correct: lesson 18 ---------------------------------------
+
+
+# -- Sets, graphs, pictures: lesson 19 -------------------------------------------------

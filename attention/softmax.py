@@ -114,6 +114,8 @@ def apply_normalizer(name, normalize, scores, allowed):
 
 def mask_scores(scores, valid_lens=None, mask=None):
     """Return scores with a float mask added, and allowed: bool, both (..., L, S)."""
+    if mask is None and valid_lens is None:
+        return scores, np.broadcast_to(True, scores.shape)
     equal = np.zeros(scores.shape)  # gives every allowed key a positive weight
     scores, pairs = _add_float_mask(scores, mask)
     if mask is not None and pairs is None:  # a float mask

@@ -79,7 +79,9 @@ def attend(
         weights = masked_softmax(scores, valid_lens, mask, temperature)
     else:
         scores, allowed = mask_scores(scores, valid_lens, mask)
-        weights = apply_normalizer("attend", normalize, scores / temperature, allowed)
+        if temperature != 1:
+            scores = scores / temperature
+        weights = apply_normalizer("attend", normalize, scores, allowed)
     dropped = dropout(weights, dropout_p, training, rng) if dropout_p else weights
     return dropped @ values, weights  # sum over S
 

@@ -41,6 +41,7 @@ COMMANDS = [
     "attention compare --steps 3 --pairs 40 --test 5 --seeds 1 --width 8 --out compare",
     "attention extrapolate --steps 3 --length 8 --schemes rope,alibi --out extrapolate",
     "attention ledger --tokens 64",
+    "attention variants",
     "attention bench --quick --rows sgd --no-torch",
     "lessons start E.2",
     "lessons check E.2",

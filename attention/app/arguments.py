@@ -142,5 +142,9 @@ COMMANDS = {
         _study("extrapolate", ExtrapolationConfig), runs_models=True,
     ),
     "ledger": Command("print what each variant of attention costs", "ledger", _ledger),
+    "variants": Command(
+        "print what each variant changes, can, cannot and costs", "variants",
+        lambda parser: None,
+    ),
     "bench": Command("compare the speed with that of NumPy and torch", "bench", _bench),
 }  # fmt: skip

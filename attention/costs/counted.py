@@ -5,7 +5,7 @@
 
 The definitions are those of ``attention/definitions.py``, for one head. Their arrays
 are ``CountedArray``s, which add up the products and exponentials that are computed with
-them. Tests hold the counts equal to the formulas of variants/table.py.
+them. Tests hold the counts equal to the formulas of variants/table.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ import numpy as np
 from minigrad.arguments import one_of
 
 from .. import definitions
-from ..variants.table import SCORES, VARIANTS
+from ..variants.table import NORMALIZERS, SCORES, VARIANTS
 
 
 class OpCounter:
@@ -78,6 +78,8 @@ def definition_of(variant):
     """Return the definition of a variant: (q, k, v, *parameters, **options) -> o."""
     one_of("count", "variant", variant, VARIANTS)
     definition = VARIANTS[variant].definition
+    if variant in NORMALIZERS:
+        return by_normalizer(definition)
     return by_score(definition) if variant in SCORES else definition
 
 
@@ -99,5 +101,17 @@ def by_score(score):
         else:
             s = score(q, k, *parameters)
         return definitions.attend(s, v)
+
+    return attention
+
+
+def by_normalizer(normalizer):
+    """Return the attention (q, k, v, *parameters) of scaled products with weights."""
+
+    def attention(q, k, v, *parameters, **options):
+        def normalize(s, allowed):
+            return normalizer(s, allowed, *parameters, **options)
+
+        return definitions.attend(definitions.scaled_dot(q, k), v, normalize=normalize)
 
     return attention

@@ -2,7 +2,7 @@
 
     cost_of("additive", L=1, S=50, E=96).multiplications
 
-The rows, their formulas and the meaning of the letters are in variants/table.py.
+The rows, their formulas and the meaning of the letters are in variants/table.
 """
 
 import math
@@ -100,7 +100,7 @@ def cost_of(
         formulas = formulas._replace(held=formulas.unfused)
 
     def value(formula):
-        return eval(formula, {}, letters)
+        return value_of(formula, letters)
 
     N = sizes["B"] if formulas.all_heads else sizes["B"] * sizes["H"]
     held = None
@@ -117,10 +117,15 @@ def cost_of(
     )
 
 
+def value_of(formula, letters):
+    """Return the value of a formula: "L*S" with L = 2 and S = 3 is 6."""
+    return eval(formula, {}, letters)
+
+
 def shapes_of(text, letters):
     """Return {name: shape}: "W_a (E, Dk)" with E = 2 and Dk = 3 is {"W_a": [2, 3]}."""
     arrays = ARRAY.findall(text)
-    return {name: eval(f"[{sizes}]", {}, letters) for name, sizes in arrays}
+    return {name: value_of(f"[{sizes}]", letters) for name, sizes in arrays}
 
 
 def _check(variant, projected, options, E, Dk, H, Hk, **others):

@@ -15,14 +15,14 @@ def operations():
     lines = [
         f"operations of one head (two of multi-head), {sizes}",
         "",
-        f"{'':10s}{'multiplications':>24s}{'exp and tanh':>24s}",
-        f"{'variant':10s}" + 2 * f"{'formula':>12s}{'counted':>12s}",
+        f"{'':14s}{'multiplications':>24s}{'exp and tanh':>24s}",
+        f"{'variant':14s}" + 2 * f"{'formula':>12s}{'counted':>12s}",
     ]
     for variant in VARIANTS:
         cost, ops = counted(variant)
         row = cost.multiplications, ops.multiplications
         row += cost.exponentials, ops.exponentials
-        lines.append(f"{variant:10s}" + "".join(f"{n:>12,}" for n in row))
+        lines.append(f"{variant:14s}" + "".join(f"{n:>12,}" for n in row))
     return "\n".join(lines)
 
 
@@ -31,9 +31,9 @@ def comparison(n=1024, E=64):
     lines = [
         f"one head, {n} queries and keys of width {E}, float32, forward",
         "",
-        f"{'':10s}{'':>8s}{'':>15s}{'':>12s}{'bytes beside the inputs':>28s}",
-        f"{'variant':10s}{'params':>8s}{'multiplications':>17s}{'exp, tanh':>12s}"
-        f"{'formula':>12s}{'measured':>12s}{'ratio':>7s}",
+        f"{'':14s}{'':>8s}{'':>14s}{'':>12s}{'bytes beside the inputs':>27s}",
+        f"{'variant':14s}{'params':>8s}{'multiplications':>16s}{'exp, tanh':>12s}"
+        f"{'formula':>12s}{'measured':>12s}{'ratio':>6s}",
     ]
     for variant in VARIANTS:
         cost = cost_of(variant, L=n, E=E)
@@ -42,8 +42,8 @@ def comparison(n=1024, E=64):
         if cost.extra_bytes is not None:
             formula, ratio = size(cost.extra_bytes), f"{held / cost.extra_bytes:.2f}"
         lines.append(
-            f"{variant:10s}{cost.parameters:>8,}{cost.multiplications:>17,}"
-            f"{cost.exponentials:>12,}{formula:>12s}{size(held):>12s}{ratio:>7s}"
+            f"{variant:14s}{cost.parameters:>8,}{cost.multiplications:>16,}"
+            f"{cost.exponentials:>12,}{formula:>12s}{size(held):>12s}{ratio:>6s}"
         )
     lines += [
         "",
@@ -55,7 +55,7 @@ def comparison(n=1024, E=64):
     ]
     for variant, row in VARIANTS.items():
         text = ", ".join(f"{name}={value}" for name, value in row.options.items())
-        lines += [f"  {variant:12s}{text}"] if text else []
+        lines += [f"  {variant:16s}{text}"] if text else []
     return "\n".join(lines)
 
 

@@ -16,7 +16,7 @@ from minigrad import Tensor, no_grad
 from minigrad.nn import Parameter
 
 from .. import kernels
-from ..variants.table import VARIANTS
+from ..variants.table import NORMALIZERS, VARIANTS
 from .counted import count
 from .formulas import ARRAY, cost_of, shapes_of
 
@@ -96,11 +96,8 @@ def prepared(variant, inputs, parameters, options):
     if row.layer is None:
         names = [name for name, _ in ARRAY.findall(row.parameters)]
         own = dict(zip(names, map(Parameter, parameters)))
-
-        def function(*inputs):
-            return first(row.function(*inputs, *own.values(), **keywords))
-
-        return function, own
+        run = row.attend if variant in NORMALIZERS else row.function
+        return lambda *inputs: first(run(*inputs, *own.values(), **keywords)), own
     layer = row.layer(q.shape[1], k.shape[1], None, **options)
     own = dict(layer.named_parameters())
     for parameter, x in zip(own.values(), parameters):

@@ -41,7 +41,7 @@ class Seq2SeqConfig:
     attention     "none": the decoder knows only the last state of the encoder
                   "bahdanau": the old state is the query; the context enters the cell
                   "luong": the new state is the query; the context enters the output
-    score         a name of ``SCORES`` (attention/variants/table.py)
+    score         a name of ``SCORES`` (attention/variants/table)
     local         "m" or "p": ``LocalAttention``
     window        D of ``LocalAttention``: at most 2 window + 1 keys per query
     coverage      True: ``CoverageAttention``

@@ -18,7 +18,8 @@ R_r, K_r and Q_r are its vectors, m_h is the slope of head h, and u and w are bi
 each head. H heads of width E have the width D = H E together.
 
 A causal model can learn some order without any scheme, because its first query has one
-key, the second has two. The layers of a stack share the parameters of its scheme.
+key, the second has two (Haviv et al. 2022). The layers of a stack share the parameters
+of its scheme.
 """
 
 from functools import partial

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from attention import definitions
+from attention import choices, definitions
 from attention.costs import trials
 from attention.costs.counted import definition_of
 from attention.costs.formulas import ARRAY
@@ -60,7 +60,8 @@ def test_every_definition_is_compared_with_the_package():
     """A row or a test names it, or another definition that is named calls it."""
     files = [*TESTS.glob("attention/**/*.py"), *TESTS.glob("ops/*.py")]
     text = "".join(f.read_text("utf-8") for f in files if f != Path(__file__))
-    text += Path(table.__file__).read_text("utf-8")
+    rows = [Path(choices.__file__), *Path(table.__file__).parent.glob("*.py")]
+    text += "".join(f.read_text("utf-8") for f in rows)
     named = set(re.findall(r"\bdefinitions\.(\w+)", text)) & FUNCTIONS.keys()
     called = {n for name in named for n in FUNCTIONS[name].__code__.co_names}
     assert FUNCTIONS.keys() - named - called == set()

@@ -8,8 +8,9 @@ import pytest
 from attention import BahdanauStep, definitions, masks
 from attention.exact.sdpa import dense_attention, scaled_dot_product_attention
 from attention.layers import AdditiveAttention, GeneralAttention
-from attention.softmax import masked_softmax
+from attention.costs.formulas import shapes_of
 from attention.template import attend
+from attention.variants.table import NORMALIZERS as ROWS
 from minigrad import Tensor, where
 
 from ..minigrad.array_cases import draw
@@ -45,14 +46,29 @@ def squares_definition(s, allowed):
     return definitions.divide_by_sum(np.where(allowed, s * s, 0))
 
 
-def softmax(s, allowed):
-    return masked_softmax(s, mask=allowed)
+def normalizers():
+    """Return {name: (function, its definition)} of the table, and of ``squares``.
+
+    The parameters are numbers from N(0, 1).
+    """
+    found, rng = {"squares": (squares, squares_definition)}, np.random.default_rng(7)
+    for name, row in ROWS.items():
+        shapes = shapes_of(row.parameters, {}).values()
+        parameters = [rng.standard_normal(shape) for shape in shapes]
+        options = row.options | row.small
+        found[name] = (
+            row.bound(*parameters, **options),
+            functools.partial(with_parameters, row.definition, parameters, options),
+        )
+    return found
 
 
-NORMALIZERS = {  # each with its definition
-    "squares": (squares, squares_definition),
-    "softmax": (softmax, definitions.softmax),
-}
+def with_parameters(definition, parameters, options, s, allowed):
+    return definition(s, allowed, *parameters, **options)
+
+
+NORMALIZERS = normalizers()
+softmax = NORMALIZERS["softmax"][0]
 
 
 @pytest.fixture(params=NORMALIZERS)
@@ -209,3 +225,24 @@ def test_masked_keys_may_be_nan(normalizer):
     clean = attend(q, k, v, **options)[0].data
     k[0, 2:], v[0, 2:] = np.nan, np.nan
     np.testing.assert_array_equal(attend(q, k, v, **options)[0].data, clean)
+
+
+TILED = [name for name, row in ROWS.items() if row.tiles]
+
+
+@pytest.mark.parametrize("name", TILED)
+def test_tiles_compute_the_normalizers_whose_row_says_so(name):
+    row, (_, definition) = ROWS[name], NORMALIZERS[name]
+    shapes = shapes_of(row.parameters, {}).values()
+    rng = np.random.default_rng(7)
+    parameters = [rng.standard_normal(shape) for shape in shapes]
+    dots = batched(definitions.scaled_dot, "(l,d),(s,d)->(l,s)")
+    every = np.ones((1, 70, 90), bool)
+    check(
+        functools.partial(row.tiles, **row.options),
+        lambda q, k, v, *parameters: average(
+            dots(q, k), v, every,
+            functools.partial(with_parameters, row.definition, parameters, row.options),
+        )[0],
+        [*draw((1, 70, D), (1, 90, D), (1, 90, Ev)), *parameters],
+    )  # fmt: skip

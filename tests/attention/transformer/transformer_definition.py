@@ -49,7 +49,8 @@ class Definition:
         if self.config.positions == "sinusoidal":
             x = x + definitions.sinusoidal(np.arange(len(ids)), D, self.config.base)
         if self.config.positions == "learned":
-            x = x + self.state[f"{side}.scheme.table.weight"][: len(ids)]
+            table = self.state[f"{side}.scheme.table.weight"]
+            x = x + definitions.learned(np.arange(len(ids)), table)
         n, all_weights = 0, []
         while f"{side}.blocks.{n}.self_attn.W_q.weight" in self.state:
             x, weights = self.block(side, n, x, causal, memory)

@@ -1,0 +1,3 @@
+"""The rows of heads and small caches: lesson 17."""
+
+CACHES = {}

@@ -1,0 +1,178 @@
+"""The rows of attention in tiles, sparse patterns and linear time: lesson 12."""
+
+import attention
+
+from .rows import ROWS, About, Formulas, Variant
+
+# the P pairs that a sparse pattern keeps, in tiles
+PATTERN = Formulas(
+    scoring="L*E + P*E",
+    averaging="P*Ev",
+    exponentials="P",
+    scores="0",
+    held=ROWS,
+    buffers="w*(2*T + E)*T",  # scores and weights of a tile, and its queries
+)
+
+
+def _allowed(mask, q, k):
+    """Return the allowed pairs of a mask: bool (L, S)."""
+    return mask.dense(1, 1, len(q), len(k))[0, 0]
+
+
+def _tiled(q, k, v, **options):
+    return attention.scaled_dot_product_attention(q, k, v, path="tiled", **options)
+
+
+def pattern(mask, pairs, options, small, about):
+    """Return the row of a sparse pattern.
+
+    mask    a function of the options, which returns the Mask
+    pairs   a function of L, S and the options, which returns the number of pairs that
+            the mask keeps
+    """
+
+    def definition(q, k, v, **options):
+        return attention.definitions.sparse(q, k, v, _allowed(mask(**options), q, k))
+
+    def block_mask(L, S, **options):
+        return {"block_mask": attention.BlockMask.from_mask(mask(**options), L, S)}
+
+    return Variant(
+        definition,
+        _tiled,
+        costs=PATTERN,
+        options=options,
+        small=small,
+        letters=lambda L, S, T, **options: {"P": pairs(L, S, **options)},
+        keywords=block_mask,
+        about=about,
+    )
+
+
+PATTERNS = {
+    "window": pattern(
+        lambda window: attention.masks.sliding_window(*window),
+        lambda L, S, window: attention.masks.pair_counts.window_pairs(L, S, *window),
+        options=dict(window=(255, 0)),
+        small=dict(window=(2, 1)),
+        about=About(
+            part="mask",
+            changes="only the keys from i - left to i + right",
+            can="read texts of any length at a fixed cost for each token",
+            cannot="carry information further than the window in one layer",
+            task="lookup by distance",
+            lesson=12,
+            source="Beltagy et al. 2020",
+            file="masks/windows.py",
+        ),
+    ),
+    "dilated": pattern(
+        lambda window, dilation: attention.masks.dilated(window[0], dilation),
+        lambda L, S, window, dilation: attention.masks.pair_counts.dilated_pairs(
+            L, S, *window, dilation
+        ),
+        options=dict(window=(256, 256), dilation=2),
+        small=dict(window=(4, 4), dilation=2),
+        about=About(
+            part="mask",
+            changes="only every d-th key of a window",
+            can="reach d times as far as a window, at the same cost",
+            cannot="read the keys between, whose distance is no multiple of d",
+            task="lookup by distance",
+            lesson=12,
+            source="Beltagy et al. 2020",
+            file="masks/windows.py",
+        ),
+    ),
+    "longformer": pattern(
+        lambda window, global_tokens: (
+            attention.masks.sliding_window(*window)
+            | attention.masks.global_tokens(global_tokens)
+        ),
+        lambda L, S, window, global_tokens: (
+            attention.masks.pair_counts.longformer_pairs(L, S, *window, global_tokens)
+        ),
+        options=dict(window=(128, 128), global_tokens=(0,)),
+        small=dict(window=(1, 1), global_tokens=(0,)),
+        about=About(
+            part="mask",
+            changes="a window, and some tokens that read all and are read by all",
+            can="connect any two tokens in two layers",
+            cannot="carry more at a distance than the global tokens hold",
+            task="lookup by distance",
+            lesson=12,
+            source="Beltagy et al. 2020",
+            file="masks/tokens.py",
+        ),
+    ),
+    "bigbird": pattern(
+        lambda blocks: attention.masks.bigbird(*blocks, seed=0),
+        lambda L, S, blocks: attention.masks.pair_counts.bigbird_pairs(L, S, *blocks),
+        options=dict(blocks=(64, 3, 3, 2)),
+        small=dict(blocks=(2, 1, 1, 1)),
+        about=About(
+            part="mask",
+            changes="near blocks, global blocks and random blocks",
+            can="connect any two blocks by a short path",
+            cannot="choose its blocks by their content",
+            task="lookup by distance",
+            lesson=12,
+            source="Zaheer et al. 2020",
+            file="masks/bigbird.py",
+        ),
+    ),
+}
+
+
+CHEAP = {
+    # All P pairs of the tiles are computed. V is the sum over the queries of the tiles
+    # that a query meets; at each, the sum so far and o are rescaled: Ev + 1 numbers.
+    "tiled": Variant(
+        lambda q, k, v, window=(-1, -1), tile=64: attention.definitions.tiled(
+            q, k, v, tile, _allowed(attention.masks.sliding_window(*window), q, k)
+        ),
+        lambda q, k, v, window: _tiled(q, k, v, window_size=window),
+        costs=PATTERN._replace(averaging="P*Ev + V*(Ev + 1)", exponentials="P + V"),
+        options=dict(window=(-1, -1)),
+        small=dict(tile=4),
+        letters=lambda L, S, T, window: attention.masks.pair_counts.window_tiles(
+            L, S, *window, T
+        ),
+        about=About(
+            part="computation",
+            changes="nothing: tile by tile, with running sums",
+            can="compute the numbers of dense, and hold n of them",
+            cannot="save multiplications; return the weights",
+            task="memory and time against n",
+            lesson=12,
+            source="Dao et al. 2022",
+            file="exact/flash.py",
+        ),
+    ),
+    **PATTERNS,
+    # phi(q) (sum_j phi(k_j) v_j^T) / phi(q) sum_j phi(k_j), without pairs. The buffers
+    # are the sums over all keys, and a chunk of all else.
+    "linear": Variant(
+        lambda q, k, v: attention.definitions.linear(q, k, v),
+        lambda q, k, v: attention.linear_attention(q, k, v),
+        costs=Formulas(
+            scoring="L*E",
+            averaging="(S + L)*E*Ev",
+            exponentials="(S + L)*E",
+            scores="0",
+            held="w*(L*Ev + L)",
+            buffers="w*(E*Ev + E + (2*E + 2*Ev + T)*T)",
+        ),
+        about=About(
+            part="template",
+            changes="exp(q . k) becomes phi(q) . phi(k): sums over the keys come first",
+            can="continue a text with a state of fixed size",
+            cannot="give one of many keys nearly all weight: phi is not exp",
+            task="lookup by distance",
+            lesson=12,
+            source="Katharopoulos et al. 2020",
+            file="variants/linear.py",
+        ),
+    ),
+}

@@ -1,0 +1,3 @@
+"""The rows of memories and blocks by content: lesson 18."""
+
+MEMORIES = {}

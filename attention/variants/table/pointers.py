@@ -1,0 +1,3 @@
+"""The rows of pointers, copying and alignment: lesson 16."""
+
+POINTERS = {}

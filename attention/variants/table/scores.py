@@ -1,0 +1,152 @@
+"""The rows of the scores: lessons 03 to 05."""
+
+import math
+
+import attention
+
+from .rows import SCALED, About, Formulas, Score
+
+# W_q q_i is computed once for each query, and W_k k_j once for each key
+ADDITIVE = Formulas(
+    projecting="A*(L*E + S*Dk)",
+    scoring="L*S*A",
+    exponentials="L*S*A + L*S",
+    held="w*max(L*S + (L + S)*A, 2*L*S + L*Ev)",
+    unfused="w*max(L*S + (L + S)*A + L*S*A, 2*L*S + L*Ev)",
+)
+ADDITIVE_WAYS = {
+    "once": {},
+    # W_k k_j is computed again for each query, as in a decoder that does not keep it
+    "steps": {"projecting": "A*(L*E + L*S*Dk)"},
+    # W_q q_i and W_k k_j are computed again for each pair
+    "pairs": {"projecting": "A*(L*S*E + L*S*Dk)"},
+}
+
+SCORES = {
+    "additive": Score(
+        lambda *arrays: attention.definitions.additive(*arrays),
+        layer=lambda Dq, Dk, rng: attention.AdditiveAttention(Dq, Dk, Dq, rng=rng),
+        parameters="W_q (A, E), W_k (A, Dk), w_v (A)",
+        costs=ADDITIVE,
+        ways=ADDITIVE_WAYS,
+        reversal=True,
+        about=About(
+            part="score",
+            changes="s = w . tanh(W_q q + W_k k), a network with one hidden layer",
+            can=(
+                "prefer keys in the middle of a range; compare queries and keys of "
+                "two widths"
+            ),
+            cannot="be one matrix product: each pair takes A values of tanh",
+            task="which keys a score can prefer",
+            lesson=4,
+            source="Bahdanau et al. 2015",
+            file="layers.py",
+        ),
+    ),
+    "dot": Score(
+        lambda q, k: attention.definitions.dot(q, k),
+        layer=lambda Dq, Dk, rng: attention.LuongAttention("dot", Dq, Dk, rng=rng),
+        reversal=True,
+        about=About(
+            part="score",
+            changes="s = q . k",
+            can="be one matrix product, without parameters",
+            cannot=(
+                "compare queries and keys of two widths; keep its deviation as the "
+                "width grows"
+            ),
+            task="which keys a score can prefer",
+            lesson=4,
+            source="Luong et al. 2015",
+            file="variants/luong.py",
+        ),
+    ),
+    "general": Score(
+        lambda *arrays: attention.definitions.general(*arrays),
+        layer=lambda Dq, Dk, rng: attention.GeneralAttention(Dq, Dk, rng=rng),
+        parameters="W_a (E, Dk)",
+        costs=Formulas(  # W_a^T q_i is computed once for each query
+            projecting="L*E*Dk",
+            scoring="L*S*Dk",
+            held="w*max(L*S + L*Dk, 2*L*S + L*Ev)",
+        ),
+        ways={
+            "queries": {},
+            "keys": {
+                "projecting": "S*E*Dk",
+                "scoring": "L*S*E",
+                "held": "w*max(L*S + S*E, 2*L*S + L*Ev)",
+            },
+            "pairs": {
+                "projecting": "L*S*E*Dk",
+                "held": "w*max(L*S + S*E, 2*L*S + L*Ev)",
+            },
+        },
+        reversal=True,
+        about=About(
+            part="score",
+            changes="s = q . W_a k, with a learned matrix",
+            can="learn which directions of queries and keys belong together",
+            cannot="prefer keys in the middle of a range: it is linear in the key",
+            task="which keys a score can prefer",
+            lesson=4,
+            source="Luong et al. 2015",
+            file="layers.py",
+        ),
+    ),
+    "scaled": Score(
+        lambda q, k: attention.definitions.scaled_dot(q, k),
+        layer=lambda Dq, Dk, rng: attention.DotProductAttention(rng=rng),
+        costs=SCALED,
+        reversal=True,
+        about=About(
+            part="score",
+            changes="s = q . k / sqrt(E)",
+            can=(
+                "keep the deviation of the scores of random vectors at 1, for every "
+                "width"
+            ),
+            cannot="compare queries and keys of two widths",
+            task="entropy of the weights against the width",
+            lesson=5,
+            source="Vaswani et al. 2017",
+            file="layers.py",
+        ),
+    ),
+    "concat": Score(  # W_a [q; k] = W_q q + W_k k
+        lambda q, k, W_a, v_a: attention.definitions.additive(
+            q, k, W_a[:, : q.shape[1]], W_a[:, q.shape[1] :], v_a
+        ),
+        layer=lambda Dq, Dk, rng: attention.LuongAttention("concat", Dq, Dk, rng=rng),
+        parameters="W_a (A, E + Dk), v_a (A)",
+        costs=ADDITIVE,
+        ways=ADDITIVE_WAYS,
+        about=About(
+            part="score",
+            changes="s = v_a . tanh(W_a [q; k])",
+            can="compute all that additive can: W_a is W_q beside W_k",
+            cannot="be one matrix product: each pair takes A values of tanh",
+            task="which keys a score can prefer",
+            lesson=4,
+            source="Luong et al. 2015",
+            file="variants/luong.py",
+        ),
+    ),
+    "gaussian": Score(  # a square for each coordinate of q_i - k_j
+        lambda q, k, log_h=0.0: attention.definitions.gaussian(q, k, math.exp(log_h)),
+        # the square of the bandwidth is the divisor of "scaled"
+        layer=lambda Dq, Dk, rng: attention.GaussianAttention(Dq**0.25, rng=rng),
+        about=About(
+            part="score",
+            changes="s = -|q - k|^2 / (2 h^2), a distance",
+            can="estimate a smooth curve from points near the query",
+            cannot="prefer one of two keys at the same distance",
+            task="a curve through noisy points",
+            lesson=4,
+            source="Nadaraya 1964",
+            file="variants/gaussian.py",
+        ),
+    ),
+}
+REVERSAL_SCORES = tuple(name for name, row in SCORES.items() if row.reversal)

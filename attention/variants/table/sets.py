@@ -1,0 +1,3 @@
+"""The rows of sets, graphs and pictures: lesson 19."""
+
+SETS = {}

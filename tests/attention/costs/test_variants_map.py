@@ -1,0 +1,102 @@
+"""The map of the variants: no empty cell, true files and sources, the right orders."""
+
+import pathlib
+import re
+
+import numpy as np
+import pytest
+
+import attention
+from attention.__main__ import main
+from attention.choices import POSITIONS
+from attention.costs import cost_of, variants_map
+from attention.costs.counted import OpCounter
+from attention.costs.formulas import value_of
+from attention.variants.table import PARTS, PATTERNS, VARIANTS
+
+FOLDER = pathlib.Path(attention.__file__).parent
+LESSONS = FOLDER.parent / "lessons" / "book"
+PLANNED = range(15, 20)  # lessons
+ROWS = variants_map.map_rows()
+ORDERS = {  # of all others: n^2
+    "n": {"local-m", "local-p", "linear", *PATTERNS},
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_a_row_has_no_empty_cell_and_its_file_cites_its_source(name):
+    row, order = ROWS[name]
+    about = row.about
+    assert about is not None, f"the row {name!r} has no about"
+    assert all(about) and about.part in PARTS and callable(row.definition)
+    for text in about.changes, about.can, about.cannot, about.task:
+        assert text[-1] not in ".;," and text == text.strip()
+    path = FOLDER / about.file
+    assert path.exists(), f"{name}: there is no attention/{about.file}"
+    code = re.sub(r"\s+", " ", path.read_text("utf-8"))
+    assert about.source in code, f"{about.file} does not cite {about.source!r}"
+    assert 1950 < about.year < 2030
+    written = list(LESSONS.glob(f"{about.lesson:02d}_*"))
+    assert written or about.lesson in PLANNED, f"{name}: no lesson {about.lesson}"
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_the_order_of_the_cost(name):
+    expected = [order for order, names in ORDERS.items() if name in names] or ["n^2"]
+    assert [ROWS[name][1]] == expected
+
+
+def test_an_order_that_is_none_is_refused():
+    assert variants_map.growth(8, 16) == "n"
+    assert variants_map.growth(8, 8 * 2**1.5) == "n sqrt(n)"
+    with pytest.raises(ValueError, match="grows with the power 3.0"):
+        variants_map.growth(1, 8)
+
+
+def test_the_orders_follow_the_formulas(monkeypatch):
+    window = VARIANTS["window"]
+    wide = {"window": (10**6, 0)}  # all keys before
+    assert variants_map.order_of("window") == "n"
+    monkeypatch.setitem(window.options, "window", wide["window"])
+    assert cost_of("window", L=4).scoring > 0
+    assert variants_map.order_of("window") == "n^2"
+
+
+POSITION_INPUTS = {  # the definition's arguments after q (6, 4) and k (8, 4)
+    "none": [],
+    "t5": [(32,)],
+    "shaw": [(5, 4)],
+    "transformer-xl": [(13, 4), (4,), (4,)],
+    "disentangled": [(6, 4), (6, 4)],
+}
+
+
+@pytest.mark.parametrize("name", POSITIONS)
+def test_the_formula_of_a_position_is_what_its_definition_computes(name):
+    row, ops, rng = POSITIONS[name], OpCounter(), np.random.default_rng(0)
+    q, k, *others = (
+        ops.array(rng.standard_normal(shape))
+        for shape in [(6, 4), (8, 4), *POSITION_INPUTS.get(name, [])]
+    )
+    if row.changes == "queries and keys":
+        w = ops.array(np.ones(2))
+        q, k = (row.definition(x, np.arange(len(x)), w) for x in (q, k))
+        POSITIONS["none"].definition(q, k)
+    elif name == "alibi":
+        row.definition(q, k, ops.array(0.5))
+    elif row.changes == "input":  # nothing in the layers
+        POSITIONS["none"].definition(q, k)
+    else:
+        row.definition(q, k, *others)
+    letters = dict(L=6, S=8, E=4)
+    assert ops.multiplications == value_of(row.costs.scoring, letters)
+
+
+def test_the_command_fits_a_terminal_and_has_every_row(capsys):
+    assert main(["variants"]) == 0
+    text = capsys.readouterr().out
+    assert max(map(len, text.splitlines())) <= 80
+    for name, (row, order) in ROWS.items():
+        head = rf"\n{re.escape(name)} +{row.about.part} +cost {re.escape(order)} "
+        assert len(re.findall(head, text)) == 1
+    assert text.count("\n  cannot ") == len(ROWS)
