@@ -31,6 +31,7 @@ from attention.seq2seq.reverser import Reverser
 from lessons.classroom.records import how_made, record
 from lessons.pages import schematics
 from lessons.pages.figures import GREY, figure, show
+from minigrad import draw
 
 drawn = import_module("lessons.book.04_scores.drawn")
 rng = np.random.default_rng(0)
@@ -587,8 +588,25 @@ for name, fused in (("dot", 1), ("general", 1), ("additive", 1), ("additive", 0)
 # > **The book says** (6.3.4) that additive needs "separate operations for each source
 # > position". It does not: one expression computes all of them.
 #
+# That was one forward pass. In training, the backward needs some of these arrays again,
+# so they are kept until then. How many numbers, for the same query?
+
+# %%
+q, K, W_a = (
+    mg.Tensor(np.ones(shape), requires_grad=True) for shape in ((1, A), (S, A), (A, A))
+)
+for name, e in (("dot", dot(q, K)), ("general", general(q, K, W_a))):
+    rows = draw.saved_bytes(mg.softmax(e) @ K).rows  # of each operation
+    kept = [f"{row.op} {row.new // 8}" for row in rows if row.new]  # float64: 8 bytes
+    print(f"{name:8s} keeps for the backward: {', '.join(kept)}")
+
+# %% [markdown]
+# Both keep the weights. General keeps the projected query as well: the gradient of the
+# keys needs it. (Dot needs the query itself there, which is an input.)
+#
 # > **The book says** (38.6) that dot holds $O(BT)$ numbers, that is, at most a constant
-# > times $B T$, and general $O(BT + Bd)$. Both hold $O(BT + Bd)$.
+# > times $B T$, and general $O(BT + Bd)$. In a forward pass both hold $O(BT + Bd)$. For
+# > the backward the book is right: dot keeps $B T$ numbers, and general $B d$ more.
 #
 # ### How long does it take?
 #

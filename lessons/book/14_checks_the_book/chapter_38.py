@@ -8,6 +8,7 @@ import minigrad as mg
 from attention import (
     concat,
     coverage_loss,
+    dot,
     general,
     masks,
     scaled_dot_product_attention,
@@ -16,6 +17,7 @@ from attention.app.experiments.verdict import above, below, between, share
 from attention.costs import cost_of
 from attention.seq2seq.reverser import Reverser
 from lessons.classroom.records import record
+from minigrad import draw
 
 from .chapter_6 import entropy
 from .claims import (
@@ -88,15 +90,17 @@ def projected_key():
 
 @claim(
     "38.2",
-    "50 by 50 words are 2500 evaluations of a network (products with a "
-    "matrix, keys projected once)",
+    "50 by 50 words are 2500 evaluations of a network (rows of tanhs)",
     printed("2500"),
     "04",
     "2,500",
 )
-def projections():
-    cost = cost_of("additive", L=50, S=50, E=64, projected="once")
-    return computed(cost.projecting // 64**2)
+def rows_of_tanhs():
+    additive, dot = (
+        cost_of(name, L=50, S=50, E=64).exponentials for name in ("additive", "dot")
+    )
+    rows = (additive - dot) // 64  # beside the exponentials of the softmax
+    return computed(rows, f"{rows:,}, which share 100 products with a matrix")
 
 
 @claim(
@@ -505,8 +509,8 @@ def operations():
 
 @claim(
     "38.6",
-    "dot needs less memory than general (numbers held for one query and 50 "
-    "keys: general minus dot, above 1)",
+    "dot needs less memory than general (in a forward pass: numbers held for one query "
+    "and 50 keys, general minus dot, above 1)",
     above(1),
     "04",
     "O(BT + Bd)",
@@ -516,6 +520,22 @@ def numbers_held():
         cost_of(name, L=1, S=50, E=64).extra_bytes // 4 for name in ("general", "dot")
     )
     return computed(general - dot)
+
+
+@claim(
+    "38.6",
+    "dot needs less memory than general (in training: the same, kept for the backward)",
+    above(1),
+    "04",
+)
+def numbers_kept():
+    q, K, W = (
+        mg.Tensor(np.ones(shape, np.float32), requires_grad=True)
+        for shape in ((1, 64), (50, 64), (64, 64))
+    )
+    scores = general(q, K, W), dot(q, K)
+    more, less = (draw.saved_bytes(mg.softmax(e) @ K).total // 4 for e in scores)
+    return computed(more - less)
 
 
 @claim("38.6", "only additive can compare vectors of two widths", YES, "04")
