@@ -500,4 +500,33 @@ def causal_linear(q, k, v, phi=elu_plus_one, eps=1e-6):
 # -- Memories that forget and correct: lesson 18 ---------------------------------------
 
 
+def decay(q, k, v, log_a):
+    """S_t = diag(a_t) S_(t-1) + k_t v_t^T, c_t = S_t^T q_t, with a_t = exp(log_a_t)
+
+    log_a (L, 1) is a number for each token (Mamba-2), and fixed in RetNet; log_a (L, E)
+    a number for each coordinate of the keys as well (gated linear attention).
+    Sun et al. 2023; Dao and Gu 2024; Yang et al. 2024
+    """
+    S, c = np.zeros((k.shape[1], v.shape[1])), []
+    for q_t, k_t, v_t, a_t in zip(q, k, v, np.exp(log_a)):
+        S = a_t[:, None] * S + k_t[:, None] * v_t
+        c.append(q_t @ S)
+    return np.stack(c)
+
+
+def delta_rule(q, k, v, b, log_a=None):
+    """S' = a_t S_(t-1), S_t = S' + k_t (b_t (v_t - S'^T k_t))^T, c_t = S_t^T q_t
+
+    b and log_a (L, 1). Keys of length 1; with b_t = 1, k_t then returns v_t alone.
+    Schlag et al. 2021; with the decay a, Yang, Kautz and Hatamizadeh 2024
+    """
+    S, c = np.zeros((k.shape[1], v.shape[1])), []
+    for t in range(len(q)):
+        if log_a is not None:
+            S = np.exp(log_a[t]) * S
+        S = S + k[t][:, None] * (b[t] * (v[t] - k[t] @ S))
+        c.append(q[t] @ S)
+    return np.stack(c)
+
+
 # -- Sets, graphs, pictures: lesson 19 -------------------------------------------------

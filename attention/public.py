@@ -39,6 +39,9 @@ from .scores import additive, concat, dot, general, scaled_dot
 from .softmax import masked_softmax
 from .template import attend
 from .variants.coverage import CoverageAttention, coverage_loss
+from .variants.decay import decay_attention, retnet_log_decay
+from .variants.delta_rule import delta_rule
+from .variants.gated_linear import gated_linear_attention
 from .variants.gaussian import GaussianAttention, gaussian
 from .variants.linear import LinearAttentionState, elu_plus_one, linear_attention
 from .variants.local import LocalAttention
@@ -60,6 +63,10 @@ __all__ = [
     "linear_attention",
     "LinearAttentionState",
     "elu_plus_one",
+    "decay_attention",
+    "retnet_log_decay",
+    "gated_linear_attention",
+    "delta_rule",
     "MultiHeadAttention",
     "KVCache",
     "FixedKVCache",

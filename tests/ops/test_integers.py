@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
+from attention import decay_attention, delta_rule, gated_linear_attention
 from attention.exact import merge
 from attention.variants.linear_scan import linear_scan
 
@@ -17,6 +18,9 @@ from .spec import as_tuple
 
 PUBLIC = {  # with shape lines, which refuse integers
     "cross_entropy": mg.cross_entropy,
+    "decay_attention": decay_attention,
+    "delta_rule": delta_rule,
+    "gated_linear_attention": gated_linear_attention,
     "linear_scan": linear_scan,
     "merge": merge.merge,
 }

@@ -1,3 +1,107 @@
 """The rows of memories and blocks by content: lesson 18."""
 
-MEMORIES = {}
+import attention
+
+from .rows import About, Formulas, Variant
+
+# Multiplications of the recurrence, token by token: the write k_t v_t^T and the read
+# S_t^T q_t of a state (E, Ev), and the decay; the delta rule reads S^T k_t as well. In
+# chunks of T tokens they are E Ev less, and T (E + Ev) more.
+GATES = "q (L, E), k (L, E), v (L, Ev), log_a (L)"
+RECURRENCE = Formulas(
+    scoring="0",
+    averaging="3*L*E*Ev",
+    exponentials="L",
+    scores="0",
+    held="",
+)
+
+MEMORIES = {
+    "retnet": Variant(
+        lambda q, k, v: attention.definitions.decay(
+            q, k, v, attention.retnet_log_decay(1).repeat(len(q), 0)
+        ),
+        lambda q, k, v: attention.decay_attention(
+            q, k, v, attention.retnet_log_decay(1)[0].astype(q.dtype)
+        ),
+        inputs="q (L, E), k (L, E), v (L, Ev)",
+        # a fixed number times the first state, 0, is not counted
+        costs=RECURRENCE._replace(averaging="(3*L - 1)*E*Ev", exponentials="0"),
+        about=About(
+            part="template",
+            changes="S = a S + k v^T, o = S^T q: a fixed a for each head, no softmax",
+            can="continue a text with a state of fixed size; forget slowly",
+            cannot="choose when to forget; replace a value",
+            task="overwritten names",
+            lesson=18,
+            source="Sun et al. 2023",
+            file="variants/decay.py",
+        ),
+    ),
+    "decay": Variant(
+        lambda q, k, v, log_a: attention.definitions.decay(q, k, v, log_a[:, None]),
+        lambda q, k, v, log_a: attention.decay_attention(q, k, v, log_a),
+        inputs=GATES,
+        costs=RECURRENCE,
+        about=About(
+            part="template",
+            changes="S = a_t S + k v^T, with a number a_t computed from the token",
+            can="reset its state; be computed as a matrix of pairs or token by token",
+            cannot="forget one key and keep another",
+            task="overwritten names",
+            lesson=18,
+            source="Dao and Gu 2024",
+            file="variants/decay.py",
+        ),
+    ),
+    "gla": Variant(
+        lambda q, k, v, log_a: attention.definitions.decay(q, k, v, log_a),
+        lambda q, k, v, log_a: attention.gated_linear_attention(q, k, v, log_a),
+        inputs=GATES.replace("log_a (L)", "log_a (L, E)"),
+        costs=RECURRENCE._replace(exponentials="L*E"),
+        about=About(
+            part="template",
+            changes="S = diag(a_t) S + k v^T, with a vector a_t computed from the token",
+            can="forget some coordinates of the keys and keep others",
+            cannot="replace the value of one key among many",
+            task="overwritten names",
+            lesson=18,
+            source="Yang et al. 2024",
+            file="variants/gated_linear.py",
+        ),
+    ),
+    "delta": Variant(
+        lambda q, k, v, b: attention.definitions.delta_rule(q, k, v, b[:, None]),
+        lambda q, k, v, b: attention.delta_rule(q, k, v, b),
+        inputs=GATES.replace("log_a", "b"),
+        costs=RECURRENCE._replace(averaging="L*(3*E*Ev + Ev)", exponentials="0"),
+        about=About(
+            part="template",
+            changes="S = S + k b (v - S^T k)^T: write the error of what k returns",
+            can="replace the value of a key, and keep those of orthogonal keys",
+            cannot="store more keys than it has coordinates; reset its state at once",
+            task="overwritten names",
+            lesson=18,
+            source="Schlag et al. 2021",
+            file="variants/delta_rule.py",
+        ),
+    ),
+    "delta-gate": Variant(
+        lambda q, k, v, log_a, b: attention.definitions.delta_rule(
+            q, k, v, b[:, None], log_a[:, None]
+        ),
+        lambda q, k, v, log_a, b: attention.delta_rule(q, k, v, b, log_a),
+        inputs=f"{GATES}, b (L)",
+        costs=RECURRENCE._replace(averaging="L*(4*E*Ev + Ev)"),
+        about=About(
+            part="template",
+            changes="the delta rule, on a state that is multiplied by a_t first",
+            can="replace one value, or reset its state",
+            cannot="store more keys than it has coordinates",
+            task="overwritten names",
+            lesson=18,
+            source="Yang, Kautz and Hatamizadeh 2024",
+            file="variants/delta_rule.py",
+        ),
+    ),
+}

@@ -1,0 +1,160 @@
+"""The delta rule: a state that is read before it is written, so values are replaced.
+
+    S' = a_t S_(t-1)                   forget: the gated delta rule; a = 1 is "DeltaNet"
+    r_t = v_t - S'^T k_t               the error of what the key returns so far
+    S_t = S' + k_t (b_t r_t)^T         write a part b_t of it, from 0 to 1
+    o_t = S_t^T q_t
+
+Linear attention adds v_t, so that two values of one key are mixed. Here the key k_t, of
+length 1, returns S_t^T k_t = (1 - b_t) S'^T k_t + b_t v_t: with b_t = 1, v_t alone. A
+step is one step of gradient descent on |S^T k_t - v_t|^2 / 2 with the rate b_t.
+
+Write u_t = b_t r_t. Then S_t = a_t S_(t-1) + k_t u_t^T is linear attention with decay
+whose values are u (decay.py). There is no matrix of weights of the values v: u_t depends
+on all earlier u.
+
+**Chunks.** With the letters of decay.py, the errors in a chunk are
+
+    r_i = v_i - f_i S^T k_i - sum_(j < i) B_ij b_j r_j        B_ij = M_ij (k_i . k_j)
+
+a system of equations with a triangular matrix, which replaces C steps:
+
+    R = T (V - f (K S)),    T = (I + B b)^-1        column j of B b has the factor b_j
+
+**Backward.** Let D_t = dL/dS_t and e_t = dL/du_t, over all paths, and y_t = b_t e_t. u_t
+is used in the write, and y_t in the read before it, with a negative sign:
+
+    D = q_t g_t^T + (what t + 1 returns)
+    e_t = D^T k_t,    y_t = b_t e_t = dL/dv_t,    db_t = e_t . r_t
+    D - k_t y_t^T, times a_t, is returned to t - 1
+
+In a chunk, y solves the transposed system, from the last token to the first:
+
+    Y = T^T b (P^T G + l (K D)),    P = M * Q K^T
+
+For all other gradients, u and y are given, and each is a scan of decay.py. A token has
+two queries, q_t with the gradient g_t, and k_t with -y_t, which does not see its own
+write (j < i):
+
+    dq_t = S_t g_t
+    dk_t = -S' y_t                           as a query, "read"
+         + D_t u_t                           as a key, "written"; D_t of later reads only
+    dL/dc_t = q_t . dq_t + k_t . (read - written),   summed from the end: dL/d ln a_t
+
+Schlag et al. 2021; Yang et al. 2024 (chunks); Yang, Kautz and Hatamizadeh 2024 (gates).
+"""
+
+import numpy as np
+
+from minigrad import differentiable
+from minigrad.shapes import shapes
+
+from ..kernels.linear import CHUNK
+from .decay import (
+    broadcast_rows,
+    first_state,
+    from_the_end,
+    leading_axes,
+    products,
+    scan,
+    summed_from_the_end,
+    transposed,
+)
+
+
+@shapes
+@differentiable
+def delta_rule(q, k, v, beta, log_decay=None, state=None, *, needs=(True,) * 6):
+    """S' = a_t S_(t-1),  S_t = S' + k_t (b_t (v_t - S'^T k_t))^T,  o_t = S_t^T q_t
+
+    q (..., L, E), k (..., L, E), v (..., L, Ev), beta (..., L | 1),
+    log_decay? (..., L | 1), state? (..., E, Ev)
+        ->  o (..., L, Ev), state (..., E, Ev)
+
+    k           of length 1, as a rule: the state explodes if beta |k|^2 is above 2
+    beta        b_t, from 0 (do not write) to 1 (replace)
+    log_decay   ln a_t, 0 or less; None is a = 1, the delta rule without gate
+    state       S_0, the result of an earlier call; None is 0. The new state is S_L, for
+                the next call: decoding makes calls with L = 1
+    """
+    L, b = q.shape[-2], beta[..., None]
+    gates = None if log_decay is None else log_decay[..., None]
+    leading = leading_axes(q, k, v, b, gates, state)
+    b = broadcast_rows(b, leading, L)
+    a = np.exp(broadcast_rows(np.zeros_like(b) if gates is None else gates, leading, L))
+    S_0 = first_state(state, leading, k, v)
+    r = errors(k, v, a, b, S_0)
+    u = b * r
+    o, S = scan(q, k, u, a, S_0)
+
+    def backward(gradients):
+        g, D = gradients
+        reverse_a = from_the_end(a)
+        e, dS_0 = errors_backward(q, k, g, a, b, D)
+        y = b * e
+        own = (y * u).sum(-1, keepdims=True) * k  # a read does not see its own write
+        dq, _ = scan(g, u, k, a, transposed(S_0))
+        read = own - scan(y, u, k, a, transposed(S_0))[0]
+        written, _ = scan(u, g, q, reverse_a, transposed(D), reverse=True)
+        zero = np.zeros_like(transposed(D))  # written has the gradient of S_L
+        written = written - scan(u, y, k, reverse_a, zero, reverse=True)[0] + own
+        dlog = None
+        if log_decay is not None:
+            dc = (q * dq + k * (read - written)).sum(-1)
+            dc[..., -1:] += (D * S).sum((-1, -2))[..., None]
+            dlog = summed_from_the_end(dc)
+        db = (e * r).sum(-1)
+        return (dq, read + written, y, db, dlog, dS_0)[: len(needs)]
+
+    return (o, S), backward
+
+
+def errors(k, v, a, b, S, chunk=CHUNK):
+    """Return r (..., L, Ev), the errors r_t = v_t - (a_t S_(t-1))^T k_t of all steps."""
+    r = np.empty((*S.shape[:-2], *v.shape[-2:]), S.dtype)
+    for i in range(0, k.shape[-2], chunk):
+        rows = np.s_[..., i : i + chunk, :]
+        K, V, beta = k[rows], v[rows], b[rows]
+        M, f, l = products(a[rows])
+        B = np.tril(M * (K @ transposed(K)), -1)
+        r[rows] = inverse(B * transposed(beta)) @ (V - f * (K @ S))
+        S = f[..., -1:, :] * S + transposed(l * K) @ (beta * r[rows])
+    return r
+
+
+def errors_backward(q, k, g, a, b, D, chunk=CHUNK):
+    """Return e (..., L, Ev), the gradients of u, and dL/dS_0; D is dL/dS_L."""
+    L = k.shape[-2]
+    e = np.empty((*D.shape[:-2], L, g.shape[-1]), D.dtype)
+    for i in reversed(range(0, L, chunk)):
+        rows = np.s_[..., i : i + chunk, :]
+        Q, K, G, beta = q[rows], k[rows], g[rows], b[rows]
+        M, f, l = products(a[rows])
+        B, P = np.tril(M * (K @ transposed(K)), -1), M * (Q @ transposed(K))
+        direct = transposed(P) @ G + l * (K @ D)  # without the later reads of the chunk
+        Y = transposed(inverse(B * transposed(beta))) @ (beta * direct)
+        e[rows] = direct - transposed(B) @ Y  # sum over the reads i > j
+        D = f[..., -1:, :] * D + transposed(f * Q) @ G - transposed(f * K) @ Y
+    return e, D
+
+
+def inverse(B):
+    """Return (I + B)^-1 for B (..., n, n) with numbers below the diagonal alone.
+
+        [I + B_1    0     ]^-1     [    T_1       0 ]
+        [  B_21   I + B_2 ]     =  [-T_2 B_21 T_1 T_2]
+
+    Both halves T are computed in one call: log2(n) calls in all, of products alone.
+    """
+    n = B.shape[-1]
+    if n < 2:
+        return np.ones_like(B)
+    h = n // 2
+    if n % 2:  # one more row and column, of 0
+        axes = [(0, 0)] * (B.ndim - 2) + [(0, 1)] * 2
+        return inverse(np.pad(B, axes))[..., :n, :n]
+    T_1, T_2 = inverse(np.stack([B[..., :h, :h], B[..., h:, h:]]))
+    T = np.zeros_like(B)
+    T[..., :h, :h], T[..., h:, h:] = T_1, T_2
+    T[..., h:, :h] = -T_2 @ B[..., h:, :h] @ T_1
+    return T

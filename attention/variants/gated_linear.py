@@ -1,0 +1,144 @@
+"""Gated linear attention: a decay for each row of the state, computed from the token.
+
+    S_t = diag(a_t) S_(t-1) + k_t v_t^T,    o_t = S_t^T q_t        a_t (E,)
+
+This is decay.py with a number a_te for each coordinate of the keys, so that the state can
+keep one coordinate for long and forget another. In Yang et al. a_t = sigmoid(W x_t)^(1 /
+16): log_decay is log_sigmoid(W x_t) / 16, near 0. As attention of pairs,
+
+    o_i = sum_(j <= i) (sum_e q_ie k_je M_ije) v_j        M_ije = a_(j+1)e ... a_ie
+
+M has E numbers for each pair and is not computed. It would be exp(c_i - c_j) for the
+cumulative logarithms c, and the sum over e the product of q_i exp(c_i) with
+k_j exp(-c_j); but exp(-c_j) overflows in float32 after some hundred tokens.
+
+**Halves.** Take a block of 2h tokens, with i in its later half and j in the earlier. With
+m, the last token of the earlier half,
+
+    M_ij = f_i l_j        f_i = a_(m+1) ... a_i,    l_j = a_(j+1) ... a_m
+
+are two products of numbers from 0 to 1: nothing overflows, and nothing is divided. So
+the pairs of such a block are a product of matrices, (q f) (k l)^T. Blocks of 2, 4, ..., C
+have all pairs of a chunk of C tokens, each pair once, without those with j = i, which
+need no a. Between chunks a state is passed, with the same f and l:
+
+    O += (q f) S,        S <- diag(f_C) S + (k l)^T V
+
+**Backward.** As in decay.py, the gradients are scans. S_t^T is a state with keys v and
+values k whose *columns* decay, so ``scan`` has two decays, a for rows and b for columns:
+
+    S_t = diag(a_t) S_(t-1) diag(b_t) + k_t v_t^T
+
+The numbers a_te of coordinate e meet q_ie and k_je only, so
+
+    dL/d ln a_te = sum_(s >= t) (q_se dq_se - k_se dk_se)
+
+Yang et al. 2024, "Gated linear attention transformers".
+"""
+
+import numpy as np
+
+from minigrad import differentiable
+from minigrad.shapes import shapes
+
+from ..kernels.linear import CHUNK
+from .decay import (
+    broadcast_rows,
+    first_state,
+    from_the_end,
+    leading_axes,
+    summed_from_the_end,
+    transposed,
+)
+
+
+@shapes
+@differentiable
+def gated_linear_attention(q, k, v, log_decay, state=None, *, needs=(True,) * 5):
+    """S_t = diag(a_t) S_(t-1) + k_t v_t^T,  o_t = S_t^T q_t,  a_t = exp(log_decay_t)
+
+    q (..., L, E), k (..., L, E), v (..., L, Ev), log_decay (..., L, E),
+    state? (..., E, Ev)  ->  o (..., L, Ev), state (..., E, Ev)
+
+    log_decay   ln a_t, 0 or less
+    state       S_0, the result of an earlier call; None is 0. The new state is S_L
+
+    Nothing is divided: divide q by sqrt(E), and normalise o of each head.
+    """
+    leading = leading_axes(q, k, v, log_decay, state)
+    a = np.exp(broadcast_rows(log_decay, leading, q.shape[-2]))
+    one = np.ones_like(a[..., :1])
+    S_0 = first_state(state, leading, k, v)
+    o, S = scan(q, k, v, a, one, S_0)
+
+    def backward(gradients):
+        g, R = gradients
+        reverse_a = from_the_end(a)
+        dq, _ = scan(g, v, k, one, a, transposed(S_0))
+        dk, _ = scan(v, g, q, one, reverse_a, transposed(R), reverse=True)
+        dv, R_1 = scan(k, q, g, reverse_a, one, R, reverse=True)
+        dc = q * dq - k * dk  # (..., L, E)
+        dc[..., -1:, :] += (R * S).sum(-1)[..., None, :]
+        dlog = transposed(summed_from_the_end(transposed(dc)))
+        dS_0 = transposed(a[..., :1, :].prod(-2, keepdims=True)) * R_1
+        return (dq, dk, dv, dlog, dS_0)[: len(needs)]
+
+    return (o, S), backward
+
+
+def scan(q, k, v, a, b, S, chunk=CHUNK, reverse=False):
+    """S_t = diag(a_t) S_(t-1) diag(b_t) + k_t v_t^T, o_t = S_t^T q_t: return o and S_L.
+
+    a         (..., L, E) or (..., L, 1), the decay of the rows of S
+    b         (..., L, Ev) or (..., L, 1), the decay of its columns
+    chunk     C, a power of 2
+    reverse   t runs from the last token to the first
+    """
+    if reverse:
+        o, S = scan(*(x[..., ::-1, :] for x in (q, k, v, a, b)), S, chunk)
+        return o[..., ::-1, :], S
+    L = q.shape[-2]
+    q, k, v = (_padded(x, 0, chunk) for x in (q, k, v))
+    a, b = (_padded(x, 1, chunk) for x in (a, b))
+    o = np.zeros((*S.shape[:-2], *v.shape[-2:]), S.dtype)
+    o += (q * k).sum(-1, keepdims=True) * v  # j = i
+    h = 1
+    while h < chunk:
+        f, f_o = (_from_start(_halves(x, h)[1]) for x in (a, b))
+        l, l_v = (_to_end(_halves(x, h)[0]) for x in (a, b))
+        Q, K, V = _halves(q, h)[1], _halves(k, h)[0], _halves(v, h)[0]
+        later = _halves(o, h)[1]
+        later += ((Q * f) @ transposed(K * l)) @ (V * l_v) * f_o
+        h = 2 * h
+    for i in range(0, o.shape[-2], chunk):
+        rows = np.s_[..., i : i + chunk, :]
+        f, f_o = _from_start(a[rows]), _from_start(b[rows])
+        o[rows] += ((q[rows] * f) @ S) * f_o
+        keys, values = k[rows] * _to_end(a[rows]), v[rows] * _to_end(b[rows])
+        S = (
+            transposed(f[..., -1:, :]) * S * f_o[..., -1:, :]
+            + transposed(keys) @ values
+        )
+    return o[..., :L, :], S
+
+
+def _padded(x, number, chunk):
+    """Return x (..., L, n) with L a multiple of the chunk, by rows of a number."""
+    rows = np.full((*x.shape[:-2], -x.shape[-2] % chunk, x.shape[-1]), number, x.dtype)
+    return np.concatenate([x, rows], -2)
+
+
+def _halves(x, h):
+    """Return views of the earlier and later halves of all blocks of 2h rows of x."""
+    blocks = x.reshape(*x.shape[:-2], x.shape[-2] // (2 * h), 2, h, x.shape[-1])
+    return blocks[..., 0, :, :], blocks[..., 1, :, :]
+
+
+def _from_start(a):
+    """f_i = a_1 ... a_i of each block"""
+    return a.cumprod(-2)
+
+
+def _to_end(a):
+    """l_j = a_(j+1) ... a_C of each block"""
+    return from_the_end(a)[..., ::-1, :].cumprod(-2)[..., ::-1, :]

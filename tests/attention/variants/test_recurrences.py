@@ -1,0 +1,314 @@
+"""Decay, gated linear attention and the delta rule: identities, chunks and states."""
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from attention import (
+    decay_attention,
+    definitions,
+    delta_rule,
+    gated_linear_attention,
+    retnet_log_decay,
+)
+from attention.variants import decay, gated_linear
+from attention.variants.delta_rule import errors, errors_backward, inverse
+from minigrad import Tensor
+
+from ...minigrad.array_cases import draw
+from ...ops.recurrence import delta, run
+
+B, H, L, E, Ev = 2, 3, 70, 4, 6  # L is no multiple of the chunk, 64
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def example(n=L, heads=(B, H), dtype=float):
+    """Return q, k, v, beta, log_decay, S_0; the keys have length 1."""
+    shapes = [(n, E), (n, E), (n, Ev), (n,), (n,), (E, Ev)]
+    q, k, v, b, x, S = draw(*((*heads, *s) for s in shapes))
+    k /= np.sqrt((k * k).sum(-1, keepdims=True))
+    return [x.astype(dtype) for x in (q, k, v, sigmoid(b), np.log(sigmoid(x + 2)), S)]
+
+
+def close(x, y, roundings=400):
+    for x, y in zip(x, y, strict=True):
+        x = x.data if isinstance(x, Tensor) else x
+        assert x.shape == np.shape(y)
+        atol = roundings * np.finfo(x.dtype).eps * np.abs(y).max(initial=1)
+        np.testing.assert_allclose(x, y, rtol=0, atol=atol)
+
+
+def orthonormal(n):
+    return np.linalg.qr(draw((n, n))[0])[0]
+
+
+# decay
+
+
+def test_without_decay_it_is_linear_attention_without_denominator():
+    q, k, v, *_ = example()
+    o, S = decay_attention(q, k, v, np.zeros(1))
+    wanted = np.tril(q @ k.swapaxes(-1, -2)) @ v
+    close([o, S], [wanted, k.swapaxes(-1, -2) @ v])
+
+
+def test_a_decay_of_0_leaves_the_own_token_only():
+    q, k, v, *_ = example()
+    o, S = decay_attention(q, k, v, np.full(L, -np.inf))
+    close([o], [(q * k).sum(-1, keepdims=True) * v])
+
+
+def test_a_reset_forgets_all_earlier_tokens_exactly():
+    """Also in float32, where differences of cumulative logarithms lose their digits."""
+    q, k, v, _, log_a, _ = example(dtype=np.float32)
+    for reset in -np.inf, -1e9:
+        log_a[..., 40] = reset
+        o, S = decay_attention(q, k, v, log_a)
+        later = decay_attention(*(x[:, :, 40:] for x in (q, k, v, log_a)))
+        close([o[:, :, 40:], S], [x.data for x in later], roundings=20)
+
+
+def test_retnet_has_powers_of_gamma():
+    q, k, v, *_ = example()
+    log_a = retnet_log_decay(H)
+    np.testing.assert_allclose(np.exp(log_a), [[31 / 32], [63 / 64], [127 / 128]])
+    gamma, i = np.exp(log_a)[..., None], np.arange(L)
+    D = np.tril(gamma ** np.maximum(i[:, None] - i, 0))  # equation 5 of the paper
+    o, _ = decay_attention(q, k, v, log_a)
+    close([o], [(q @ k.swapaxes(-1, -2) * D) @ v])
+
+
+def test_decay_as_a_matrix_of_pairs():
+    """M_ij = exp(c_i - c_j), as of Mamba-2: the duality."""
+    q, k, v, _, log_a, _ = example()
+    c = log_a.cumsum(-1)
+    later = np.tri(L, k=-1, dtype=bool).T
+    M = np.exp(np.where(later, -np.inf, c[..., :, None] - c[..., None, :]))
+    o, _ = decay_attention(q, k, v, log_a)
+    close([o], [(q @ k.swapaxes(-1, -2) * M) @ v])
+
+
+def test_mamba_2_is_its_recurrence():
+    """h_t = exp(d_t A) h_(t-1) + d_t B_t x_t^T, y_t = C_t h_t"""
+    C, K, x, d, _, _ = example(9, ())
+    A, h, y = -0.7, np.zeros((E, Ev)), []
+    for t in range(9):
+        h = np.exp(d[t] * A) * h + d[t] * np.outer(K[t], x[t])
+        y.append(C[t] @ h)
+    o, _ = decay_attention(C, K, d[:, None] * x, d * A)
+    close([o], [np.stack(y)])
+
+
+def test_equal_decays_of_all_coordinates_are_one_decay():
+    q, k, v, _, log_a, S = example()
+    vector = np.repeat(log_a[..., None], E, -1)
+    found = gated_linear_attention(q, k, v, vector, S)
+    close(found, [x.data for x in decay_attention(q, k, v, log_a, S)])
+
+
+def test_each_coordinate_has_its_own_decay():
+    """Two halves of the coordinates are two heads, whose outputs are added."""
+    q, k, v, _, log_a, _ = example(heads=(2,))
+    vector = np.concatenate([log_a[0][:, None]] * 2 + [log_a[1][:, None]] * 2, -1)
+    o, S = gated_linear_attention(q[0], k[0], v[0], vector)
+    halves = [
+        decay_attention(*(x[0][:, i : i + 2] for x in (q, k)), v[0], log_a[i // 2])
+        for i in (0, 2)
+    ]
+    close([o], [halves[0][0].data + halves[1][0].data])
+    close([S], [np.concatenate([S.data for _, S in halves])])
+
+
+# the delta rule
+
+
+def test_orthonormal_keys_return_their_values():
+    k, v = orthonormal(6), draw((6, 3))[0]
+    o, S = delta_rule(k, k, v, np.ones(6))
+    close([o, k @ S.data], [v, v])
+
+
+def test_a_second_value_replaces_the_first():
+    """Linear attention returns the sum of both."""
+    k, v = orthonormal(6)[[0, 1, 0]], draw((3, 3))[0]
+    one = np.ones((3,))
+    _, S = delta_rule(k, k, v, one)
+    close([k[[0, 1]] @ S.data], [v[[2, 1]]])
+    _, S = decay_attention(k, k, v, 0 * one)
+    close([k[[0]] @ S.data], [v[[0]] + v[[2]]])
+
+
+def test_beta_of_0_writes_nothing():
+    q, k, v, _, log_a, S = example()
+    zero = np.zeros((B, H, L))
+    o, last = delta_rule(q, k, v, zero, state=S)
+    close([o, last], [q @ S, S])
+    _, last = delta_rule(q, k, v, zero, log_a, S)
+    close([last], [np.exp(log_a.sum(-1))[..., None, None] * S])
+
+
+def test_a_step_is_gradient_descent_on_the_squared_error():
+    _, k, v, b, _, S = example(1, ())
+    leaf = Tensor(S, requires_grad=True)
+    error = k @ leaf - v
+    (error * error / 2).sum().backward()
+    close([delta_rule(k, k, v, b, state=S)[1]], [S - b * leaf.grad])
+
+
+def test_a_small_beta_is_linear_attention_times_beta():
+    q, k, v, *_ = example()
+    for beta in 1e-4, 1e-5:
+        found = delta_rule(q, k, v, np.full(1, beta))[0].data / beta
+        wanted = decay_attention(q, k, v, np.zeros(1))[0].data
+        assert abs(found - wanted).max() < 30 * L * beta
+
+
+def test_a_decay_of_1_is_the_delta_rule_without_a_gate():
+    q, k, v, b, _, S = example()
+    found = delta_rule(q, k, v, b, np.zeros((B, H, L)), S)
+    close(found, [x.data for x in delta_rule(q, k, v, b, state=S)])
+
+
+def test_keys_of_length_1_keep_the_state_bounded():
+    """Longer ones do not: each step has the factor 1 - beta |k|^2."""
+    _, k, v, *_ = example(500, ())
+    assert abs(delta_rule(k, k, v, np.ones(1))[1].data).max() < 50
+    assert abs(delta_rule(2 * k, 2 * k, v, np.ones(1))[1].data).max() > 1e50
+
+
+def test_inverse_of_a_triangle():
+    for n in 0, 1, 2, 3, 7, 64:
+        triangle = np.tril(draw((2, n, n))[0], -1) / 4
+        close([inverse(triangle)], [np.linalg.inv(np.eye(n) + triangle)])
+
+
+# all three
+
+
+def calls():
+    """Return {name: (function, inputs, definition of one head)}."""
+    q, k, v, b, log_a, S = example()
+    vector = np.log(sigmoid(draw((B, H, L, E))[0]))
+
+    def one_number(q, k, v, log_a):
+        return definitions.decay(q, k, v, log_a[:, None])
+
+    def with_gate(q, k, v, b, log_a):
+        return definitions.delta_rule(q, k, v, b[:, None], log_a[:, None])
+
+    return {
+        "decay": (decay_attention, [q, k, v, log_a], one_number),
+        "gla": (gated_linear_attention, [q, k, v, vector], definitions.decay),
+        "delta": (delta_rule, [q, k, v, b, log_a], with_gate),
+    }
+
+
+CALLS = calls()
+every = pytest.mark.parametrize("name", CALLS)
+
+
+@every
+def test_definition(name):
+    function, inputs, definition = CALLS[name]
+    o = function(*inputs)[0].data
+    for head in np.ndindex(B, H):
+        close([o[head]], [definition(*(x[head] for x in inputs))])
+
+
+@every
+@pytest.mark.parametrize("n", [1, 2, 63, 64, 65, 133])
+def test_any_length_equals_the_recurrence(name, n):
+    function, _, _ = CALLS[name]
+    q, k, v, b, log_a, S = example(n, (2,))
+    inputs = [q, k, v, log_a if name != "gla" else -abs(q), S]
+    found = function(*inputs[:3], *([b] if name == "delta" else []), *inputs[3:])
+    gates = inputs[3] if name == "gla" else log_a[..., None]
+    beta = b[..., None] if name == "delta" else None
+    close(found, run(q, k, v, gates, S, beta)[0])
+
+
+@every
+def test_the_state_is_carried_between_calls(name):
+    """In two parts, and token by token as in decoding; gradients pass the state."""
+    function, inputs, _ = CALLS[name]
+    g = draw((B, H, L, Ev))[0]
+    results = []
+    for parts in [slice(0, L)], [slice(0, 33), slice(33, L)]:
+        leaves = [Tensor(x, requires_grad=True) for x in inputs]
+        S, outputs = None, []
+        for part in parts:
+            o, S = function(*(x[:, :, part] for x in leaves), state=S)
+            outputs.append(o)
+        (mg.concat(outputs, -2) * g).sum().backward()
+        results.append([*(np.concatenate([o.data for o in outputs], -2),), S.data])
+        results[-1] += [x.grad for x in leaves]
+    close(results[1], results[0])
+    S, outputs = None, []
+    for t in range(L):
+        o, S = function(*(x[:, :, t : t + 1] for x in inputs), state=S)
+        outputs.append(o.data)
+    close([np.concatenate(outputs, -2), S], results[0][:2])
+
+
+@pytest.mark.parametrize("chunk", [1, 3, 16, 70, 200])
+def test_chunks_of_any_size_give_the_same(chunk):
+    """1 is the recurrence, 70 the matrix of all pairs."""
+    q, k, v, b, log_a, S = example()
+    a, b = np.exp(log_a)[..., None], b[..., None]
+    g, D = v[:, :, ::-1].copy(), S[:, ::-1].copy()
+    for function, arrays in (
+        (decay.scan, (q, k, v, a, S)),
+        (lambda *x: [errors(*x)], (k, v, a, b, S)),
+        (errors_backward, (q, k, g, a, b, D)),
+    ):
+        close(function(*arrays, chunk), function(*arrays))
+
+
+@pytest.mark.parametrize("chunk", [1, 2, 8, 128])
+def test_blocks_of_any_size_give_the_same(chunk):
+    q, k, v, _, _, S = example()
+    a, b = (sigmoid(x) for x in draw((B, H, L, E), (B, H, L, Ev)))
+    expected = gated_linear.scan(q, k, v, a, b, S)
+    close(gated_linear.scan(q, k, v, a, b, S, chunk), expected)
+
+
+@every
+def test_leading_axes_broadcast(name):
+    function, inputs, _ = CALLS[name]
+    g = draw((B, H, L, Ev))[0]
+    small = [x[:1] if i else x[:, :1] for i, x in enumerate(inputs)]
+    leaves = [Tensor(x, requires_grad=True) for x in small]
+    o, _ = function(*leaves)
+    o.backward(g)
+    full = [np.broadcast_to(x, (B, H, *x.shape[2:])).copy() for x in small]
+    whole = [Tensor(x, requires_grad=True) for x in full]
+    o_full, _ = function(*whole)
+    o_full.backward(g)
+    sums = [x.grad.sum(0 if i else 1, keepdims=True) for i, x in enumerate(whole)]
+    close([o, *(x.grad for x in leaves)], [o_full.data, *sums])
+
+
+@every
+def test_float32_is_near_float64(name):
+    function, inputs, _ = CALLS[name]
+    g, found = draw((B, H, L, Ev))[0], []
+    for dtype in np.float32, np.float64:
+        leaves = [Tensor(x.astype(dtype), requires_grad=True) for x in inputs]
+        o, S = function(*leaves)
+        o.backward(g.astype(dtype))
+        found.append([o.data, S.data, *(x.grad for x in leaves)])
+        assert all(x.dtype == dtype for x in found[-1])
+    close(*found, roundings=100)
+
+
+def test_a_constant_beta_and_gate():
+    """One number for all tokens; its gradient is the sum over the tokens."""
+    q, k, v, *_ = example(9, (2,))
+    beta, log_a = np.full((2, 1), 0.3), np.full((2, 1), -0.2)
+    result = mg.gradcheck(delta_rule, [q, k, v, beta, log_a])
+    assert result.ok, result.message
+    full = [np.broadcast_to(x, (2, 9)) for x in (beta, log_a)]
+    close(delta_rule(q, k, v, beta, log_a), delta(q, k, v, *full)[0])
