@@ -45,19 +45,23 @@ def dropped_seeds(record):
 
 
 def movement(curve):
-    """Return (moved, noise) of the last len(curve) // 3 entries of a curve.
+    """Return (moved, noise) of the last two quarters of a curve.
 
-    Let y_1 … y_n be these entries, and a + b t their line of least squares:
+    A quarter has m entries, a fourth of the curve, rounded down. The last 2 m entries
+    are two quarters.
 
-        moved = b n        noise = sqrt(sum_t (y_t - a - b t)^2 / (n - 2))
+        moved   the mean of the last quarter minus the mean of the quarter before
+        noise   the standard error of this difference, sqrt((s_1^2 + s_2^2) / m)
 
-    ``moved`` is negative if the curve fell.
+    s_1^2 and s_2^2 are the variances of single entries y_t in the two quarters. Each is
+    half the mean of (y_(t+1) - y_t)^2 over the m - 1 neighbours of its quarter. A slow
+    rise changes that little.
     """
     raise NotWritten("E.16 movement")
 
 
 def _is_plateau(curve, resolution):
-    """Return whether a curve moved by less than its noise over its last third."""
+    """Return whether a curve moved by less than its noise over its last half."""
     moved, noise = movement(curve)
     return len(curve) >= FEWEST and abs(moved) <= max(noise, resolution)
 

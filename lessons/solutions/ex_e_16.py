@@ -55,25 +55,29 @@ def dropped_seeds(record):
 
 
 def movement(curve):
-    """Return (moved, noise) of the last len(curve) // 3 entries of a curve.
+    """Return (moved, noise) of the last two quarters of a curve.
 
-    Let y_1 … y_n be these entries, and a + b t their line of least squares:
+    A quarter has m entries, a fourth of the curve, rounded down. The last 2 m entries
+    are two quarters.
 
-        moved = b n        noise = sqrt(sum_t (y_t - a - b t)^2 / (n - 2))
+        moved   the mean of the last quarter minus the mean of the quarter before
+        noise   the standard error of this difference, sqrt((s_1^2 + s_2^2) / m)
 
-    ``moved`` is negative if the curve fell.
+    s_1^2 and s_2^2 are the variances of single entries y_t in the two quarters. Each is
+    half the mean of (y_(t+1) - y_t)^2 over the m - 1 neighbours of its quarter. A slow
+    rise changes that little.
     """
     # BEGIN SOLUTION
-    n = len(curve) // 3
-    t = np.arange(n)
-    slope, start = np.polyfit(t, curve[-n:], 1)
-    rest = np.asarray(curve[-n:]) - (start + slope * t)
-    return slope * n, np.sqrt(rest @ rest / (n - 2))
+    m = len(curve) // 4
+    quarters = np.array(curve[-2 * m :]).reshape(2, m)  # before, last
+    before, last = quarters.mean(axis=1)
+    variances = (np.diff(quarters) ** 2).mean(axis=1) / 2  # of single entries
+    return last - before, np.sqrt(variances.sum() / m)
     # END SOLUTION
 
 
 def _is_plateau(curve, resolution):
-    """Return whether a curve moved by less than its noise over its last third."""
+    """Return whether a curve moved by less than its noise over its last half."""
     moved, noise = movement(curve)
     return len(curve) >= FEWEST and abs(moved) <= max(noise, resolution)
 

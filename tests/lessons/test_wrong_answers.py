@@ -204,6 +204,32 @@ RESULTS = [
     ("E.1", "return da, db", "return db, da", "swapped", "da, in the result of"),
     ("E.13", "dk[j] = R @ v[j]", "dk[j] = R @ v[0]", "unknown", "d_k wrong"),
 ]  # fmt: skip
+VARIANCES = "(np.diff(quarters) ** 2).mean(axis=1) / 2"
+REPORTED = 'run["figure"] for run in record["runs"]'
+CURVES = 'for run in record["runs"] if run["arm"] in (a, other)'
+EVIDENCE = [
+    ("E.16", "m = len(curve) // 4", "m = len(curve) // 3", "thirds", "that of thirds"),
+    ("E.16", VARIANCES, "quarters.var(axis=1, ddof=1)", "about-the-mean", "noise"),
+    ("E.16", VARIANCES, VARIANCES[:-4], "not-halved", "without the half"),
+    ("E.16", "variances.sum() / m)", "variances.sum())", "single", "single entries"),
+    ("E.16", "return last - before", "return curve[-1] - curve[-2 * m]", "ends",
+     "the last entry minus the first"),
+    ("E.16", REPORTED, REPORTED + ' if not run["diverged"]', "diverged",
+     "without the runs that diverged"),
+    ("E.16", REPORTED, REPORTED.replace("figure", "validation"), "other-figure",
+     "validation data"),
+    ("E.16", "x.std(ddof=1)", "x.std()", "n", "n for n - 1"),
+    ("E.16", 'for seed in record["choosing"]', 'for seed in record["seeds"]',
+     "reported", "as if all these were missing"),
+    ("E.16", "untried_rates(record) or dropped", "dropped", "tuned",
+     "expected 'unfair': b was not tried with each rate"),
+    ("E.16", "high < 0 and ended", "high < 0", "no-without-plateau",
+     "expected 'undecided': a is behind b, and the curves of a rise"),
+    ("E.16", "run[\"curve\"] " + CURVES, "run[\"curve\"] " + CURVES.replace(
+     "(a, other)", "(a,)"), "own-plateau", "the curves of b rise"),
+    ("E.16", "all(low > 0 for", "any(low > 0 for", "one-is-enough",
+     "one of the others is enough"),
+]  # fmt: skip
 ALL_OF_10 = "        return dX, dY, dq.T @ X, dk.T @ Y, dv.T @ Y, dW_o"
 HELD_OUT = [  # nobody had these in mind who wrote the checks
     ("6.1", "z / z.sum()", "z / z.sum() + 1e-9", "epsilon", "+ 1e-09 in every entry"),
@@ -300,7 +326,7 @@ UNNAMED = [  # once without a name
 WRONG = [
     *HELD_OUT, *SIGNS, *REPORTS, *PASSED, *MISNAMED, *UNNAMED,
     *IMPORTS, *COMPARE, *TRANSLATORS, *MASKS, *COSTS, *GRADIENTS, *SIZES, *COMMON,
-    *RESULTS, *learners.WRONG, *learners_of_chapters.WRONG,
+    *RESULTS, *EVIDENCE, *learners.WRONG, *learners_of_chapters.WRONG,
 ]  # fmt: skip
 LABELS = """\
     ax.semilogx(ds, scaled, "o-", label="scaled")
@@ -361,6 +387,12 @@ RIGHT = [
      "return W_a.tolist(), v_a, s, [-2.0], [0.0], [2]"),
     ("38.6", 's @ W_g @ (h1 + h3) / 2, "a number moves out"',
      's @ W_g @ (h1 / 2) + s @ W_g @ (h3 / 2), "a sum splits"'),
+    ("E.16", "np.array(curve[-2 * m :]).reshape(2, m)",
+     "np.stack([curve[-2 * m : -m], curve[-m:]])"),
+    ("E.16", VARIANCES, "[np.var(np.diff(y)) / 2 + np.diff(y).mean() ** 2 / 2\n"
+     "                          for y in quarters]\n    variances = np.array(variances)"),
+    ("E.16", "return [job for job in wanted if job not in reported]",
+     "return [job for job in wanted if job not in reported][::-1]"),
     *learners.RIGHT,
 ]  # fmt: skip
 
