@@ -489,6 +489,68 @@ def causal_linear(q, k, v, phi=elu_plus_one, eps=1e-6):
 
 
 # -- Weights of another kind: lesson 15 ------------------------------------------------
+# Each function takes scores s and ``allowed``, as ``softmax`` does, and returns weights.
+
+
+def sink_softmax(s, allowed=True, b=0.0):
+    """p_ij = exp(s_ij) / (exp(b) + sum_n exp(s_in)) over the allowed keys, otherwise 0
+
+    One more key has the score b and the value 0. b = 0 is the "softmax plus one".
+    Miller 2023; OpenAI 2025
+    """
+    s = np.where(allowed, s, -np.inf)
+    m = np.maximum(s.max(-1, keepdims=True, initial=np.finfo(s.dtype).min), b)
+    e = np.exp(s - m)
+    return e / (np.exp(b - m) + e.sum(-1, keepdims=True))
+
+
+def sparsemax(s, allowed=True):
+    """p_ij = max(s_ij - tau_i, 0), which sum to 1 over the allowed keys
+
+    tau = (z_1 + ... + z_k - 1) / k for the scores z sorted downwards; k is the largest
+    number with z_k > tau.    Martins and Astudillo 2016
+    """
+    p = np.zeros(s.shape)
+    for i, keys in enumerate(np.broadcast_to(allowed, s.shape)):
+        if keys.any():
+            z = -np.sort(-s[i, keys])
+            tau = (z.cumsum() - 1) / np.arange(1, len(z) + 1)
+            p[i, keys] = np.maximum(s[i, keys] - tau[z > tau][-1], 0)
+    return p
+
+
+def entmax(s, allowed=True, alpha=1.5):
+    """p_ij = max((alpha - 1) s_ij - tau_i, 0)^(1 / (alpha - 1)), which sum to 1
+
+    tau is between max_j (alpha - 1) s_ij - 1 and this maximum: halve 60 times.
+    Peters et al. 2019
+    """
+    p = np.zeros(s.shape)
+    for i, keys in enumerate(np.broadcast_to(allowed, s.shape)):
+        x = (alpha - 1) * s[i, keys]
+        low, high = x.max(initial=-np.inf) - 1, x.max(initial=-np.inf)
+        for _ in range(60):
+            tau = (low + high) / 2
+            p[i, keys] = np.maximum(x - tau, 0) ** (1 / (alpha - 1))
+            low, high = (tau, high) if p[i].sum() > 1 else (low, tau)
+    return p
+
+
+def sigmoid_weights(s, allowed=True, b=0.0):
+    """p_ij = sigmoid(s_ij + b), otherwise 0: no sum    Ramapuram et al. 2024"""
+    return np.where(allowed, sigmoid(s + b), 0)
+
+
+def stick_breaking(s, allowed=True):
+    """p_ij = sigmoid(s_ij) prod_{n > j} (1 - sigmoid(s_in)) over the allowed keys
+
+    From the last key on, each takes a part of what is left.    Tan et al. 2024
+    """
+    b, p, left = np.where(allowed, sigmoid(s), 0), np.zeros(s.shape), np.ones(len(s))
+    for j in reversed(range(s.shape[1])):
+        p[:, j] = b[:, j] * left
+        left = left * (1 - b[:, j])
+    return p
 
 
 # -- Pointing and copying: lesson 16 ---------------------------------------------------

@@ -42,13 +42,17 @@ from .variants.coverage import CoverageAttention, coverage_loss
 from .variants.decay import decay_attention, retnet_log_decay
 from .variants.delta_rule import delta_rule
 from .variants.gated_linear import gated_linear_attention
+from .variants.entmax import entmax, sparsemax
 from .variants.gaussian import GaussianAttention, gaussian
 from .variants.linear import LinearAttentionState, elu_plus_one, linear_attention
 from .variants.local import LocalAttention
 from .variants.longformer import LongformerAttention
 from .variants.luong import LuongAttention
 from .variants.nadaraya_watson import nadaraya_watson
+from .variants.sigmoid import sigmoid_weights
+from .variants.sink import Sink, sink_softmax, softmax_plus_one
 from .variants.steps import BahdanauStep, LuongStep
+from .variants.stick_breaking import stick_breaking
 
 __all__ = [
     "masked_softmax",
@@ -87,6 +91,13 @@ __all__ = [
     "nadaraya_watson",
     "BahdanauStep",
     "LuongStep",
+    "sink_softmax",
+    "softmax_plus_one",
+    "Sink",
+    "entmax",
+    "sparsemax",
+    "sigmoid_weights",
+    "stick_breaking",
     "masks",
     "BlockMask",
     "sinusoidal",

@@ -62,5 +62,6 @@ class Options:
 
     def needs_matrix(self):
         """Return whether the matrix of scores is needed: only the dense path has it."""
-        functions = self.score, self.score_mod, self.normalize
+        normalize = None if hasattr(self.normalize, "rescale") else self.normalize
+        functions = self.score, self.score_mod, normalize
         return self.return_weights or any(f is not None for f in functions)

@@ -94,7 +94,8 @@ def scaled_dot_product_attention(
     block_mask    a BlockMask, made once for many calls
     path          "dense" or "tiled"; None chooses: dense for weights, a score, a
                   score_mod, a normalize, and fewer than 64 queries, where it is faster
-    normalize     a function that replaces the softmax, as in ``attend``
+    normalize     a function that replaces the softmax, as in ``attend``. Tiles compute
+                  it if it has a method rescale(o, lse) -> o, such as a ``Sink``
     score         a function (query, key) -> scores (..., H, L, S) that replaces
                   cap(scale q_i . k_j), as in ``attend``
 
@@ -188,6 +189,8 @@ def _tiled(query, key, value, masks, options):
         softcap=options.softcap,
         draws=_dropout_draws(query, masks, options),
     )
+    if options.normalize is not None:
+        o = options.normalize.rescale(o, lse)
     return (o, lse) if options.return_lse else o
 
 

@@ -20,6 +20,7 @@ from . import (  # noqa: F401  (each fills SPECS)
     loss,
     matmul,
     normalise,
+    normalizers,
     positions,
     recurrence,
     recurrent,

@@ -8,7 +8,7 @@ NORMALIZERS = {
     "softmax": Normalizer(
         lambda s, allowed: attention.definitions.softmax(s, allowed),
         lambda s, allowed: attention.masked_softmax(s, mask=allowed),
-        costs=normalized(4),
+        costs=normalized(4, booleans=1),
         tiles=lambda q, k, v: attention.scaled_dot_product_attention(
             q, k, v, path="tiled"
         ),
@@ -23,4 +23,103 @@ NORMALIZERS = {
             file="softmax.py",
         ),
     ),
+    "softmax+1": Normalizer(
+        lambda s, allowed: attention.definitions.sink_softmax(s, allowed),
+        lambda s, allowed: attention.softmax_plus_one(s, allowed),
+        costs=normalized(5, exponentials="L*S + L"),
+        tiles=lambda q, k, v: _with_sink(q, k, v, attention.Sink()),
+        about=About(
+            part="normaliser",
+            changes="p = exp(s) / (1 + sum of exp(s))",
+            can="give little weight to all keys where no key fits",
+            cannot="learn from which score on a key fits",
+            task="lookup where the key may be missing",
+            lesson=15,
+            source="Miller 2023",
+            file="variants/sink.py",
+        ),
+    ),
+    "sink": Normalizer(
+        lambda s, allowed, b: attention.definitions.sink_softmax(s, allowed, b),
+        lambda s, allowed, b: attention.sink_softmax(s, allowed, b),
+        parameters="b ()",
+        costs=normalized(5, exponentials="L*S + L"),
+        tiles=lambda q, k, v, b: _with_sink(q, k, v, attention.Sink(b=b)),
+        about=About(
+            part="normaliser",
+            changes="p = exp(s) / (exp(b) + sum of exp(s)), with a learned b",
+            can="give little weight to all keys where no key fits, and learn where",
+            cannot="count keys: equal keys still share a weight below 1",
+            task="lookup where the key may be missing",
+            lesson=15,
+            source="OpenAI 2025",
+            file="variants/sink.py",
+        ),
+    ),
+    "sparsemax": Normalizer(
+        lambda s, allowed: attention.definitions.sparsemax(s, allowed),
+        lambda s, allowed: attention.sparsemax(s, allowed),
+        costs=normalized(7, booleans=1, exponentials="0"),
+        about=About(
+            part="normaliser",
+            changes="p = max(s - tau, 0), which sum to 1",
+            can="give the weight 1 to a key that leads by 1, for any number of keys",
+            cannot="give a gradient to keys whose weight is 0",
+            task="lookup among many more keys than in training",
+            lesson=15,
+            source="Martins and Astudillo 2016",
+            file="variants/entmax.py",
+        ),
+    ),
+    "entmax": Normalizer(
+        lambda s, allowed, alpha=1.5: attention.definitions.entmax(s, allowed, alpha),
+        lambda s, allowed, alpha: attention.entmax(s, allowed, alpha),
+        options=dict(alpha=1.5),
+        costs=normalized(9, scoring="L*E + L*S*E + L*S", exponentials="0"),
+        about=About(
+            part="normaliser",
+            changes="p = max((alpha - 1) s - tau, 0)^(1 / (alpha - 1))",
+            can="be anything between softmax (alpha near 1) and sparsemax (alpha = 2)",
+            cannot="give a gradient to keys whose weight is 0",
+            task="lookup among many more keys than in training",
+            lesson=15,
+            source="Peters et al. 2019",
+            file="variants/entmax.py",
+        ),
+    ),
+    "sigmoid": Normalizer(
+        lambda s, allowed, b: attention.definitions.sigmoid_weights(s, allowed, b),
+        lambda s, allowed, b: attention.sigmoid_weights(s, allowed, b),
+        parameters="b ()",
+        costs=normalized(4),
+        about=About(
+            part="normaliser",
+            changes="p = sigmoid(s + b), without a sum over the keys",
+            can="count the keys that fit, or find none",
+            cannot="keep its output in the range of the values as n grows",
+            task="how often a symbol occurs",
+            lesson=15,
+            source="Ramapuram et al. 2024",
+            file="variants/sigmoid.py",
+        ),
+    ),
+    "stick-breaking": Normalizer(
+        lambda s, allowed: attention.definitions.stick_breaking(s, allowed),
+        lambda s, allowed: attention.stick_breaking(s, allowed),
+        costs=normalized(8, averaging="L*S*Ev + 2*L*S"),
+        about=About(
+            part="normaliser",
+            changes="p_j = sigmoid(s_j) prod over later keys l of (1 - sigmoid(s_l))",
+            can="prefer the last fitting key, without positions",
+            cannot="average fitting keys equally: near ones take most",
+            task="the last value of a name",
+            lesson=15,
+            source="Tan et al. 2024",
+            file="variants/stick_breaking.py",
+        ),
+    ),
 }
+
+
+def _with_sink(q, k, v, sink):
+    return attention.scaled_dot_product_attention(q, k, v, path="tiled", normalize=sink)

@@ -36,12 +36,14 @@ class Formulas(NamedTuple):
 SCALED = Formulas(scoring="L*E + L*S*E", held="w*max(L*S + L*E, 2*L*S + L*Ev)")
 
 
-def normalized(matrices, **others):
+def normalized(matrices, booleans=0, **others):
     """Return the costs of scaled dot products with a normaliser.
 
     matrices   how many arrays (L, S) exist at the same time, the scores included
+    booleans   how many arrays (L, S) of booleans exist beside them
     """
-    return SCALED._replace(held=f"w*({matrices}*L*S + L*Ev)", **others)
+    held = f"max(w*{matrices}*L*S + {booleans}*L*S, w*(2*L*S + L*Ev))"
+    return SCALED._replace(held=held, **others)
 
 
 class About(NamedTuple):

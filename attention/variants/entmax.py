@@ -1,0 +1,112 @@
+"""Sparsemax and entmax: weights that are exactly 0 for keys that fit badly.
+
+    p = argmax of p . s + H(p)    over all weights p >= 0 with the sum 1
+    H(p) = sum_j (p_j - p_j^alpha) / (alpha (alpha - 1))       Tsallis' entropy
+
+Setting the derivative by p_j equal for all keys of the support gives
+
+    p_j = max((alpha - 1) s_j - tau, 0)^(1 / (alpha - 1))
+
+with the tau for which they sum to 1. alpha = 2 is sparsemax, the point of the simplex
+that is nearest to s; for alpha -> 1 it becomes the softmax. A softmax gives every key a
+positive weight, so that with n keys the rest grows like n. Here one key gets all of it
+if it leads by 1 / (alpha - 1), for every n.
+
+tau: let x = (alpha - 1) s, shifted so that its maximum is 0; then -1 <= tau < 0, and a
+key with x_j <= -1 has the weight 0. With z = x sorted downwards and the support z_1 ...
+z_k, the sum of the weights is 1 if
+
+    alpha = 2      sum_j (z_j - tau) = 1      tau = (sum_j z_j - 1) / k
+    alpha = 1.5    sum_j (z_j - tau)^2 = 1    tau = m - sqrt(1 / k - (q - m^2))
+
+with the means m of z_j and q of z_j^2 over the support. k is the largest number with
+z_k > tau. For another alpha, tau is found by bisection.
+
+Gradient: with u_j = p_j^(2 - alpha) on the support, 0 elsewhere,
+
+    dp_j = u_j / (alpha - 1) ((alpha - 1) ds_j - dtau),    sum_j dp_j = 0
+    so  dtau = (alpha - 1) sum_j u_j ds_j / sum_j u_j
+    and  ds = u * (g - (u . g) / sum_j u_j)    for g = dL/dp
+
+because the Jacobian is symmetric. For sparsemax u = 1, for the softmax u = p. A key
+outside the support gets no gradient: start with small scores.
+
+Martins and Astudillo 2016 (sparsemax); Peters et al. 2019 (entmax).
+"""
+
+import numpy as np
+
+from minigrad import arguments, differentiable
+from minigrad.shapes import shapes
+
+
+@shapes
+@differentiable
+def entmax(scores, allowed, alpha=1.5):
+    """p_j = max((alpha - 1) s_j - tau, 0)^(1 / (alpha - 1)), and 0 for a masked key.
+
+    scores (..., L, S), allowed (..., L, S) bool  ->  weights (..., L, S)
+
+    alpha   above 1, at most 2: with a larger alpha, fewer keys have a weight. (Beyond 2,
+            u is infinite for a weight near 0)
+    """
+    arguments.number("entmax", "alpha", alpha)
+    if not 1 < alpha <= 2:
+        raise ValueError(
+            f"entmax: alpha is {alpha}; expected a number above 1, at most 2. For 1, "
+            "use masked_softmax."
+        )
+    power = 1 / (alpha - 1)
+    s = np.where(allowed, scores, -np.inf)
+    m = s.max(-1, keepdims=True, initial=-np.inf)
+    m = np.where(m == -np.inf, 0, m)  # a row without allowed keys
+    x = np.maximum((alpha - 1) * (s - m), -1)  # no key below -1 has a weight
+    z = -np.sort(-x, axis=-1)
+    find_tau = {2: _linear, 1.5: _quadratic}.get(alpha, _bisection)
+    tau = np.maximum(find_tau(z, power), -1)  # rounding may make it smaller
+    p = np.where(allowed & ~(x <= tau), np.maximum(x - tau, 0) ** power, 0)
+
+    def backward(g):
+        u = (p > 0) * np.where(p > 0, p, 1) ** (2 - alpha)
+        total = u.sum(-1, keepdims=True)
+        mean = (u * g).sum(-1, keepdims=True) / np.where(total == 0, 1, total)
+        return u * (g - mean), None, None
+
+    return p, backward
+
+
+def sparsemax(scores, allowed):
+    """Return ``entmax`` with alpha = 2: a normaliser without options."""
+    return entmax(scores, allowed, 2)
+
+
+def _linear(z, power):
+    """Return tau (..., 1) of sparsemax, from z (..., S) sorted downwards."""
+    k = np.arange(1, z.shape[-1] + 1, dtype=z.dtype)
+    return _of_the_support((z.cumsum(-1) - 1) / k, z)
+
+
+def _quadratic(z, power):
+    """Return tau (..., 1) for alpha = 1.5, from z (..., S) sorted downwards."""
+    k = np.arange(1, z.shape[-1] + 1, dtype=z.dtype)
+    m, q = z.cumsum(-1) / k, (z * z).cumsum(-1) / k
+    return _of_the_support(m - np.sqrt(np.maximum(1 / k - (q - m * m), 0)), z)
+
+
+def _of_the_support(tau, z):
+    """Return tau_k (..., 1) for the largest k with z_k > tau_k."""
+    if not z.shape[-1]:
+        return np.zeros((*z.shape[:-1], 1), z.dtype)
+    k = np.maximum((z > tau).sum(-1, keepdims=True), 1)
+    return np.take_along_axis(tau, k - 1, -1)
+
+
+def _bisection(z, power):
+    """Return tau (..., 1), for which max(z_j - tau, 0)^power sum to 1."""
+    low = np.full((*z.shape[:-1], 1), -1, z.dtype)
+    high = np.zeros_like(low)
+    for _ in range(np.finfo(z.dtype).nmant + 8):
+        tau = (low + high) / 2
+        is_low = (np.maximum(z - tau, 0) ** power).sum(-1, keepdims=True) > 1
+        low, high = np.where(is_low, tau, low), np.where(is_low, high, tau)
+    return high

@@ -1,0 +1,46 @@
+"""Sigmoid attention: each weight depends on its own score alone.
+
+    p_ij = sigmoid(s_ij + b)          0 for a masked key
+    o_i  = sum_j p_ij v_j
+
+The keys do not compete, so attention can count keys and can be empty. An average knows
+shares, not numbers: with two equal keys in place of one, a softmax halves the weight,
+and o_i stays the same. b = -ln n keeps the sum of a row near 1 for small scores, and
+takes the ability to count away: sum_j p_ij v_j is an average again.
+
+Gradient: with p' = p (1 - p) and g = dL/dp,
+
+    ds_ij = g_ij p_ij (1 - p_ij),    db = sum_ij ds_ij
+
+There is no sum over the row, so that tiles need no second pass. With one key, the
+softmax with a sink of score -b is the same: "one sink for each key".
+
+Ramapuram et al. 2024.
+"""
+
+import numpy as np
+
+from minigrad import differentiable
+from minigrad.ops.real import real
+from minigrad.shapes import shapes
+
+
+@shapes
+@differentiable
+def sigmoid_weights(scores, allowed, b=0.0):
+    """p_ij = sigmoid(s_ij + b), and 0 for a masked key: a normaliser.
+
+    scores (..., L, S), allowed (..., L, S) bool, b (..., L | 1, S | 1) or ()
+        ->  weights (..., L, S)
+
+    b   0 counts; -ln n averages n keys
+    """
+    scores = real(scores)
+    with np.errstate(over="ignore"):  # 1 / (1 + inf) = 0 is the right limit
+        p = np.where(allowed, 1 / (1 + np.exp(-(scores + b))), 0)
+
+    def backward(g):
+        ds = g * p * (1 - p)
+        return ds, None, ds.copy()
+
+    return p, backward

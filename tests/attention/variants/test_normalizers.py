@@ -1,0 +1,224 @@
+"""Laws of the normalisers: values by hand, limits, what scores and masks change."""
+
+import functools
+
+import numpy as np
+import pytest
+
+import attention
+from attention import (
+    MultiHeadAttention,
+    Sink,
+    attend,
+    definitions,
+    entmax,
+    masks,
+    scaled_dot_product_attention,
+    sigmoid_weights,
+    sink_softmax,
+    softmax_plus_one,
+    sparsemax,
+    stick_breaking,
+)
+from attention.costs.formulas import shapes_of
+from attention.variants.table import NORMALIZERS
+from minigrad import Tensor, nn
+
+from ...minigrad.array_cases import draw
+
+ROW = np.array([[-2.0, 0.0, 0.5]])
+close = functools.partial(np.testing.assert_allclose, rtol=1e-11, atol=1e-12)
+
+
+def all_keys(s):
+    return np.ones(np.shape(s), bool)
+
+
+def weights(normalize, s, *more):
+    return normalize(s, all_keys(s), *more).data
+
+
+# every normaliser
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", NORMALIZERS)
+def test_large_scores_and_rows_without_keys(name, dtype):
+    """Weights and gradients are finite, and exactly 0 where a key is masked."""
+    row = NORMALIZERS[name]
+    parameters = [
+        np.ones(shape, dtype) for shape in shapes_of(row.parameters, {}).values()
+    ]
+    normalize = row.bound(*parameters, **row.options)
+    allowed = np.array([[1, 1, 0, 1], [0, 0, 0, 0], [0, 0, 1, 0]], bool)
+    for size in 1e-4, 1.0, 1e4:
+        s = (draw((3, 4))[0] * size).astype(dtype)
+        s[:, 2] = np.abs(s).max() * 2  # the largest, masked in row 0
+        s = Tensor(s, requires_grad=True)
+        p = normalize(s, allowed)
+        assert p.dtype == dtype and np.isfinite(p.data).all()
+        assert (p.data >= 0).all() and not p.data[~allowed].any()
+        p.backward(np.ones((3, 4), dtype) + np.arange(4, dtype=dtype))
+        assert np.isfinite(s.grad).all() and not s.grad[~allowed].any()
+
+
+# the sink
+
+
+def test_values_of_the_sink():
+    found = weights(softmax_plus_one, np.array([[2.0, 5.0, 3.0]]))
+    np.testing.assert_allclose(found, [[0.041773, 0.839025, 0.113550]], atol=5e-7)
+    close(weights(sink_softmax, ROW, -50.0), definitions.softmax(ROW))
+
+
+def test_the_sink_is_one_more_key_with_score_b_and_value_0():
+    (s, v), b = draw((5, 7), (7, 3)), 0.7
+    more = np.concatenate([s, np.full((5, 1), b)], 1)
+    v_more = np.concatenate([v, np.zeros((1, 3))])
+    close(weights(sink_softmax, s, b) @ v, definitions.attend(more, v_more))
+
+
+def test_the_gradient_of_b_is_0_if_all_values_are():
+    q, k, v = draw((5, 4), (7, 4), (7, 3))
+    sink = Sink(b=nn.Parameter(np.array(0.3)))
+    attend(q, k, v * 0, normalize=sink)[0].sum().backward()
+    assert sink.b.grad == 0
+    attend(q, k, v, normalize=sink)[0].sum().backward()
+    assert abs(sink.b.grad) > 1e-3
+
+
+LARGE = {  # options of sdpa, for 70 queries and 90 keys
+    "free": {},
+    "causal": {"is_causal": True},
+    "no keys": {"mask_mod": masks.padding([0, 60])},
+    "window": {"window_size": (5, 0)},
+    "bias": {"bias": np.linspace(-1, 1, 70 * 90).reshape(70, 90)},
+    "dropout": {"dropout_p": 0.4},
+}
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", LARGE)
+def test_sinks_of_heads_in_tiles_and_with_the_matrix(name):
+    arrays, outcomes = draw((2, 4, 70, 6), (2, 2, 90, 6), (2, 2, 90, 5)), []
+    for path in "dense", "tiled", None:
+        sink = Sink(4, nn.Parameter(np.array([-1.0, 0.0, 1.0, 30.0])))
+        leaves = [Tensor(x, requires_grad=True) for x in arrays]
+        o = scaled_dot_product_attention(
+            *leaves, enable_gqa=True, path=path, normalize=sink,
+            rng=np.random.default_rng(0), **LARGE[name],
+        )  # fmt: skip
+        o.backward(np.cos(np.arange(o.size)).reshape(o.shape))
+        outcomes.append([o.data, *(x.grad for x in leaves), sink.b.grad])
+    for found in outcomes[1:]:
+        for x, y in zip(found, outcomes[0]):
+            np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-11)
+    assert abs(outcomes[0][0][:, 3]).max() < 1e-8  # nearly all goes to this sink
+
+
+def test_a_layer_with_a_sink_computes_tiles(monkeypatch):
+    layer = MultiHeadAttention(8, 2, rng=np.random.default_rng(0))
+    (x,), sink = draw((1, 70, 8), dtype=np.float32), Sink(2)
+    sink.b.data = np.float32([0.5, -0.5])
+    dense = layer(x, normalize=lambda s, allowed: sink(s, allowed), is_causal=True)
+    monkeypatch.setattr("attention.exact.sdpa._dense", None)  # it must not be called
+    tiled = layer(x, normalize=sink, is_causal=True)
+    np.testing.assert_allclose(tiled.data, dense.data, rtol=1e-5, atol=1e-6)
+
+
+def test_parts_are_merged_before_the_sink_is_added():
+    q, k, v = draw((1, 5, 4), (1, 9, 4), (1, 9, 3))
+    parts = []
+    for keys in slice(0, 4), slice(4, 9):
+        parts += scaled_dot_product_attention(
+            q, k[:, keys], v[:, keys], return_lse=True
+        )
+    sink = Sink(b=nn.Parameter(np.array(0.4)))
+    whole = scaled_dot_product_attention(q, k, v, normalize=sink)
+    close(sink.rescale(*attention.merge(*parts)).data, whole.data)
+
+
+# sparsemax and entmax
+
+
+def test_values_of_entmax():
+    close(weights(sparsemax, ROW), [[0, 0.25, 0.75]])
+    found = weights(entmax, ROW)
+    np.testing.assert_allclose(found, [[0, 0.326007, 0.673993]], atol=5e-7)
+    np.testing.assert_allclose(
+        weights(entmax, ROW, 1.001), definitions.softmax(ROW), atol=1e-3
+    )
+
+
+@pytest.mark.parametrize("alpha", [1.05, 1.33, 1.5, 1.8, 2])
+def test_laws_of_entmax(alpha):
+    (s,) = draw((5, 40))
+    p = weights(entmax, s, alpha)
+    close(p.sum(-1), 1)
+    close(weights(entmax, s + 100, alpha), p, atol=1e-11)
+    order = np.argsort(s, -1)
+    assert (np.diff(np.take_along_axis(p, order, -1)) >= 0).all()
+    close(p, definitions.entmax(s, alpha=alpha))
+    lead = 1 / (alpha - 1)  # what gives one key all the weight, for every n
+    for n in 2, 5000:
+        one = np.zeros((1, n))
+        one[0, 1] = lead * 1.001
+        assert not weights(entmax, one, alpha)[0, 0]
+        one[0, 1] = lead * 0.98
+        assert weights(entmax, one, alpha)[0, 0] > 0
+
+
+def test_sparsemax_is_the_nearest_point_of_the_simplex():
+    """The angle at p between s and every corner of the simplex is at least 90 degrees."""
+    (s,) = draw((20, 7))
+    p = weights(sparsemax, s)
+    corners = np.eye(7)[:, None] - p  # (corner, row, key)
+    assert ((corners * (s - p)).sum(-1) <= 1e-12).all()
+
+
+def test_a_key_outside_the_support_gets_no_gradient():
+    s = Tensor(ROW, requires_grad=True)
+    entmax(s, all_keys(ROW)).backward(np.array([[5.0, 1.0, 2.0]]))
+    assert s.grad[0, 0] == 0 and abs(s.grad[0, 1:]).min() > 0.1
+    close(s.grad.sum(), 0)
+
+
+def test_messages_of_entmax():
+    for alpha, error in (1, ValueError), (2.1, ValueError), ("2", TypeError):
+        with pytest.raises(error, match="entmax: alpha is"):
+            entmax(ROW, all_keys(ROW), alpha)
+
+
+# sigmoid attention
+
+
+def test_sigmoid_attention_adds_one_key_at_a_time():
+    (s, v), b = draw((5, 7), (7, 3)), -0.3
+    p = weights(sigmoid_weights, s, b)
+    without = weights(sigmoid_weights, s[:, :-1], b)
+    close(p @ v - without @ v[:-1], p[:, -1:] * v[-1])
+    equal = weights(sigmoid_weights, np.zeros((1, 64)), -np.log(64))
+    close(equal, 1 / 65)
+    one = s[:, :1]  # with one key, a sink of score -b
+    close(weights(sigmoid_weights, one, b), weights(sink_softmax, one, -b))
+
+
+# stick-breaking
+
+
+def test_what_no_key_takes_is_left_over():
+    (s,) = draw((5, 7))
+    p = weights(stick_breaking, s)
+    close(1 - p.sum(-1), (1 - definitions.sigmoid(s)).prod(-1))
+    s[:, -1] = 1e4  # the last key takes all
+    close(weights(stick_breaking, s), np.eye(7)[[6] * 5])
+    s[:, -1] = -1e4  # the last key takes nothing
+    close(weights(stick_breaking, s)[:, :-1], weights(stick_breaking, s[:, :-1]))
+
+
+def test_a_key_that_takes_all_does_not_round_what_later_keys_left():
+    """Its ln(1 - b) is -1e4: a difference of sums would round the others to 1e-3."""
+    s = np.float32([[0.3, 1e4, -0.4]])
+    found, expected = (weights(stick_breaking, x) for x in (s, s.astype(float)))
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
