@@ -37,7 +37,7 @@ from attention.tasks.batch import SOS
 from attention.tasks.reversal import decode, make_batch
 from lessons.classroom.records import how_made, record
 from lessons.pages import schematics
-from lessons.pages.figures import BLUE, GREEN, ORANGE, RED, figure, show
+from lessons.pages.figures import BLUE, GREEN, GREY, ORANGE, RED, figure, show
 
 rng = np.random.default_rng(0)
 
@@ -441,7 +441,8 @@ for kind in ("none", "bahdanau"):
 # Training *and* measuring use teacher forcing: the decoder reads the correct letters
 # and predicts the next one, so that one mistake counts once. The random numbers at the
 # start depend on a [seed](../../GLOSSARY.md#seed); each model is trained with
-# {{ len(record("bottleneck")["made"]["seeds"]) }} of them. Training takes minutes.
+# {{ len(record("bottleneck")["made"]["seeds"]) }} of them, all with one learning rate.
+# Training takes minutes.
 # Therefore it was done once, and the page reads the results from a file. *32 numbers*
 # in the output means that a state has 32 entries: this is its *width*. *Seeds differ
 # by* is the largest difference between two seeds in the share of right letters, over
@@ -467,7 +468,11 @@ for (name, run), (colour, style) in zip(runs.items(), styles):
     place = np.arange(1, kept["looked_at"] + 1)
     axes[1].plot(place, run["places"], style, marker=".", color=colour)
 axes[0].axvline(kept["longest"], color=GREEN, lw=1, label="longest in training")
-axes[0].set(xlabel="letters of the string", ylabel="share of letters right")
+for ax in axes:
+    ax.axhline(1 / 26, color=GREY, lw=0.8, ls=":", label="chance, 1 of 26 letters")
+seeds = len(kept["made"]["seeds"])
+ylabel = f"letters right, mean of {seeds} seeds"
+axes[0].set(xlabel="letters of the string", ylabel=ylabel)
 fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
 place = f"place of the written letter, in strings of {kept['looked_at']}"
 axes[1].set(xlabel=place, ylabel="share right", ylim=axes[0].get_ylim())
@@ -477,7 +482,7 @@ alt = f"""Left, share of letters right against the length of the string. Without
 attention all curves fall; the wider the state, the later: at 20 letters
 {", ".join(f"{by[name]:.2f} with {name}" for name in by)}. Attention has a dip at 2
 letters, stays high up to {kept["longest"]}, a vertical line, the longest in training,
-and falls beyond. Right, by place in strings of {kept["looked_at"]}: without attention
+and falls beyond. All stay above chance, {1 / 26:.2f}. Right, by place in strings of {kept["looked_at"]}: without attention
 the letter written first is best."""
 show(fig, "by-length", alt)
 
@@ -500,8 +505,9 @@ share_of_two = 2 / sum(range(1, kept["longest"] + 1))
 # *whole* string is right if all of its letters and the end sign are.
 # Three things stand out, and a fourth is odd.
 #
-# - Without attention the share of right letters falls with the length, steadily, for
-#   every width, although every batch is new.
+# - Without attention the share of right letters, after {{ kept["steps"] }} steps, falls
+#   with the length, steadily, for every width, although every batch is new. (A model
+#   that knows nothing has {{ f"{1 / 26:.2f}" }}.)
 # - A wider state moves the fall to the right and does not remove it. Nine of ten
 #   letters are right up to {{ good["32 numbers"] }}, {{ good["64 numbers"] }} and
 #   {{ good["128 numbers"] }} letters. Each doubling of the width costs about three
@@ -524,7 +530,8 @@ share_of_two = 2 / sum(range(1, kept["longest"] + 1))
 #
 # > **The book says** (6.1.1 to 6.1.3) that quality falls with length, that a wider
 # > vector is no complete solution, and that looking back removes the bottleneck. The
-# > curves agree with the first two, and with the third up to the length of training.
+# > curves agree with the first two, after {{ kept["steps"] }} steps, and with the third
+# > up to the length of training.
 # > (The lengths in 6.1.2 are those of other people's translators;
 # > [lesson 13](../13_translation/README.md) measures ours.)
 #

@@ -429,7 +429,8 @@ def losses(setup, kind):
 for setup, words in (("book", "padding attended to"), ("masked", "padding masked")):
     register = claim(
         "38.6",
-        f"dot wins the race ({words}: its last training loss, minus that of scaled)",
+        f"dot wins the race of 2500 steps with the text's rate ({words}: its last "
+        "training loss, minus that of scaled)",
         below(0),
         "07",
         "wins the race" if setup == "book" else "",
