@@ -212,8 +212,8 @@ def local_p(q, k, v, W_p, v_p, D, score=dot):
 
 
 def sigmoid(x):
-    """1 / (1 + exp(-x)), from 0 to 1"""
-    return 1 / (1 + np.exp(-x))
+    """1 / (1 + exp(-x)) = exp(-ln(1 + exp(-x))), from 0 to 1; no exp overflows"""
+    return np.exp(-np.logaddexp(0, -x))
 
 
 def coverage(q, k, v, W_q, W_k, w_v, w_c, b=0):
@@ -554,6 +554,100 @@ def stick_breaking(s, allowed=True):
 
 
 # -- Pointing and copying: lesson 16 ---------------------------------------------------
+
+
+def pointer(q, k, W_q, W_k, w_v, allowed=True):
+    """u_tj = w_v . tanh(W_q q_t + W_k k_j); softmax(u_t)_j: the answer is element j
+
+    Vinyals, Fortunato and Jaitly 2015, equation 3
+    """
+    return np.where(allowed, additive(q, k, W_q, W_k, w_v), -np.inf)
+
+
+def copy_probabilities(z, a, r, source, words):
+    """P(w) = lambda softmax(z)_w + (1 - lambda) sum of a_j over x_j = w
+
+    z (V,) are logits, a (S,) weights, lambda = sigmoid(r), and source (S,) the words x.
+    See, Liu and Manning 2017, equations 8 and 9
+    """
+    P, gate = np.zeros(words), sigmoid(r)
+    P[: len(z)] = gate * softmax(z)
+    for copied, x_j in zip((1 - gate) * a, source):
+        P[x_j] += copied  # a word that occurs twice adds up
+    return P
+
+
+def convolve(x, F):
+    """f_jn = sum_C sum_m F_nCm x_C(j+m), with zeros outside of x (C, S)"""
+    w = F.shape[2] // 2
+    padded = np.pad(x, [(0, 0), (w, w)])
+    return np.stack([(F * padded[:, j : j + 2 * w + 1]).sum((1, 2))
+                     for j in range(x.shape[1])])  # fmt: skip
+
+
+def location(q, k, v, W_q, W_k, w_v, F, U, b=0):
+    """s_tj = w_v . tanh(W_q q_t + W_k k_j + U f_tj + b)
+
+    f_t (S, n) are filters F (n, 2, M) of the last weights and of their sum so far.
+    Chorowski et al. 2015, equations 8 and 9
+    """
+    keys, p, c = k @ W_k.T + b, [], []
+    for q_t in q:
+        hidden = W_q @ q_t + keys  # (S, A)
+        if p:
+            hidden = hidden + convolve(np.stack([p[-1], sum(p)]), F) @ U.T
+        p.append(softmax(np.tanh(hidden) @ w_v))
+        c.append(p[-1] @ v)
+    return np.stack(c)
+
+
+def monotonic_weights(p, before=None):
+    """a_ij = p_ij q_ij, q_ij = (1 - p_i(j-1)) q_i(j-1) + a_(i-1)j; a_0 = (1, 0, ...)
+
+    p_ij is the probability to stop at key j.    Raffel et al. 2017, equations 7 to 10
+    """
+    last, a = before, []
+    if last is None:
+        last = np.eye(1, p.shape[1])[0]
+    for p_i in p:
+        q, row = 0, []
+        for p_ij, last_j in zip(p_i[:, None], last):  # p_ij (1,)
+            q = q + last_j
+            row.append(p_ij * q)
+            q = (1 - p_ij) * q
+        last = np.concatenate(row)
+        a.append(last)
+    return np.stack(a)
+
+
+def monotonic(q, k, v, W_q, W_k, w_v, r=0):
+    """c_i = sum_j a_ij v_j with p_ij = sigmoid(w_v . tanh(W_q q_i + W_k k_j) + r)
+
+    Raffel et al. 2017, equations 7 to 10
+    """
+    return monotonic_weights(sigmoid(additive(q, k, W_q, W_k, w_v) + r)) @ v
+
+
+def chunk_weights(a, u, width):
+    """b_ij = sum of a_ik P_kj over the stops k from j to j + width - 1
+
+    P_k is the softmax of u_i over the keys of the chunk that ends at k.
+    Chiu and Raffel 2018, equation 18
+    """
+    b = np.zeros(a.shape)
+    for i, k in np.ndindex(a.shape):
+        chunk = slice(max(k - width + 1, 0), k + 1)
+        b[i, chunk] += a[i, k] * softmax(u[i, chunk])
+    return b
+
+
+def mocha(q, k, v, W_q, W_k, w_v, r, V_q, V_k, w_u, width):
+    """c_i = sum_j b_ij v_j, an average in the chunk that ends at each stop
+
+    Chiu and Raffel 2018, equation 18
+    """
+    a = monotonic_weights(sigmoid(additive(q, k, W_q, W_k, w_v) + r))
+    return chunk_weights(a, additive(q, k, V_q, V_k, w_u), width) @ v
 
 
 # -- Small caches: lesson 17 -----------------------------------------------------------

@@ -46,9 +46,19 @@ from .variants.entmax import entmax, sparsemax
 from .variants.gaussian import GaussianAttention, gaussian
 from .variants.linear import LinearAttentionState, elu_plus_one, linear_attention
 from .variants.local import LocalAttention
+from .variants.location import LocationAttention
 from .variants.longformer import LongformerAttention
 from .variants.luong import LuongAttention
+from .variants.monotonic import (
+    MoChA,
+    MonotonicAttention,
+    chunk_weights,
+    hard_stops,
+    monotonic_weights,
+)
 from .variants.nadaraya_watson import nadaraya_watson
+from .variants.pointer import Pointer, not_chosen
+from .variants.pointer_generator import copy_loss, copy_probabilities
 from .variants.sigmoid import sigmoid_weights
 from .variants.sink import Sink, sink_softmax, softmax_plus_one
 from .variants.steps import BahdanauStep, LuongStep
@@ -85,6 +95,16 @@ __all__ = [
     "LocalAttention",
     "CoverageAttention",
     "coverage_loss",
+    "Pointer",
+    "not_chosen",
+    "copy_loss",
+    "copy_probabilities",
+    "LocationAttention",
+    "MonotonicAttention",
+    "MoChA",
+    "monotonic_weights",
+    "hard_stops",
+    "chunk_weights",
     "LongformerAttention",
     "gaussian",
     "GaussianAttention",

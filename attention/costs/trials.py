@@ -75,8 +75,8 @@ def arrays_of(variant, *, E, Dk=None, H=1, dtype=float, seed=0, **sizes):
 
     They are random, with rows of length 1 on average, so that no recurrence overflows.
     """
-    letters = dict(E=E, Dk=Dk or E, H=H, Hk=H, **sizes)
     row, rng = VARIANTS[variant], np.random.default_rng(seed)
+    letters = row.options | dict(E=E, Dk=Dk or E, H=H, Hk=H) | sizes
     return tuple(
         [rng.normal(0, (shape or [1])[-1] ** -0.5, shape).astype(dtype)
          for shape in shapes_of(text, letters).values()]

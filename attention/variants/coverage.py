@@ -67,12 +67,12 @@ class CoverageAttention(AdditiveAttention):
                 queries, keys.projected, values, self.score_projected
             )
             return contexts, weights, weights  # the coverages have the same shape
-        coverage, steps = None, []
+        coverage, weights, steps = None, None, []
         for t in range(L):
             per_query = valid_lens is not None and valid_lens.ndim == 2
             lengths = valid_lens[:, t] if per_query else valid_lens
             context, weights = self._attend(
-                queries[..., t, :], keys, values, coverage, lengths
+                queries[..., t, :], keys, values, coverage, weights, lengths
             )
             if coverage is None:
                 coverage = Tensor(np.zeros(weights.shape, weights.dtype))
@@ -92,12 +92,20 @@ class CoverageAttention(AdditiveAttention):
 
         coverage   the sum of the weights of all earlier steps; None at the first step
         """
-        return self._attend(query, self._projected(keys), values, coverage, valid_lens)
+        keys = self._projected(keys)
+        return self._attend(query, keys, values, coverage, None, valid_lens)
 
-    def _attend(self, query, keys, values, coverage, lengths):
+    def past(self, coverage, weights):
+        """Return w_c c_j (..., S, A), what the score receives from earlier steps.
+
+        weights   those of the last step, which a subclass may use
+        """
+        return coverage[..., None] * self.w_c
+
+    def _attend(self, query, keys, values, coverage, before, lengths):
         projected, score = self.keys_and_score(keys)  # (..., S, A)
         if coverage is not None:  # W_k k_j + w_c c_j: the score is additive in both
-            projected = projected + coverage[..., None] * self.w_c
+            projected = projected + self.past(coverage, before)
         context, weights = attend(
             query[..., None, :],
             projected,

@@ -21,6 +21,7 @@ from . import (  # noqa: F401  (each fills SPECS)
     matmul,
     normalise,
     normalizers,
+    pointing,
     positions,
     recurrence,
     recurrent,

@@ -12,6 +12,9 @@ import minigrad as mg
 from attention import decay_attention, delta_rule, gated_linear_attention
 from attention.exact import merge
 from attention.variants.linear_scan import linear_scan
+from attention.variants.location import convolve
+from attention.variants.monotonic import monotonic_weights
+from attention.variants.pointer_generator import copy_loss
 
 from .catalogue import FIRST_CASES
 from .spec import as_tuple
@@ -22,6 +25,9 @@ PUBLIC = {  # with shape lines, which refuse integers
     "delta_rule": delta_rule,
     "gated_linear_attention": gated_linear_attention,
     "linear_scan": linear_scan,
+    "convolve": convolve,
+    "copy_loss": copy_loss,
+    "monotonic_weights": monotonic_weights,
     "merge": merge.merge,
 }
 SMALL = [bool, np.uint8, np.int8, np.uint16, np.int16, np.int32]

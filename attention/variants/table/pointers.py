@@ -1,3 +1,155 @@
 """The rows of pointers, copying and alignment: lesson 16."""
 
-POINTERS = {}
+import numpy as np
+
+import attention
+from minigrad import softmax
+
+from .rows import About, Formulas, Variant
+
+
+def _copied(a, E):
+    """Return source words, one of each weight: half of the E words, then new ones."""
+    return np.arange(a.shape[-1]) + E // 2
+
+
+def _probabilities(z, a, r):
+    """Return P (L, W) of the definition, for logits z and the scores a."""
+    definitions, source = attention.definitions, _copied(a, z.shape[1])
+    words = max(z.shape[1], source[-1] + 1)
+    return np.stack([
+        definitions.copy_probabilities(z_t, definitions.softmax(a_t), r_t, source, words)
+        for z_t, a_t, r_t in zip(z, a, r)
+    ])  # fmt: skip
+
+
+def _copy(z, a, r):
+    source = _copied(a, z.shape[1])
+    words = max(z.shape[1], source[-1] + 1)
+    return attention.copy_probabilities(z, softmax(a), r, source, words)
+
+
+POINTERS = {
+    # the scores, and no values: the weights are the answer
+    "pointer": Variant(
+        lambda *arrays: attention.definitions.pointer(*arrays),
+        layer=lambda Dq, Dk, rng: attention.Pointer(Dq, Dk, Dq, rng=rng),
+        inputs="q (L, E), k (S, Dk)",
+        parameters="W_q (A, E), W_k (A, Dk), w_v (A)",
+        costs=Formulas(
+            projecting="A*(L*E + S*Dk)",
+            scoring="L*S*A",
+            averaging="0",
+            exponentials="L*S*A",
+            held="",
+        ),
+        about=About(
+            part="template",
+            changes="the weights over the elements are the output; there are no values",
+            can="answer with a place of an input longer than those of the training",
+            cannot="write what the input does not contain",
+            task="sorting numbers",
+            lesson=16,
+            source="Vinyals, Fortunato and Jaitly 2015",
+            file="variants/pointer.py",
+        ),
+    ),
+    # E words of a vocabulary, and S scores of source words for each of L outputs
+    "copy": Variant(
+        _probabilities,
+        _copy,
+        inputs="z (L, E), a (L, S), r (L)",
+        costs=Formulas(
+            scoring="0",
+            averaging="L*S + L*E",
+            exponentials="L*S + L*E",
+            held="",
+        ),
+        about=About(
+            part="average",
+            changes="P(w) = g softmax(z)_w + (1 - g) sum of weights of places with w",
+            can="write words of the source that the vocabulary lacks",
+            cannot="write a new word that the source lacks, too",
+            task="sentences with unseen names",
+            lesson=16,
+            source="See, Liu and Manning 2017",
+            file="variants/pointer_generator.py",
+        ),
+    ),
+    # N filters of width M over the last weights and their sum, from the second query on
+    "location": Variant(
+        lambda *arrays, **unused: attention.definitions.location(*arrays),
+        layer=lambda Dq, Dk, rng, N, M: attention.LocationAttention(
+            Dq, Dk, Dq, filters=N, width=M, rng=rng
+        ),
+        parameters="W_q (A, E), W_k (A, Dk), w_v (A), F (N, 2, M), U (A, N)",
+        costs=Formulas(
+            projecting="A*(L*E + S*Dk)",
+            scoring="L*S*A + (L - 1)*S*N*(2*M + A)",
+            exponentials="L*S*A + L*S",
+            held="",
+        ),
+        options=dict(N=8, M=5),
+        small=dict(N=2, M=3),
+        about=About(
+            part="score",
+            changes="U f_j is added in the tanh of additive, f_j filters of past weights",
+            can="go one key on from the last step, among equal keys",
+            cannot=(
+                "compute its queries at once: each needs the weights of those before"
+            ),
+            task="copying three letters",
+            lesson=16,
+            source="Chorowski et al. 2015",
+            file="variants/location.py",
+        ),
+    ),
+    "monotonic": Variant(
+        lambda *arrays: attention.definitions.monotonic(*arrays),
+        layer=lambda Dq, Dk, rng: attention.MonotonicAttention(Dq, Dk, Dq, noise=0.0),
+        parameters="W_q (A, E), W_k (A, Dk), w_v (A), r ()",
+        costs=Formulas(
+            projecting="A*(L*E + S*Dk)",
+            scoring="L*S*A + 2*L*S",
+            exponentials="L*S*A + L*S",
+            held="w*5*L*S",  # e, p, and the three arrays of the recurrence
+        ),
+        about=About(
+            part="normaliser",
+            changes="a_ij = P(step i stops at j), reading on from the last stop",
+            can="read in linear time, while the source still arrives",
+            cannot="go back; move on between two equal keys",
+            task="runs of letters",
+            lesson=16,
+            source="Raffel et al. 2017",
+            file="variants/monotonic.py",
+        ),
+    ),
+    "mocha": Variant(
+        lambda *arrays, W: attention.definitions.mocha(*arrays, W),
+        layer=lambda Dq, Dk, rng, W: attention.MoChA(Dq, Dk, Dq, W, noise=0.0),
+        parameters=(
+            "W_q (A, E), W_k (A, Dk), w_v (A), r (), V_q (A, E), V_k (A, Dk), w_u (A)"
+        ),
+        costs=Formulas(
+            projecting="2*A*(L*E + S*Dk)",
+            scoring="2*L*S*A + 2*L*S",
+            averaging="L*S*Ev + L*(S*W - W*(W - 1)/2)",
+            exponentials="2*L*S*A + L*S + L*(S*W - W*(W - 1)/2)",
+            held="",
+        ),
+        options=dict(W=4),
+        small=dict(W=3),
+        letters=lambda L, S, T, W: {"W": min(W, S)},
+        about=About(
+            part="normaliser",
+            changes="a softmax over the W keys that end at each monotonic stop",
+            can="average a few keys, and still read in one direction",
+            cannot="go back further than W keys",
+            task="runs of letters",
+            lesson=16,
+            source="Chiu and Raffel 2018",
+            file="variants/monotonic.py",
+        ),
+    ),
+}

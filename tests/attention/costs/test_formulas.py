@@ -69,8 +69,9 @@ def test_the_table_of_the_command_shows_equal_numbers(variant):
 def test_every_operation_is_in_the_formula(name, shape):
     variant, _, projected = name.partition(", ")
     sizes = dict(zip(("L", "S", "E", "Ev", "A"), shape))
-    inputs, parameters = trials.arrays_of(variant, **sizes)
-    options = {"projected": projected} if projected else {}
+    options = VARIANTS[variant].small
+    inputs, parameters = trials.arrays_of(variant, **sizes | options)
+    options = options | ({"projected": projected} if projected else {})
     _, ops = count(variant, *inputs, parameters=parameters, **options)
     cost = cost_of(variant, **sizes, **options)
     assert_counted(cost, ops)
@@ -85,9 +86,10 @@ def test_every_operation_is_in_the_formula(name, shape):
 ])  # fmt: skip
 def test_queries_and_keys_of_two_widths(variant):
     sizes = dict(L=3, S=5, E=4, Dk=7, Ev=2, A=6)
-    inputs, parameters = trials.arrays_of(variant, **sizes)
+    small = VARIANTS[variant].small
+    inputs, parameters = trials.arrays_of(variant, **sizes | small)
     for projected in PROJECTED.get(variant, [None]):
-        options = {"projected": projected} if projected else {}
+        options = small | ({"projected": projected} if projected else {})
         _, ops = count(variant, *inputs, parameters=parameters, **options)
         cost = cost_of(variant, **sizes, **options)
         assert_counted(cost, ops)

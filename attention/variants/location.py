@@ -1,0 +1,108 @@
+"""Location-sensitive attention: the score depends on where attention was before.
+
+    a^t          the weights of step t          c^t    the sum of a^u over u < t
+    f^t_j = sum_m F_1m a^(t-1)_(j+m) + F_2m c^t_(j+m),    m from -w to w
+    e^t_j = w_v . tanh(W_q q_t + W_k k_j + U f^t_j)
+    a^t = softmax over the allowed j of e^t_j
+
+Content alone cannot tell two equal keys apart. "One to the right of the last step" can:
+the filters F, (n, 2, 2 w + 1), see the last weights and the coverage around key j. Both
+are 0 outside the sequence and at the first step. With one filter of width 1 on c, this
+is ``CoverageAttention``; with F = 0 it is ``AdditiveAttention``.
+
+Attention can be shifted past the last key, so a source should end with a sign of its
+own. As with coverage, each step depends on all earlier steps, and gradients flow
+through all of them. With x (C, S) the two rows a and c, and g = dL/df (S, n), the
+gradients of the filters are
+
+    dF_nCm = sum_j g_jn x_C(j+m)        dx_Cj = sum_m sum_n F_nCm g_(j-m)n
+
+so dx is the convolution of g with the reversed filters.
+
+Chorowski et al. 2015, equations 8 and 9 (the last weights; the sum beside them is a
+common addition).
+"""
+
+import numpy as np
+
+from minigrad import differentiable, linear, nn, stack
+from minigrad.arguments import whole
+from minigrad.shapes import shapes
+
+from .coverage import CoverageAttention
+from ..layers import xavier_matrix
+
+
+@shapes
+@differentiable
+def convolve(x, F):
+    """f_jn = sum_C sum_m F_nCm x_C(j+m), with zeros outside of x.
+
+    x (..., C, S), F (n, C, M)  ->  f (..., S, n)
+
+    M is odd, and m runs from -(M - 1) / 2 to (M - 1) / 2.
+    """
+    (n, C, M), S = F.shape, x.shape[-1]
+    w = M // 2
+    padded = np.pad(x, [(0, 0)] * (x.ndim - 1) + [(w, w)])  # (..., C, S + 2 w)
+    columns = padded.swapaxes(-1, -2)  # (..., S + 2 w, C)
+    f = sum(columns[..., m : m + S, :] @ F[:, :, m].T for m in range(M))  # sum over C
+
+    def backward(g):
+        dx, dF = np.zeros_like(columns), np.zeros_like(F)
+        rows = g.reshape(-1, n)  # sum over j and the batch
+        for m in range(M):
+            shifted = columns[..., m : m + S, :]
+            dF[:, :, m] = rows.T @ shifted.reshape(-1, C)
+            dx[..., m : m + S, :] += g @ F[:, :, m]
+        return dx[..., w : w + S, :].swapaxes(-1, -2), dF
+
+    return f, backward
+
+
+class LocationAttention(CoverageAttention):
+    """Additive attention in steps, whose score includes features of the weights so far.
+
+    W_q, W_k, w_v, b   as in AdditiveAttention
+    F                  (filters, 2, width), uniform
+    U                  (num_hiddens, filters), from ``xavier_matrix``
+
+    ``forward`` is that of ``CoverageAttention``: it returns contexts, weights and
+    coverages of all steps. In a decoder, call ``step``.
+    """
+
+    def __init__(
+        self, query_size, key_size, num_hiddens, filters=8, width=5, bias=False,
+        dropout=0.0, rng=None,
+    ):  # fmt: skip
+        super().__init__(query_size, key_size, num_hiddens, bias, dropout, rng)
+        filters = whole("LocationAttention", "filters", filters, least=1)
+        width = whole("LocationAttention", "width", width, least=1)
+        if width % 2 == 0:
+            raise ValueError(
+                f"LocationAttention: width is {width}; expected an odd number, as many "
+                "keys on the left as on the right."
+            )
+        del self.w_c  # the filters read the coverage
+        bound = (2 * width) ** -0.5
+        F = nn.Parameter(np.empty((filters, 2, width), np.float32))
+        self.F = nn.init.uniform_(F, -bound, bound, rng)
+        self.U = xavier_matrix(num_hiddens, filters, rng)
+
+    def past(self, coverage, weights):
+        """Return U f_j (..., S, A)."""
+        return linear(convolve(stack([weights, coverage], -2), self.F), self.U)
+
+    @shapes
+    def step(self, query, keys, values, coverage=None, weights=None, valid_lens=None):
+        """Attend with one query; the caller keeps the weights and their sum.
+
+        query (..., self.query_size), keys (..., S, self.key_size) or ProjectedKeys,
+        values (..., S, Ev), coverage? (..., S), weights? (..., S), valid_lens? (B,) int
+            ->  context (..., Ev), weights (..., S)
+
+        coverage   the sum of the weights of all earlier steps; None at the first step
+        weights    those of the last step; None at the first step
+        """
+        keys = self._projected(keys)
+        return self._attend(query, keys, values, coverage, weights, valid_lens)

@@ -1,0 +1,61 @@
+"""A pointer network: the weights of attention are the answer, and nothing is averaged.
+
+    u_tj = w_v . tanh(W_q d_t + W_k e_j)
+    P(y_t = j) = softmax of u_t over the elements j that are still allowed
+
+d_t is the state of a decoder, e_j an element of the input, and y_t the place of the
+element that is chosen in step t. So there are as many possible answers as elements, and
+a model can point into longer inputs than it was trained with; an output layer would
+have a fixed number of words.
+
+The loss is -ln P(y_t). With p_t = softmax(u_t) its gradient is du_t = p_t - onehot(y_t)
+at the allowed elements, and 0 at the others. From there it is that of the additive
+score (``tanh_scores``).
+
+An element that was chosen must be masked before the softmax, in training and in use.
+Beam search has to carry a mask for each of its hypotheses.
+
+Vinyals, Fortunato and Jaitly 2015, equation 3.
+"""
+
+import numpy as np
+
+from minigrad import where
+from minigrad.shapes import shapes
+
+from ..layers import AdditiveAttention
+
+
+class Pointer(AdditiveAttention):
+    """The additive score as logits of the places of a sequence.
+
+    ``mg.cross_entropy(pointer(states, elements, allowed), places)`` is the loss.
+    Parameters and ``precompute`` are those of ``AdditiveAttention``.
+    """
+
+    @shapes
+    def forward(self, queries, keys, allowed=None):
+        """Return the scores u; those of elements that are not allowed are -inf.
+
+        queries (..., L, self.query_size), keys (..., S, self.key_size) or
+        ProjectedKeys, allowed? (..., L | 1, S) bool  ->  u (..., L, S)
+
+        queries   the states d_t
+        keys      the elements e_j
+        """
+        keys, score = self.keys_and_score(keys)
+        u = score(queries, keys)
+        return u if allowed is None else where(allowed, u, -np.inf)
+
+
+@shapes
+def not_chosen(places, S):
+    """Return which of S elements are left at each step: those not chosen before.
+
+    places (..., L) int  ->  allowed (..., L, S) bool
+
+    places   y_t, the place that is chosen in step t
+    """
+    chosen = places[..., None] == np.arange(S)  # (..., L, S)
+    before = np.cumsum(chosen, -2) - chosen  # the steps before t
+    return before == 0

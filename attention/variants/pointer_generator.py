@@ -1,0 +1,91 @@
+"""Copying: a word is written from the vocabulary, or copied from the source.
+
+    P(w) = lambda softmax(z)_w + (1 - lambda) sum of a_j over the places j with x_j = w
+
+z are the logits of the vocabulary, a the weights of attention over the source words x,
+and lambda = sigmoid(r), a probability to write. r is usually a linear function of
+context, state and input. This replaces the output layer, and the average of the values
+stays what it was. With any attention: the weights of ``CoverageAttention``, its loss
+added, give the model of See et al.
+
+The vocabulary has V words. A source word that it lacks gets a number from V on, in each
+example anew; it can be copied, and not written. As an input of the next step such a
+word is the unknown word.
+
+Let y be the right word. Which way did it come? The posterior probabilities are
+
+    pi    = lambda softmax(z)_y / P(y)             it was written
+    rho_j = (1 - lambda) a_j [x_j = y] / P(y)      it was copied from place j
+
+which sum to 1. The loss -ln P(y) has the gradients
+
+    dz = pi (softmax(z) - onehot(y))      cross-entropy, as far as y was written
+    da_j = -(1 - lambda) [x_j = y] / P(y) = -rho_j / a_j
+    dr = lambda (1 - lambda) (sum_j a_j [x_j = y] - softmax(z)_y) / P(y)
+       = lambda (1 - pi) - (1 - lambda) pi = lambda - pi
+
+If a is a softmax of scores e, then de_j = a_j (da_j - sum_n a_n da_n), and because the
+rho_n sum to 1 - pi, this is (1 - pi) a_j - rho_j: cross-entropy again.
+
+Gu et al. 2016 (copying); See, Liu and Manning 2017, equations 8, 9 and 13.
+"""
+
+import numpy as np
+
+from minigrad import differentiable, sigmoid, softmax
+from minigrad.arguments import whole
+from minigrad.shapes import shapes
+
+
+@shapes
+def copy_probabilities(z, a, r, source, words):
+    """Return P(w) of all words, from operations of minigrad.
+
+    z (..., V), a (..., S), r (...), source (..., S) int  ->  P (..., W)
+
+    words   W: V, and the number of source words that the vocabulary lacks
+    """
+    whole("copy_probabilities", "words", words, least=z.shape[-1])
+    gate = sigmoid(r)[..., None]  # lambda
+    vocabulary = np.eye(z.shape[-1], words, dtype=z.dtype)  # probability 0 from V on
+    is_word = source[..., None] == np.arange(words)  # (..., S, W): x_j = w
+    copied = a[..., None, :] @ is_word.astype(a.dtype)  # sum over j: (..., 1, W)
+    return gate * (softmax(z) @ vocabulary) + (1 - gate) * copied[..., 0, :]
+
+
+@shapes
+@differentiable
+def copy_loss(z, a, r, source, target, ignore_index=-100):
+    """Return -ln P(y) of each right word y, as one operation.
+
+    z (..., V), a (..., S), r (...), source (..., S) int, target (...) int
+        ->  loss (...)
+
+    A target that is ``ignore_index`` has the loss 0 and no gradient. Raises ValueError
+    for a target that is neither in the vocabulary nor in the source: P(y) would be 0.
+    """
+    ignored = target == ignore_index
+    e = np.exp(z - z.max(-1, keepdims=True))
+    p = e / e.sum(-1, keepdims=True)  # (..., V)
+    gate = 1 / (1 + np.exp(-r))  # lambda
+    is_target = source == target[..., None]  # (..., S): x_j = y
+    is_written = np.arange(z.shape[-1]) == target[..., None]  # (..., V): onehot(y)
+    written = gate * (p * is_written).sum(-1)
+    copied = (1 - gate) * (a * is_target).sum(-1)
+    P = np.where(ignored, 1, written + copied)
+    lost = ~(is_written.any(-1) | is_target.any(-1) | ignored)
+    if lost.any():
+        raise ValueError(
+            f"copy_loss: target {np.broadcast_to(target, lost.shape)[lost][0]} is "
+            f"neither in the vocabulary, 0 to {z.shape[-1] - 1}, nor in its source; "
+            "expected one of them, or ignore_index."
+        )
+
+    def backward(g):
+        g = np.where(ignored, 0, g)
+        pi = written / P
+        dz = (g * pi)[..., None] * (p - is_written)
+        da = -(g * (1 - gate) / P)[..., None] * is_target
+        return dz, da, g * (gate - pi), None, None
+
+    return -np.log(P), backward
