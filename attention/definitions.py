@@ -559,7 +559,7 @@ def stick_breaking(s, allowed=True):
 def pointer(q, k, W_q, W_k, w_v, allowed=True):
     """u_tj = w_v . tanh(W_q q_t + W_k k_j); softmax(u_t)_j: the answer is element j
 
-    Vinyals, Fortunato and Jaitly 2015, equation 3
+    Vinyals, Fortunato and Jaitly 2015
     """
     return np.where(allowed, additive(q, k, W_q, W_k, w_v), -np.inf)
 
@@ -568,7 +568,7 @@ def copy_probabilities(z, a, r, source, words):
     """P(w) = lambda softmax(z)_w + (1 - lambda) sum of a_j over x_j = w
 
     z (V,) are logits, a (S,) weights, lambda = sigmoid(r), and source (S,) the words x.
-    See, Liu and Manning 2017, equations 8 and 9
+    See, Liu and Manning 2017
     """
     P, gate = np.zeros(words), sigmoid(r)
     P[: len(z)] = gate * softmax(z)
@@ -589,7 +589,7 @@ def location(q, k, v, W_q, W_k, w_v, F, U, b=0):
     """s_tj = w_v . tanh(W_q q_t + W_k k_j + U f_tj + b)
 
     f_t (S, n) are filters F (n, 2, M) of the last weights and of their sum so far.
-    Chorowski et al. 2015, equations 8 and 9
+    Chorowski et al. 2015
     """
     keys, p, c = k @ W_k.T + b, [], []
     for q_t in q:
@@ -604,7 +604,7 @@ def location(q, k, v, W_q, W_k, w_v, F, U, b=0):
 def monotonic_weights(p, before=None):
     """a_ij = p_ij q_ij, q_ij = (1 - p_i(j-1)) q_i(j-1) + a_(i-1)j; a_0 = (1, 0, ...)
 
-    p_ij is the probability to stop at key j.    Raffel et al. 2017, equations 7 to 10
+    p_ij is the probability to stop at key j.    Raffel et al. 2017
     """
     last, a = before, []
     if last is None:
@@ -623,7 +623,7 @@ def monotonic_weights(p, before=None):
 def monotonic(q, k, v, W_q, W_k, w_v, r=0):
     """c_i = sum_j a_ij v_j with p_ij = sigmoid(w_v . tanh(W_q q_i + W_k k_j) + r)
 
-    Raffel et al. 2017, equations 7 to 10
+    Raffel et al. 2017
     """
     return monotonic_weights(sigmoid(additive(q, k, W_q, W_k, w_v) + r)) @ v
 
@@ -632,7 +632,7 @@ def chunk_weights(a, u, width):
     """b_ij = sum of a_ik P_kj over the stops k from j to j + width - 1
 
     P_k is the softmax of u_i over the keys of the chunk that ends at k.
-    Chiu and Raffel 2018, equation 18
+    Chiu and Raffel 2018
     """
     b = np.zeros(a.shape)
     for i, k in np.ndindex(a.shape):
@@ -644,7 +644,7 @@ def chunk_weights(a, u, width):
 def mocha(q, k, v, W_q, W_k, w_v, r, V_q, V_k, w_u, width):
     """c_i = sum_j b_ij v_j, an average in the chunk that ends at each stop
 
-    Chiu and Raffel 2018, equation 18
+    Chiu and Raffel 2018
     """
     a = monotonic_weights(sigmoid(additive(q, k, W_q, W_k, w_v) + r))
     return chunk_weights(a, additive(q, k, V_q, V_k, w_u), width) @ v

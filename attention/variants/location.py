@@ -19,7 +19,7 @@ gradients of the filters are
 
 so dx is the convolution of g with the reversed filters.
 
-Chorowski et al. 2015, equations 8 and 9 (the last weights; the sum beside them is a
+Chorowski et al. 2015 (the last weights; the sum beside them is a
 common addition).
 """
 

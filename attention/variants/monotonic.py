@@ -27,7 +27,7 @@ at the last key),
 Noise on e in training lets p become 0 or 1, so that soft and hard weights agree. The
 bias r of e should begin below 0, so that a step does not stop at once.
 
-Raffel et al. 2017, equations 7 to 10; Chiu and Raffel 2018, equation 18 (MoChA).
+Raffel et al. 2017; Chiu and Raffel 2018 (MoChA).
 """
 
 import numpy as np

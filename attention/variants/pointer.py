@@ -15,7 +15,7 @@ score (``tanh_scores``).
 An element that was chosen must be masked before the softmax, in training and in use.
 Beam search has to carry a mask for each of its hypotheses.
 
-Vinyals, Fortunato and Jaitly 2015, equation 3.
+Vinyals, Fortunato and Jaitly 2015.
 """
 
 import numpy as np

@@ -27,7 +27,7 @@ which sum to 1. The loss -ln P(y) has the gradients
 If a is a softmax of scores e, then de_j = a_j (da_j - sum_n a_n da_n), and because the
 rho_n sum to 1 - pi, this is (1 - pi) a_j - rho_j: cross-entropy again.
 
-Gu et al. 2016 (copying); See, Liu and Manning 2017, equations 8, 9 and 13.
+Gu et al. 2016 (copying); See, Liu and Manning 2017.
 """
 
 import numpy as np
