@@ -553,6 +553,66 @@ def stick_breaking(s, allowed=True):
     return p
 
 
+def gumbel_softmax(s, G, tau=1.0, allowed=True):
+    """p_i = softmax((s_i + G_i) / tau) with noise G = -ln(-ln U), U uniform
+
+    Jang et al. 2017; Maddison et al. 2017
+    """
+    return softmax((s + G) / tau, allowed)
+
+
+def hard_weights(s, G, allowed=True):
+    """p_ij = 1 for the allowed j with the largest s_ij + G_ij, otherwise 0
+
+    So j is drawn from softmax(s), the limit of ``gumbel_softmax`` for tau -> 0.
+    Xu et al. 2015
+    """
+    s = np.where(allowed, s + G, -np.inf)
+    largest = s.argmax(-1)[:, None]
+    return np.where((np.arange(s.shape[1]) == largest) & allowed, 1.0, 0.0)
+
+
+def reinforce(p, j, loss, b=0.0):
+    """(loss - b) (onehot_j - p), whose mean over j ~ p is the gradient of sum p_j l_j
+
+    p (S,), and the loss of the key j that was drawn.    Williams 1992
+    """
+    return (loss - b) * (np.eye(len(p))[j] - p)
+
+
+def cosine(q, k, tau=10.0):
+    """s_ij = tau q_i . k_j / (|q_i| |k_j|)    Henry et al. 2020"""
+    q, k = (x / np.sqrt((x * x).sum(1, keepdims=True)) for x in (q, k))
+    return dot(tau * q, k)
+
+
+def qk_norm(q, k, g_q, g_k, eps=1e-6):
+    """s_ij = q^_i . k^_j / sqrt(D), x^ = g x / sqrt(mean_a x_a^2 + eps)
+
+    Dehghani et al. 2023
+    """
+    D = q.shape[1]
+    q = g_q * q / np.sqrt((q * q).sum(1, keepdims=True) / D + eps)
+    k = g_k * k / np.sqrt((k * k).sum(1, keepdims=True) / D + eps)
+    return scaled_dot(q, k)
+
+
+def forgetting(q, k, v, f):
+    """s_ij = q_i . k_j / sqrt(D) + c_i - c_j for j <= i, c_t = sum_{u <= t} ln g_u
+
+    g_u = sigmoid(f_u) is the part of the past that token u lets through.
+    Lin et al. 2025
+    """
+    i, j = positions(len(q), len(k))
+    c = np.log(sigmoid(f)).cumsum()
+    return attend(scaled_dot(q, k) + c[:, None] - c, v, causal(i, j))
+
+
+def gated(q, k, v, W_g):
+    """c_i sigmoid(W_g q_i), c = ``scaled_dot_attention``    Qiu et al. 2025"""
+    return scaled_dot_attention(q, k, v) * sigmoid(q @ W_g.T)
+
+
 # -- Pointing and copying: lesson 16 ---------------------------------------------------
 
 

@@ -43,7 +43,9 @@ from .variants.decay import decay_attention, retnet_log_decay
 from .variants.delta_rule import delta_rule
 from .variants.gated_linear import gated_linear_attention
 from .variants.entmax import entmax, sparsemax
+from .variants.forgetting import forgetting_attention, log_gates
 from .variants.gaussian import GaussianAttention, gaussian
+from .variants.hard import best_baseline, gumbel_softmax, hard_weights, reinforce
 from .variants.linear import LinearAttentionState, elu_plus_one, linear_attention
 from .variants.local import LocalAttention
 from .variants.location import LocationAttention
@@ -59,6 +61,8 @@ from .variants.monotonic import (
 from .variants.nadaraya_watson import nadaraya_watson
 from .variants.pointer import Pointer, not_chosen
 from .variants.pointer_generator import copy_loss, copy_probabilities
+from .variants.output_gate import GatedAttention, output_gate
+from .variants.qk_norm import CosineAttention, QKNormAttention, rms_norm
 from .variants.sigmoid import sigmoid_weights
 from .variants.sink import Sink, sink_softmax, softmax_plus_one
 from .variants.steps import BahdanauStep, LuongStep
@@ -118,6 +122,17 @@ __all__ = [
     "sparsemax",
     "sigmoid_weights",
     "stick_breaking",
+    "gumbel_softmax",
+    "hard_weights",
+    "reinforce",
+    "best_baseline",
+    "rms_norm",
+    "QKNormAttention",
+    "CosineAttention",
+    "forgetting_attention",
+    "log_gates",
+    "output_gate",
+    "GatedAttention",
     "masks",
     "BlockMask",
     "sinusoidal",

@@ -1,4 +1,4 @@
-"""Normalisers instead of the softmax: specifications and wrong backwards."""
+"""Normalisers, norms and gates of attention: specifications and wrong backwards."""
 
 import numpy as np
 
@@ -210,3 +210,107 @@ for _tag, _slip in {
     "softmax": _stick(lambda pg, b, p, g: pg - p * _sums(pg)),
 }.items():
     wrong("stick_breaking", _tag, _slip, on="mask")
+
+
+# the root mean square of queries and keys
+
+
+def rms_norm(x, gain=None, eps=1e-6):
+    y = x / np.sqrt((x * x).sum(-1, keepdims=True) / x.shape[-1] + eps)
+    return y if gain is None else gain * y
+
+
+def _rms_peer(T, x, gain=None, eps=1e-6):
+    return T.nn.functional.rms_norm(x, x.shape[-1:], eps=eps) * (
+        1.0 if gain is None else gain
+    )
+
+
+spec(
+    "rms_norm",
+    rms_norm,
+    {
+        "gain": lambda r: call(normal(r, (3, 5, 7)), normal(r, (7,))),
+        "free": lambda r: call(normal(r, (5, 7))),
+        "large-eps": lambda r: call(normal(r, (3, 5)), normal(r, (5,)), 0.7),
+        "gain-of-heads": lambda r: call(normal(r, (2, 3, 5, 7)), normal(r, (3, 1, 7))),
+        "empty": lambda r: call(normal(r, (0, 7)), normal(r, (7,))),
+    },
+    _rms_peer,
+)
+
+
+def _rms(dx=None, dgain=None):
+    """Return the right backward, but for what is given: functions of g, d, x, r."""
+    dx = dx or (lambda g, d, x, r: (d - x * (d * x).mean(-1, keepdims=True) / r**2) / r)
+    dgain = dgain or (lambda g, d, x, r: g * x / r)
+
+    def backward(g, y, x, gain, eps=1e-6):
+        r = np.sqrt((x * x).mean(-1, keepdims=True) + eps)
+        return tuple(f(g, g * gain, x, r) for f in (dx, dgain))
+
+    return backward
+
+
+for _tag, _slip in {
+    "norm-held-fixed": _rms(lambda g, d, x, r: d / r),
+    "of-layer-norm": _rms(
+        lambda g, d, x, r: (
+            (d - d.mean(-1, keepdims=True) - x * (d * x).mean(-1, keepdims=True) / r**2)
+            / r
+        )
+    ),
+    "sum-for-mean": _rms(lambda g, d, x, r: (d - x * _sums(d * x) / r**2) / r),
+    "not-divided": _rms(
+        lambda g, d, x, r: d - x * (d * x).mean(-1, keepdims=True) / r**2
+    ),
+    "gain-forgotten": _rms(
+        lambda g, d, x, r: (g - x * (g * x).mean(-1, keepdims=True) / r**2) / r
+    ),
+    "gain-of-x": _rms(dgain=lambda g, d, x, r: g * x),
+}.items():
+    wrong("rms_norm", _tag, _slip, on="gain")
+wrong(
+    "rms_norm",
+    "eps-forgotten",
+    _rms(lambda g, d, x, r: (d - x * _sums(d * x) / _sums(x * x)) / r),
+    on="large-eps",
+)
+
+
+# the gate on the output
+
+
+spec(
+    "output_gate",
+    lambda o, z: o * definitions.sigmoid(z),
+    {
+        "entries": lambda r: call(normal(r, (3, 5, 7)), normal(r, (3, 5, 7))),
+        "one-gate": lambda r: call(normal(r, (3, 5, 7)), normal(r, (3, 5, 1))),
+        "gates-for-all": lambda r: call(normal(r, (3, 5, 7)), normal(r, (5, 7))),
+        "empty": lambda r: call(normal(r, (0, 7)), normal(r, (0, 1))),
+    },
+    lambda T, o, z: o * T.sigmoid(z),
+)
+
+
+def _gate(do=None, dz=None):
+    """Return the right backward, but for what is given: functions of g, o, s."""
+    do = do or (lambda g, o, s: g * s)
+    dz = dz or (lambda g, o, s: g * o * s * (1 - s))
+    return lambda g, y, o, z: tuple(f(g, o, definitions.sigmoid(z)) for f in (do, dz))
+
+
+for _tag, _slip in {
+    "gate-forgotten": _gate(do=lambda g, o, s: g + 0 * s),
+    "slope-forgotten": _gate(dz=lambda g, o, s: g * o * s),
+    "output-for-o": _gate(dz=lambda g, o, s: g * o * s * s * (1 - s)),
+    "o-forgotten": _gate(dz=lambda g, o, s: g * s * (1 - s)),
+}.items():
+    wrong("output_gate", _tag, _slip, on="entries")
+wrong(
+    "output_gate",
+    "mean-of-the-entries",
+    _gate(dz=lambda g, o, s: (g * o).mean(-1, keepdims=True) * s * (1 - s)),
+    on="one-gate",
+)

@@ -44,7 +44,7 @@ from .caches import CACHES
 from .cheap import CHEAP, PATTERNS
 from .classical import CLASSICAL
 from .memories import MEMORIES
-from .normalizers import NORMALIZERS
+from .normalizers import CHOICES, GATES, NORMALIZERS
 from .pointers import POINTERS
 from .rows import PARTS, About, Formulas, Normalizer, Score, Variant
 from .scores import REVERSAL_SCORES, SCORES
@@ -55,6 +55,8 @@ VARIANTS = {
     **CLASSICAL,
     **CHEAP,
     **NORMALIZERS,
+    **CHOICES,
+    **GATES,
     **POINTERS,
     **CACHES,
     **MEMORIES,

@@ -1,8 +1,8 @@
-"""The rows of the normalisers, instead of the softmax: lesson 15."""
+"""The rows of the normalisers, of hard choices and of gates: lesson 15."""
 
 import attention
 
-from .rows import About, Normalizer, normalized
+from .rows import About, Formulas, Normalizer, Variant, normalized
 
 NORMALIZERS = {
     "softmax": Normalizer(
@@ -123,3 +123,97 @@ NORMALIZERS = {
 
 def _with_sink(q, k, v, sink):
     return attention.scaled_dot_product_attention(q, k, v, path="tiled", normalize=sink)
+
+
+def _chosen(normalize, q, k, v, G, **options):
+    """Return the context of a normaliser with the noise G."""
+    return attention.attend(
+        q, k, v, normalize=lambda s, allowed: normalize(s, allowed, noise=G, **options)
+    )[0]
+
+
+def _chosen_definition(normalize, q, k, v, G, **options):
+    s = attention.definitions.scaled_dot(q, k)
+    return normalize(s, G, **options) @ v
+
+
+CHOICES = {
+    "hard": Variant(
+        lambda *arrays: _chosen_definition(attention.definitions.hard_weights, *arrays),
+        lambda *arrays: _chosen(attention.hard_weights, *arrays),
+        inputs="q (L, E), k (S, E), v (S, Ev), G (L, S)",
+        costs=normalized(5, booleans=1, exponentials="0"),
+        about=About(
+            part="normaliser",
+            changes="one key, drawn from softmax(s), has the weight 1",
+            can="hand on one value unmixed; learn by REINFORCE",
+            cannot="pass a gradient to the scores by itself",
+            task="choosing one of 8 keys by its label",
+            lesson=15,
+            source="Xu et al. 2015",
+            file="variants/hard.py",
+        ),
+    ),
+    "gumbel": Variant(
+        lambda *arrays, tau=0.5: _chosen_definition(
+            attention.definitions.gumbel_softmax, *arrays, tau=tau
+        ),
+        lambda *arrays, tau: _chosen(attention.gumbel_softmax, *arrays, tau=tau),
+        inputs="q (L, E), k (S, E), v (S, Ev), G (L, S)",
+        options=dict(tau=0.5),
+        small=dict(tau=0.5),
+        costs=normalized(5, booleans=1),
+        about=About(
+            part="normaliser",
+            changes="p = softmax((s + G) / tau) with noise G: a draw for tau -> 0",
+            can="choose one key forwards, and learn by the smooth form's gradient",
+            cannot="be unbiased: this gradient is that of another function",
+            task="choosing one of 8 keys by its label",
+            lesson=15,
+            source="Jang et al. 2017",
+            file="variants/hard.py",
+        ),
+    ),
+}
+GATES = {
+    "forgetting": Variant(
+        lambda *arrays: attention.definitions.forgetting(*arrays),
+        lambda *arrays: attention.forgetting_attention(*arrays, path="dense"),
+        inputs="q (L, E), k (L, E), v (L, Ev), f (L)",
+        costs=Formulas(  # held: the pairs that are allowed, and longer queries and keys
+            scoring="L*E + L*L*E",
+            averaging="L*L*Ev",
+            exponentials="L*L + L",
+            scores="L*L",
+            held="w*(3*L*L + 4*L*(E + 1)) + L*L",
+        ),
+        about=About(
+            part="score",
+            changes="+ sum of ln sigmoid(f) over the tokens after j, up to i",
+            can="forget all before a token, or nothing, as the text says",
+            cannot="return to what a gate near 0 has hidden",
+            task="the mean since the last reset",
+            lesson=15,
+            source="Lin et al. 2025",
+            file="variants/forgetting.py",
+        ),
+    ),
+    "output gate": Variant(
+        lambda *arrays: attention.definitions.gated(*arrays),
+        layer=lambda Dq, Dk, rng: attention.GatedAttention(Dq, Dq, rng=rng),
+        parameters="W_g (Ev, E)",
+        costs=normalized(
+            2, projecting="L*E*Ev", averaging="L*S*Ev + L*Ev", exponentials="L*S + L*Ev"
+        ),
+        about=About(
+            part="average",
+            changes="context = sigmoid(W_g q) * (weights @ values)",
+            can="return nothing, whatever the weights are",
+            cannot="know whether a key fits: it is computed from the query alone",
+            task="lookup where the key may be missing",
+            lesson=15,
+            source="Qiu et al. 2025",
+            file="variants/output_gate.py",
+        ),
+    ),
+}

@@ -148,5 +148,43 @@ SCORES = {
             file="variants/gaussian.py",
         ),
     ),
+    "cosine": Score(
+        lambda *arrays: attention.definitions.cosine(*arrays),
+        layer=lambda Dq, Dk, rng: attention.CosineAttention(rng=rng),
+        parameters="tau ()",
+        costs=Formulas(  # the squares of q and k, and tau q
+            scoring="2*L*E + S*E + L*S*E",
+            held="w*max(L*S + 2*L*E + S*E, 2*L*S + L*Ev)",
+        ),
+        about=About(
+            part="score",
+            changes="s = tau cos(q, k), with a learned tau",
+            can="keep its scores between -tau and tau, whatever training does",
+            cannot="let a long key be read more than a short one",
+            task="training without the factor 1 / sqrt(E)",
+            lesson=15,
+            source="Henry et al. 2020",
+            file="variants/qk_norm.py",
+        ),
+    ),
+    "qk-norm": Score(
+        lambda *arrays: attention.definitions.qk_norm(*arrays),
+        layer=lambda Dq, Dk, rng: attention.QKNormAttention(Dq, rng=rng),
+        parameters="g_q (E), g_k (E)",
+        costs=Formulas(  # the squares, the gains, and the scale of q
+            scoring="3*L*E + 2*S*E + L*S*E",
+            held="w*max(L*S + 2*L*E + S*E, 2*L*S + L*Ev)",
+        ),
+        about=About(
+            part="score",
+            changes="s = q^ . k^ / sqrt(E), x^ = gain x / root of the mean square",
+            can="keep its scores bounded by the gains",
+            cannot="let a long key be read more than a short one",
+            task="training without the factor 1 / sqrt(E)",
+            lesson=15,
+            source="Dehghani et al. 2023",
+            file="variants/qk_norm.py",
+        ),
+    ),
 }
 REVERSAL_SCORES = tuple(name for name, row in SCORES.items() if row.reversal)

@@ -1,7 +1,5 @@
 """Laws of the normalisers: values by hand, limits, what scores and masks change."""
 
-import functools
-
 import numpy as np
 import pytest
 
@@ -25,13 +23,9 @@ from attention.variants.table import NORMALIZERS
 from minigrad import Tensor, nn
 
 from ...minigrad.array_cases import draw
+from .variant_cases import all_keys, close
 
 ROW = np.array([[-2.0, 0.0, 0.5]])
-close = functools.partial(np.testing.assert_allclose, rtol=1e-11, atol=1e-12)
-
-
-def all_keys(s):
-    return np.ones(np.shape(s), bool)
 
 
 def weights(normalize, s, *more):

@@ -1,0 +1,61 @@
+"""A gate on the output: each query decides how much of its context it takes.
+
+    y_i = o_i * sigmoid(W_g q_i)        o_i = sum_j p_ij v_j
+
+A softmax cannot return nothing; a gate near 0 can. It is computed from the query alone,
+so it cannot know whether a key fits, as the sink of sink.py does. W_g has a row for each
+entry of o, or a single row, one gate for all. In a Transformer the gate of each head
+stands before W_o, and makes the product W_o W_v of two matrices nonlinear.
+
+Gradient, with g = dL/dy and z = W_g q_i:
+
+    do = g * sigmoid(z),    dz = g * o * sigmoid(z) (1 - sigmoid(z))
+
+Qiu et al. 2025.
+"""
+
+import numpy as np
+
+from minigrad import differentiable, linear
+from minigrad.ops.real import real
+from minigrad.shapes import shapes
+
+from ..layers import DotProductAttention, xavier_matrix
+
+
+@shapes
+@differentiable
+def output_gate(o, z):
+    """y = o * sigmoid(z)
+
+    o (..., L, Ev), z (..., L, Ev | 1)  ->  y (..., L, Ev)
+    """
+    with np.errstate(over="ignore"):  # 1 / (1 + inf) = 0 is the right limit
+        gate = 1 / (1 + np.exp(-real(z)))
+
+    def backward(g):
+        return g * gate, g * o * gate * (1 - gate)
+
+    return o * gate, backward
+
+
+class GatedAttention(DotProductAttention):
+    """Attention by scaled dot products, with a gate on the output.
+
+    W_g   (value_size, query_size), Xavier-uniform. With value_size=1 there is one gate
+          for all entries
+    """
+
+    def __init__(self, query_size, value_size, dropout=0.0, rng=None):
+        super().__init__(dropout, rng)
+        self.W_g = xavier_matrix(value_size, query_size, rng)
+
+    def forward(self, queries, keys, values, valid_lens=None, normalize=None):
+        """Return the gated context (..., L, Ev), and store the weights (..., L, S)."""
+        o = super().forward(queries, keys, values, valid_lens, normalize)
+        return output_gate(o, linear(queries, self.W_g))
+
+    def extra_repr(self):
+        """Return the options, for ``repr``."""
+        value_size, query_size = self.W_g.shape
+        return f"{query_size}, {value_size}, {super().extra_repr()}"

@@ -1,0 +1,119 @@
+"""Normalised queries and keys: scores with a bound, whatever training does.
+
+    QK-norm   s_ij = q^_i . k^_j / sqrt(D),    x^ = gain * x / r
+              r = sqrt(mean_a x_a^2 + eps)     with learned gains for q and for k
+    cosine    s_ij = tau cos(q_i, k_j) = tau q_i . k_j / (|q_i| |k_j|)
+
+A product of matrices can make scores of any size, and a softmax of large scores hardly
+learns. Here the length of a query has no effect. In the cosine form |s_ij| <= tau, so
+the largest of n weights is at most
+
+    1 / (1 + (n - 1) exp(-2 tau))
+
+With tau = 1 no weight can be sharp; it starts at 10, and must grow like ln n.
+
+Gradient of x^, with g = dL/dx^, d = g * gain and dr/dx_k = x_k / (D r):
+
+    dx_k    = d_k / r - sum_i d_i x_i x_k / (D r^3) = (d_k - x_k (d . x) / (D r^2)) / r
+    dgain_k = g_k x_k / r
+
+So dx . x = (d . x) eps / r^3, which is almost 0: a longer query has a smaller gradient,
+orthogonal to it, and the matrix that makes it cannot run away. The cosine is
+x^_q . x^_k / D with gains of 1, because r = |x| / sqrt(D) if eps is 0.
+
+With heads, each head is normalised alone, after the split and before a rotation.
+
+Henry et al. 2020 (cosine); Dehghani et al. 2023 (layer norms; without means here).
+"""
+
+import numpy as np
+
+from minigrad import differentiable, nn
+from minigrad.ops.real import real
+from minigrad.shapes import shapes
+
+from ..layers import Attention
+from ..scores import dot, scaled_dot
+
+ONLY_NO_ZERO = 1e-14  # eps of the cosine, far below the squares of usual vectors
+
+
+@differentiable
+def rms_norm(x, gain=None, eps=1e-6):
+    """y = gain * x / r, r = sqrt(mean_a x_a^2 + eps), along the last axis.
+
+    x (..., D), gain (D,) or (..., D) or None  ->  y (..., D)
+    """
+    x = real(x)
+    r = np.sqrt((x * x).mean(-1, keepdims=True) + eps)  # (..., 1)
+    n = x / r
+    y = n if gain is None else gain * n
+
+    def backward(g):
+        d = g if gain is None else g * gain
+        dx = (d - n * (d * n).mean(-1, keepdims=True)) / r  # x / (D r^2) is n / (D r)
+        return dx, None if gain is None else g * n
+
+    return y.copy() if gain is None else y, backward
+
+
+class QKNormAttention(Attention):
+    """Attention with s_ij = q^_i . k^_j / sqrt(D), where x^ is ``rms_norm``.
+
+    g_q and g_k   (size,), the gains, start at 1
+    """
+
+    def __init__(self, size, dropout=0.0, rng=None):
+        super().__init__(dropout, rng)
+        self.size = size
+        self.g_q = nn.Parameter(np.ones(size, np.float32))
+        self.g_k = nn.Parameter(np.ones(size, np.float32))
+
+    @shapes
+    def project(self, keys):
+        """Normalise the keys.
+
+        keys (..., S, self.size)  ->  projected (..., S, self.size)
+        """
+        return rms_norm(keys, self.g_k)
+
+    @shapes
+    def score_projected(self, queries, projected):
+        """Normalise the queries, and compute the scores.
+
+        queries (..., L, self.size), projected (..., S, self.size)
+            ->  scores (..., L, S)
+        """
+        return scaled_dot.unchecked(rms_norm(queries, self.g_q), projected)
+
+    def extra_repr(self):
+        """Return the options, for ``repr``."""
+        return f"{self.size}, {super().extra_repr()}"
+
+
+class CosineAttention(Attention):
+    """Attention with s_ij = tau cos(q_i, k_j) and a learned tau.
+
+    tau   (), the largest score, starts at 10
+    """
+
+    def __init__(self, tau=10.0, dropout=0.0, rng=None):
+        super().__init__(dropout, rng)
+        self.tau = nn.Parameter(np.array(tau, np.float32))
+
+    def project(self, keys):
+        """Normalise the keys."""
+        return rms_norm(keys, eps=ONLY_NO_ZERO)
+
+    @shapes
+    def score_projected(self, queries, projected):
+        """Normalise the queries, and compute the scores.
+
+        queries (..., L, D), projected (..., S, D)  ->  scores (..., L, S)
+        """
+        factor = self.tau / max(queries.shape[-1], 1)
+        return dot.unchecked(rms_norm(queries, eps=ONLY_NO_ZERO) * factor, projected)
+
+    def extra_repr(self):
+        """Return the options, for ``repr``."""
+        return f"tau={float(self.tau.data):.3g}, {super().extra_repr()}"

@@ -1,0 +1,152 @@
+"""Hard attention: the estimates over all choices, Gumbel noise, and torch."""
+
+import numpy as np
+import pytest
+
+from attention import (
+    attend,
+    best_baseline,
+    definitions,
+    gumbel_softmax,
+    hard_weights,
+    reinforce,
+)
+from attention.variants.hard import gumbel_noise
+from minigrad import Tensor, softmax
+
+from ...minigrad.array_cases import draw
+from .variant_cases import all_keys, close
+
+S = 5
+(E_, LOSS) = draw((S,), (S,))
+P = definitions.softmax(E_)
+EXACT = P * (LOSS - P @ LOSS)  # dJ/de
+
+
+def estimate(j, baseline=0.0):
+    """Return the gradients of scores and losses for the choice j, and the loss."""
+    scores, losses = (Tensor(x, requires_grad=True) for x in (E_, LOSS))
+    loss = reinforce(losses[j], scores, np.eye(S)[j], baseline)
+    loss.backward()
+    return scores.grad, losses.grad, loss.data
+
+
+def test_the_exact_gradient():
+    e = Tensor(E_, requires_grad=True)
+    (softmax(e) * LOSS).sum().backward()
+    close(e.grad, EXACT)
+
+
+@pytest.mark.parametrize("baseline", [0.0, 0.7, -3.0])
+def test_reinforce_over_all_choices_is_the_exact_gradient(baseline):
+    """The mean with the probabilities p, without a single draw."""
+    found = [estimate(j, baseline) for j in range(S)]
+    close(sum(p * g for p, (g, _, _) in zip(P, found)), EXACT)
+    for j, (g, dloss, loss) in enumerate(found):
+        close(g, definitions.reinforce(P, j, LOSS[j], baseline))
+        close(dloss, np.eye(S)[j])  # what is behind the choice keeps its gradient
+        assert loss == LOSS[j]
+
+
+def test_the_best_baseline_has_the_smallest_variance():
+    def variance(b):
+        each = [definitions.reinforce(P, j, LOSS[j], b) - EXACT for j in range(S)]
+        return sum(p * (d * d).sum() for p, d in zip(P, each))
+
+    best = float(best_baseline(P, LOSS).data)
+    lowest = variance(best)
+    for step in 1e-3, 0.1, 1.0:
+        assert lowest < min(variance(best + step), variance(best - step))
+    # a parabola: three of its points give its lowest one
+    y = [variance(b) for b in (-1.0, 0.0, 1.0)]
+    close(best, (y[0] - y[2]) / (2 * (y[0] - 2 * y[1] + y[2])))
+    assert lowest < variance(P @ LOSS) < variance(0)
+
+
+def test_two_keys_are_a_bernoulli():
+    """onehot_j - p is (1 - p_1, p_1 - 1) or (-p_1, p_1)."""
+    p = np.array([0.3, 0.7])
+    close(definitions.reinforce(p, 0, 2.0, 0.5), [1.5 * 0.7, -1.5 * 0.7])
+    close(definitions.reinforce(p, 1, 2.0, 0.5), [-1.5 * 0.3, 1.5 * 0.3])
+
+
+def test_hard_attention_in_expectation_is_soft_attention():
+    s, v = E_[None], draw((S, 3))[0]
+    chosen = [attend(s, np.eye(S), v, lambda q, k: q @ k,
+                     normalize=lambda s, _, j=j: Tensor(np.eye(S)[[j]]))[0].data
+              for j in range(S)]  # fmt: skip
+    close(sum(p * c for p, c in zip(P, chosen)), definitions.attend(s, v))
+
+
+def test_noise_draws_by_the_softmax():
+    n, rng = 40_000, np.random.default_rng(0)
+    s = np.broadcast_to(E_, (n, S))
+    found = hard_weights(s, rng=rng).data.mean(0)
+    np.testing.assert_array_less(abs(found - P), 4 * np.sqrt(P * (1 - P) / n))
+    noise = gumbel_noise((n,), rng, float)
+    assert abs(noise.mean() - np.euler_gamma) < 4 * np.pi / np.sqrt(6 * n)
+
+
+def test_the_smooth_form_becomes_a_choice():
+    s, G = draw((7, S), (7, S))
+    hard = hard_weights(s, noise=G).data
+    close(gumbel_softmax(s, tau=1e-4, noise=G).data, hard)
+    close(hard_weights(s, noise=np.zeros_like(s)).data, np.eye(S)[s.argmax(-1)])
+
+
+def test_straight_through_has_the_values_of_a_choice_and_the_smooth_gradient():
+    s, G, g = draw((7, S), (7, S), (7, S))
+    outcomes = []
+    for hard in False, True:
+        leaf = Tensor(s, requires_grad=True)
+        y = gumbel_softmax(leaf, all_keys(s), 0.5, G, hard=hard)
+        y.backward(g)
+        outcomes.append((y.data, leaf.grad))
+    (y, smooth), (one, through) = outcomes
+    close(through, smooth)
+    close(smooth, y * (g - (y * g).sum(-1, keepdims=True)) / 0.5)
+    close(one, hard_weights(s, noise=G).data)
+
+
+@pytest.mark.filterwarnings("error")
+def test_masked_keys_are_never_chosen():
+    allowed = np.array([[1, 0, 1, 0, 0], [0, 0, 0, 0, 0]], bool)
+    s = np.zeros((2, S))
+    s[:, 1] = 100
+    for normalize in hard_weights, gumbel_softmax:
+        leaf = Tensor(s, requires_grad=True)
+        p = normalize(leaf, allowed, rng=np.random.default_rng(0))
+        assert not p.data[~allowed].any()
+        close(p.data.sum(-1), [1, 0])
+    loss = reinforce(np.zeros(2), leaf, p.detach(), 1.0, allowed)
+    loss.sum().backward()
+    assert np.isfinite(leaf.grad).all() and not leaf.grad[~allowed].any()
+
+
+def test_noise_comes_from_the_generator_that_is_passed():
+    s = draw((7, S))[0]
+    first, second, other = (
+        hard_weights(s, rng=np.random.default_rng(seed)).data for seed in (1, 1, 2)
+    )
+    assert (first == second).all() and (first != other).any()
+    with pytest.raises(TypeError, match="rng is of type int"):
+        hard_weights(s, rng=1)
+    with pytest.raises(ValueError, match="gumbel_softmax: tau is 0"):
+        gumbel_softmax(s, tau=0)
+
+
+@pytest.mark.parametrize("hard", [False, True])
+def test_as_in_torch(hard):
+    torch = pytest.importorskip("torch")
+    s, g = draw((7, S), (7, S))
+    torch.manual_seed(0)
+    G = -torch.empty(7, S, dtype=float).exponential_().log()
+    torch.manual_seed(0)
+    leaf = torch.tensor(s, requires_grad=True)
+    expected = torch.nn.functional.gumbel_softmax(leaf, tau=0.6, hard=hard)
+    expected.backward(torch.tensor(g))
+    own = Tensor(s, requires_grad=True)
+    found = gumbel_softmax(own, tau=0.6, noise=G.numpy(), hard=hard)
+    found.backward(g)
+    close(found.data, expected.detach().numpy())
+    close(own.grad, leaf.grad.numpy())
