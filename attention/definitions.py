@@ -746,3 +746,82 @@ def delta_rule(q, k, v, b, log_a=None):
 
 
 # -- Sets, graphs, pictures: lesson 19 -------------------------------------------------
+
+
+def leaky_relu(z, slope=0.2):
+    """z above 0, slope z below"""
+    return np.where(z > 0, z, slope * z)
+
+
+def gat(h, W, a_1, a_2, edges=True):
+    """e_ij = LeakyReLU(a_1 . W h_i + a_2 . W h_j), an average of the W h_j
+
+    edges (n, n) is True where node i reads node j.    Velickovic et al. 2018
+    """
+    x = h @ W.T
+    return attend(leaky_relu((x @ a_1)[:, None] + x @ a_2), x, edges)
+
+
+def gatv2(h, W_l, W_r, a, edges=True):
+    """e_ij = a . LeakyReLU(W_l h_i + W_r h_j), an average of the W_r h_j
+
+    Brody, Alon and Yahav 2022
+    """
+    x, y = h @ W_l.T, h @ W_r.T
+    return attend(leaky_relu(x[:, None] + y) @ a, y, edges)
+
+
+def layer_norm(x, g, b, eps=1e-5):
+    """g (x - mean) / sqrt(variance + eps) + b, for each row of x"""
+    D = x.shape[-1]
+    d = x - x.sum(-1, keepdims=True) / D
+    return g * (d / np.sqrt((d**2).sum(-1, keepdims=True) / D + eps)) + b
+
+
+def mab(x, y, W_q, W_k, W_v, W_o, g_1, b_1, W_1, c_1, W_2, c_2, g_2, b_2):
+    """LN(h + W_2 relu(W_1 h + c_1) + c_2), h = LN(x + attention of x to y)
+
+    Lee et al. 2019
+    """
+    one_head = multi_head(x, y, y, W_q, W_k, W_v, W_o, [scaled_dot_attention])
+    h = layer_norm(x + one_head, g_1, b_1)
+    hidden = np.maximum(h @ W_1.T + c_1, 0)
+    return layer_norm(h + hidden @ W_2.T + c_2, g_2, b_2)
+
+
+def pma(x, seeds, *P):
+    """MAB(I, X): the seeds I (m, D) pool a set X of any size    Lee et al. 2019"""
+    return mab(seeds, x, *P)
+
+
+def isab(x, seeds, *P):
+    """MAB(X, MAB(I, X)): the elements of X meet in m vectors    Lee et al. 2019"""
+    return mab(x, mab(seeds, x, *P[:12]), *P[12:])
+
+
+def perceiver(x, latents, *P):
+    """Z = MAB(Z, X), then MAB(Z, Z), among m latent vectors    Jaegle et al. 2021"""
+    z = mab(latents, x, *P[:12])
+    return mab(z, z, *P[12:])
+
+
+def hops(u, m, c, hops=1, add=True):
+    """p = softmax(u . m_j), u <- u + sum_j p_j c_j, several times
+
+    add=False: the answer replaces the question.    Sukhbaatar et al. 2015
+    """
+    for _ in range(hops):
+        answer = attend(dot(u, m), c)
+        u = u + answer if add else answer
+    return u
+
+
+def address(key, memory, last, beta, gate, shift, gamma):
+    """Find by content, or stay; move by -1, 0 or 1 around the end; sharpen
+
+    Graves, Wayne and Danihelka 2014
+    """
+    lengths = np.sqrt((memory**2).sum(-1)) * np.sqrt((key**2).sum())
+    p = gate * softmax(beta * (memory @ key / (lengths + 1e-8))) + (1 - gate) * last
+    moved = shift[0] * np.roll(p, -1) + shift[1] * p + shift[2] * np.roll(p, 1)
+    return divide_by_sum(moved**gamma)

@@ -47,6 +47,8 @@ from .variants.forgetting import forgetting_attention, log_gates
 from .variants.gaussian import GaussianAttention, gaussian
 from .variants.hard import best_baseline, gumbel_softmax, hard_weights, reinforce
 from .variants.linear import LinearAttentionState, elu_plus_one, linear_attention
+from .variants.graph import GAT, GATv2, leaky_scores
+from .variants.hops import address, hops, sharpen
 from .variants.local import LocalAttention
 from .variants.location import LocationAttention
 from .variants.longformer import LongformerAttention
@@ -63,6 +65,7 @@ from .variants.pointer import Pointer, not_chosen
 from .variants.pointer_generator import copy_loss, copy_probabilities
 from .variants.output_gate import GatedAttention, output_gate
 from .variants.qk_norm import CosineAttention, QKNormAttention, rms_norm
+from .variants.sets import ISAB, MAB, PMA, Perceiver
 from .variants.sigmoid import sigmoid_weights
 from .variants.sink import Sink, sink_softmax, softmax_plus_one
 from .variants.steps import BahdanauStep, LuongStep
@@ -99,6 +102,16 @@ __all__ = [
     "LocalAttention",
     "CoverageAttention",
     "coverage_loss",
+    "GAT",
+    "GATv2",
+    "leaky_scores",
+    "MAB",
+    "PMA",
+    "ISAB",
+    "Perceiver",
+    "hops",
+    "address",
+    "sharpen",
     "Pointer",
     "not_chosen",
     "copy_loss",

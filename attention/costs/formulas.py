@@ -15,7 +15,7 @@ from minigrad.arguments import one_of, whole
 
 from ..variants.table import SCORES, VARIANTS
 
-ARRAY = re.compile(r"(\w+) \((.*?)\)")  # "W_a (E, Dk)": its name and its sizes
+ARRAY = re.compile(r"([\w.]+) \((.*?)\)")  # "W_a (E, Dk)": its name and its sizes
 TILE = 64  # queries, and keys, of a kernel's tile
 # {variant: its ways to use the parameters, the usual one first}
 PROJECTED = {name: tuple(row.ways) for name, row in SCORES.items() if row.ways}

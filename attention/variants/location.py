@@ -29,8 +29,8 @@ from minigrad import differentiable, linear, nn, stack
 from minigrad.arguments import whole
 from minigrad.shapes import shapes
 
-from .coverage import CoverageAttention
 from ..layers import xavier_matrix
+from .coverage import CoverageAttention
 
 
 @shapes

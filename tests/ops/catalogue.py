@@ -27,6 +27,7 @@ from . import (  # noqa: F401  (each fills SPECS)
     recurrent,
     reduce,
     sdpa,
+    sets,
     shape,
 )
 from .spec import SPECS

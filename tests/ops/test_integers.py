@@ -11,6 +11,8 @@ import pytest
 import minigrad as mg
 from attention import decay_attention, delta_rule, gated_linear_attention
 from attention.exact import merge
+from attention.variants.graph import leaky_scores
+from attention.variants.hops import sharpen
 from attention.variants.linear_scan import linear_scan
 from attention.variants.location import convolve
 from attention.variants.monotonic import monotonic_weights
@@ -24,11 +26,13 @@ PUBLIC = {  # with shape lines, which refuse integers
     "decay_attention": decay_attention,
     "delta_rule": delta_rule,
     "gated_linear_attention": gated_linear_attention,
+    "leaky_scores": leaky_scores,
     "linear_scan": linear_scan,
     "convolve": convolve,
     "copy_loss": copy_loss,
     "monotonic_weights": monotonic_weights,
     "merge": merge.merge,
+    "sharpen": sharpen,
 }
 SMALL = [bool, np.uint8, np.int8, np.uint16, np.int16, np.int32]
 

@@ -1,0 +1,110 @@
+"""Memories that are read several times: hops, and the addresses of a Turing machine.
+
+**Memory network.** A question u is compared with the keys m_j of a memory; the answer is
+added to the question, and the sum asks again:
+
+    p = softmax over j of u . m_j,    u <- H u + sum_j p_j c_j       for each hop
+
+Here c_j are the values, and H is the identity or learned. A second hop follows a chain
+of two facts: "who has the apple", then "where is she". With ``add=False`` the answer
+replaces the question, u <- sum_j p_j c_j, and each hop follows a pointer. If the values
+of a hop are the keys of the next, small models find the chain more easily.
+
+With g = dL/du after a hop, and p and u from before it,
+
+    dp_j = g . c_j,    ds_j = p_j (dp_j - sum_n p_n dp_n)     the softmax
+    dc_j += p_j g,     dm_j += ds_j u,     g <- H^T g + sum_j ds_j m_j
+
+**Neural Turing Machine.** The weights of the last step are changed into new ones:
+
+    p = softmax over j of beta cos(k, m_j)                  find by content
+    p <- gate p + (1 - gate) last                           or stay
+    p_j <- sum_d shift_d p_(j - d),  d from -1 to 1         move, around the end
+    p_j <- p_j^gamma / sum_n p_n^gamma                      sharpen what the move blurred
+
+The derivative of sharpening y = p^gamma / sum p^gamma is
+dp_j = gamma / p_j y_j (g_j - sum_n y_n g_n), a softmax of gamma ln p.
+
+Sukhbaatar et al. 2015 (hops); Graves, Wayne and Danihelka 2014 (addresses).
+"""
+
+import numpy as np
+
+from minigrad import concat, differentiable, softmax, sqrt
+from minigrad.arguments import whole
+from minigrad.shapes import shapes
+
+from ..scores import dot
+from ..template import attend
+
+
+@shapes
+def hops(u, m, c, H=None, hops=1, add=True):
+    """Ask a memory several times; return the last question and all weights.
+
+    u (..., D), m (..., S, D), c (..., S, D), H? (D, D)
+        ->  u (..., D), weights (..., hops, S)
+
+    hops   the number of times that the memory is read
+    add    False: the answer replaces the question
+    """
+    whole("hops", "hops", hops, least=1)
+    u, rows = u[..., None, :], []  # (..., 1, D)
+    for _ in range(hops):
+        answer, weights = attend(u, m, c, dot)
+        rows.append(weights)
+        if add:
+            u = (u if H is None else u @ H.swapaxes(-1, -2)) + answer
+        else:
+            u = answer
+    return u[..., 0, :], concat(rows, -2)
+
+
+@shapes
+def address(key, memory, last, beta, gate, shift, gamma):
+    """Return new weights of the places of a memory, from the last ones.
+
+    key (..., D), memory (..., S, D), last (..., S), beta (...), gate (...),
+    shift (..., 3), gamma (...)  ->  weights (..., S)
+
+    beta    above 0: how much content counts
+    gate    from 0 to 1: the share that is found by content; the rest stays
+    shift   the weights of a move by -1, 0 and 1
+    gamma   1 or more: how much the result is sharpened
+    """
+    cosine = (memory @ key[..., None])[..., 0]  # (..., S), then divided by lengths
+    lengths = sqrt((memory**2).sum(-1)) * sqrt((key**2).sum(-1, keepdims=True))
+    found = softmax(beta[..., None] * cosine / (lengths + 1e-8))
+    p = gate[..., None] * found + (1 - gate[..., None]) * last
+    to_left = concat([p[..., 1:], p[..., :1]], -1)
+    to_right = concat([p[..., -1:], p[..., :-1]], -1)
+    moved = shift[..., :1] * to_left + shift[..., 1:2] * p + shift[..., 2:] * to_right
+    return sharpen(moved, gamma)
+
+
+@shapes
+@differentiable
+def sharpen(p, gamma):
+    """y_j = p_j^gamma / sum_n p_n^gamma, for weights p_j of 0 or more.
+
+    p (..., S), gamma (...)  ->  y (..., S)
+
+    This is a softmax of the scores s = gamma ln p, so ds_j = y_j (g_j - sum_n y_n g_n),
+    and
+
+        dp_j = gamma / p_j ds_j,    dgamma = sum_j ln p_j ds_j
+
+    A place of weight 0 stays 0, with gradient 0.
+    """
+    gamma = gamma[..., None]  # (..., 1)
+    inside = p > 0
+    safe = np.where(inside, p, 1)
+    ratio = safe / safe.max(-1, keepdims=True)  # of gamma ln p, the largest is 0
+    e = np.where(inside, ratio**gamma, 0)
+    y = e / np.maximum(e.sum(-1, keepdims=True), np.finfo(e.dtype).tiny)
+
+    def backward(g):
+        ds = y * (g - (y * g).sum(-1, keepdims=True))
+        return gamma / safe * ds, (np.log(safe) * ds).sum(-1)
+
+    return y, backward
