@@ -65,7 +65,7 @@ from .variants.pointer import Pointer, not_chosen
 from .variants.pointer_generator import copy_loss, copy_probabilities
 from .variants.output_gate import GatedAttention, output_gate
 from .variants.qk_norm import CosineAttention, QKNormAttention, rms_norm
-from .variants.sets import ISAB, MAB, PMA, Perceiver
+from .variants.sets import ISAB, PMA, Perceiver
 from .variants.sigmoid import sigmoid_weights
 from .variants.sink import Sink, sink_softmax, softmax_plus_one
 from .variants.steps import BahdanauStep, LuongStep
@@ -105,7 +105,6 @@ __all__ = [
     "GAT",
     "GATv2",
     "leaky_scores",
-    "MAB",
     "PMA",
     "ISAB",
     "Perceiver",
