@@ -49,8 +49,8 @@ def _run(argv):
             text = f"{text}. LESSONS_WORK=FOLDER chooses another folder for your files."
         say(without_breaks(text), file=sys.stderr)
         return FAILED
-    except KeyboardInterrupt:
-        print("\nstopped.", file=sys.stderr)
+    except KeyboardInterrupt as stopped:
+        print(f"\n{str(stopped) or 'stopped.'}", file=sys.stderr)
         return 130
 
 
@@ -145,7 +145,7 @@ def _parser():
     sub = verb("experiment", text, _experiment, "required")
     text = "one of several studies of a lesson: experiment 8 local"
     sub.add_argument("script", metavar="NAME", nargs="?", help=text)
-    text = "of a lesson: one seed, with the rates of the record; print, record nothing"
+    text = "one seed, with the rates of the record; print, and record nothing"
     sub.add_argument("--quick", action="store_true", help=text)
     sub.add_argument("--impl", choices=("work", "solution"), default="work")
     sub.add_argument(

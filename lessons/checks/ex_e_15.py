@@ -6,10 +6,14 @@ import numpy as np
 
 import minigrad as mg
 from attention import kernels
+from attention.app.experiments import bootstrap
+from attention.app.experiments.verdict import below, share, written
 from attention.app.pretrained import EN_FR
+from attention.metrics import alignment
 from attention.seq2seq import translator
 from attention.tasks.grammar import splits
 from lessons.checks.before import answers_pass
+from lessons.checks.long_runs import judged, over_sentences
 from lessons.checks.measure import without_loops
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.checks.results import equal_all, shape_all
@@ -202,27 +206,36 @@ def it_translates(my, rng):
 
 
 def experiment(my, seed=0):
-    """Translate 200 sentences with the learner's translator, and score them."""
-    p = Script(my.parameters())
-    model, pairs = package()
-    refs, hyps, right = [], [], []
+    """Translate 200 sentences with the learner's translator, and score them.
+
+    No models are compared here: all weights are those of the package. So the sample is
+    that of the sentences, and the intervals are over sentences.
+    """
+    p, (model, pairs) = Script(my.parameters()), package()
+    refs, hyps, rates = [list(pair.target) for pair in pairs], [], []
     for pair in pairs:
         said, weights = my.translate(p, np.array(model.source.encode(pair.source)))
         hyps.append(model.target.decode(said))
-        refs.append(list(pair.target))
-        if hyps[-1] == refs[-1]:  # the right alignment is known
-            links = set(enumerate(weights.argmax(1)))
-            both = len(links) + len(pair.alignment)
-            right.append(2 * len(links & pair.alignment) / both)
-    found = {
-        "sentences": len(pairs),
-        "bleu": round(100 * my.bleu(refs, hyps), 2),
-        "exact": sum(a == b for a, b in zip(refs, hyps)) / len(pairs),
-        "alignment error rate": round(1 - float(np.mean(right)), 4),
-    }
-    for name, value in found.items():
-        print(f"{name}: {value}")
-    return found
+        if hyps[-1] == list(pair.target):  # the right alignment is known
+            own = alignment.alignment_error_rate(weights, pair.alignment)
+            diagonal = alignment.diagonal_baseline(*weights.shape, pair.alignment)
+            rates.append((own, own - diagonal))
+    counts = bootstrap.counts(hyps, refs)[None]  # of one model
+    low, high = bootstrap.interval(bootstrap.resampled({"own": counts}, seed)["own"])
+    own, less = (over_sentences(each) for each in zip(*rates))
+    exact = share(len(rates), len(pairs), "sentences")
+    bleu = 100 * my.bleu(refs, hyps)
+    statement = [
+        f"BLEU: {bleu:.1f} [{low:.1f}, {high:.1f}]",
+        f"right as a whole: {written(exact, 3, '')}",
+        f"alignment error rate: {written(own, 3, '')}",
+        judged("a lower rate than that of the diagonal", below(0), less, 3),
+    ]
+    print(*statement, sep="\n")
+    return {
+        "sentences": len(pairs), "bleu": round(bleu, 2), "exact": exact.value,
+        "alignment error rate": round(own.value, 4), "statement": statement,
+    }  # fmt: skip
 
 
 STEP = "h = gru(x, h, weights)"

@@ -3,7 +3,9 @@
 import json
 import pathlib
 import time
+from dataclasses import replace
 
+from attention.app.experiments.verdict import over_seeds, verdict, written
 from lessons import NotWritten
 from lessons.classroom import copies
 from lessons.classroom.catalogue import find, work_folder
@@ -57,6 +59,17 @@ def each_of(my, plan, run, seed):
         )
     file.unlink(missing_ok=True)
     return found
+
+
+def judged(claim, claimed, found, digits=2):
+    """Return a claim with its verdict, and below it the number with its interval."""
+    return f"{claim}: {verdict(claimed, found)}\n    {written(found, digits)}"
+
+
+def over_sentences(values, steps=None):
+    """Return the mean over sentences, ``Measured``: of one model, after some steps."""
+    rests_on = f"{len(values)} sentences of one model"
+    return replace(over_seeds(values, steps=steps), rests_on=rests_on)
 
 
 def own_record(my):

@@ -9,6 +9,7 @@ import numpy as np
 import minigrad as mg
 from attention import kernels, marian
 from attention.app.experiments import scoring
+from attention.app.experiments.verdict import below
 from attention.app.pretrained import EN_FR
 from attention.metrics import alignment, patterns
 from attention.seq2seq import translator
@@ -19,6 +20,7 @@ from attention.training import Run
 from attention.transformer.config import EncoderDecoderConfig
 from attention.transformer.encoder_decoder import EncoderDecoder
 from lessons.checks import pictures
+from lessons.checks.long_runs import judged, over_sentences
 from lessons.classroom.steps import CheckFailed
 from minigrad import optim
 
@@ -129,6 +131,11 @@ def tier_a(my, n=200):
         "off": off,  # from 1, of the sum of a row
         "agree": agree,  # with the engine's patterns
         **{name: float(np.mean(each)) for name, each in rates.items()},
+        "statement": judged(
+            "the error rate is lower than that of the diagonal",
+            below(0),
+            over_sentences(np.subtract(rates["aer"], rates["aer_diagonal"])),
+        ),
         "patterns": counted,
     }
 
@@ -155,7 +162,7 @@ def joined(pairs):
 class Transformer:
     """Two layers of four heads, trained on one or two sentences at a time."""
 
-    def __init__(self, steps=450, rate=2e-3):
+    def __init__(self, steps, rate=2e-3):
         rng = np.random.default_rng(0)
         pairs = generate("english-french", 3000, seed=7)
         self.source = Vocabulary.build([p.source for p in pairs])
@@ -201,9 +208,13 @@ class Transformer:
         return [np.asarray(layer, float)[0, :, :-1] for layer in layers]  # less EOS
 
 
-def tier_t(my):
-    """Return patterns and error rates of a Transformer's layers, heads, and mean."""
-    transformer, (_, pairs) = Transformer(), pretrained()
+def tier_t(my, steps=450):
+    """Return patterns and error rates of a Transformer's layers, heads, and mean.
+
+    It is no comparison of models: one is trained, and its heads are compared with their
+    mean, sentence by sentence.
+    """
+    transformer, (_, pairs) = Transformer(steps), pretrained()
     five, fifteen = ([p for p in pairs if len(p.source) == n] for n in (5, 15))
     rows = [[p] for p in five[:20] + fifteen[:20]]
     rows += [[a, b] for a, b in zip(fifteen[:20], fifteen[1:21])]
@@ -230,7 +241,16 @@ def tier_t(my):
     print("alignment error rate", *(f"{n:>9} words" for n in (5, 15, 30)))
     for name, each in means.items():
         print(f"{name:<20}", *(f"{rate:>15.3f}" for rate in each.values()))
-    return {"aer": means, "patterns": patterns_of}
+    all_heads, statement = rates.pop("mean of all"), []
+    for n in all_heads:
+        best = min(rates, key=lambda name: means[name][n])
+        less = np.subtract(all_heads[n], rates[best][n])
+        statement.append(judged(
+            f"{n} words: the mean of all heads has a lower rate than the best one",
+            below(0), over_sentences(less, steps),
+        ))  # fmt: skip
+    found = {"steps": steps, "aer": means, "patterns": patterns_of}
+    return {**found, "statement": statement}
 
 
 def tier_b(my, folder, texts=TEXTS):
@@ -271,4 +291,5 @@ def measured(my):
         folder = weights_folder()
         found["tier B"] = tier_b(my, folder) if folder else NOT_RUN
         told = scoring.alignment_rates(*pretrained())
+    print(found["tier A"]["statement"], *found["tier T"]["statement"], sep="\n")
     return {**found, "tier A, told the reference": told}

@@ -36,12 +36,8 @@ def study(name, comparisons, script, more=None):
     found = {}
     try:
         for each in comparisons:
-            where = folder / each.name
-            chosen = None
-            if quick:
-                where, chosen, each = where / "quick", _chosen(name, each), each.quick()
-            found[each.name] = fair.run(each, States(where, command), chosen, say)
-            say("\n" + fair.table(found[each.name]) + "\n")
+            kept = _kept(name, each.name) if quick else None
+            found[each.name] = compare(each, folder / each.name, command, kept)
     except KeyboardInterrupt as stopped:
         print(stopped, file=sys.stderr)
         return 130
@@ -55,14 +51,31 @@ def study(name, comparisons, script, more=None):
     return 0
 
 
-def _chosen(name, comparison):
-    """Return {arm: rate} of the page's record, or the middle of the grid."""
-    middle = comparison.rates[len(comparison.rates) // 2]
+def compare(comparison, folder, command, kept=None):
+    """Train all runs of a comparison, print a table, and return the record.
+
+    folder    where runs are saved
+    command   what continues them
+    kept      an earlier record: train each arm once, with the rate that it has chosen,
+              or with the middle of the grid
+    """
+    chosen = None
+    if kept is not None:
+        middle = comparison.rates[len(comparison.rates) // 2]
+        earlier = kept.get("chosen", {})
+        chosen = {arm: earlier.get(arm, middle) for arm in comparison.arms}
+        comparison, folder = comparison.quick(), folder / "quick"
+    found = fair.run(comparison, States(folder, command), chosen, say)
+    say("\n" + fair.table(found) + "\n")
+    return found
+
+
+def _kept(name, part):
+    """Return the part of a page's record, or {}."""
     try:
-        chosen = record(name)[comparison.name]["chosen"]
+        return record(name)[part]
     except (FileNotFoundError, KeyError):
-        chosen = {}
-    return {arm: chosen.get(arm, middle) for arm in comparison.arms}
+        return {}
 
 
 def _relative(script):

@@ -17,7 +17,8 @@ each word, and E y stands for the row of E of the word y:
     left, right, decoder     three GRU cells, each (W_ih, W_hh, b_ih, b_hh)
     W_b (d, 2d), b_b (d,)    W_s (a, d), W_h (a, 2d), v (a,)    W_o (V', 3d), b_o (V',)
 
-``python -m lessons experiment E.15`` translates 200 sentences with your translator.
+``python -m lessons experiment E.15`` translates 200 sentences with your translator, and
+prints its scores with intervals.
 """
 
 import numpy as np

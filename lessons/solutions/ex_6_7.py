@@ -8,7 +8,8 @@ weights for each word, look at them, and name the pattern that they form. The ch
 
 and ``python -m lessons experiment 6.7`` takes two models with layers and heads:
 
-    tier T   a Transformer that it trains first, about two minutes, on the same grammar
+    tier T   a Transformer that it trains first, 450 steps, on the same grammar; one model
+             says what its heads do, and nothing about other models
     tier B   a published Marian model (opus-mt-en-fr), if you have its files, with
              --weights DIR. Without them it is left out
 

@@ -116,6 +116,8 @@ MESSAGES = [  # (arguments, exit code, fragments)
     (["experiment", "8"], 2, ["of lesson 8: local, repeating", "experiment 8 local"]),
     (["experiment", "11", "no"], 2, ["of lesson 11: experiment"]),
     (["experiment", "2", "--quick"], 2, ["experiment.py has no --quick"]),
+    (["experiment", "E.15", "--quick", "--impl", "solution"], 2,
+     ["The experiment of E.15 has no --quick"]),
     (["experiment", "6.7", "--weights", "/no"], 2, ["--weights DIR is a folder"]),
     (["read", "99"], 2, ["There is no lesson 99. There are: 00, 01"]),
     (["--help"], 0, ["read", "watch", "history", "doctor", "experiment"]),
@@ -571,6 +573,10 @@ def test_an_experiment_leaves_a_record_and_a_figure(lessons, monkeypatch):
     assert record["versions"]["numpy"] == np.__version__
     drawn = E2.work.parent / "records" / f"{E2.stem}.svg"
     assert b"<svg" in drawn.read_bytes()
+    drawn.unlink()
+    checks.experiment = lambda my, seed, quick=False: print("quick", quick)
+    code, text = lessons("experiment", "E.2", "--quick")
+    assert code == 0 and text == "quick True\n" and not drawn.exists()
     assert os.environ["ATTENTION_BACKEND"] == "numpy"
 
 

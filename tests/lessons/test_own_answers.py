@@ -5,10 +5,17 @@ import json
 import numpy as np
 import pytest
 
+from attention.app.experiments.verdict import above, below
 from lessons import NotWritten, earlier
 from lessons.checks.before import answers_pass
 from lessons.checks.ex_38_4 import is_prediction
-from lessons.checks.long_runs import each_of, examine, own_record
+from lessons.checks.long_runs import (
+    each_of,
+    examine,
+    judged,
+    over_sentences,
+    own_record,
+)
 from lessons.checks.predictions import _plain, locked
 from lessons.classroom import catalogue, journal, records
 from lessons.classroom.checking import harness
@@ -149,3 +156,10 @@ def test_an_interrupted_long_run_goes_on(capsys):
     assert "1 of 3 runs are finished already" in said and "3 of 3: c, 1" in said
     assert each_of(my, plan, run, seed=0) == ["A", "B", "C"]  # and again from the start
     assert len(done) == 6
+
+
+def test_a_line_of_a_report():
+    found = over_sentences([0.1, 0.2, 0.3], steps=450)
+    number = "+0.20 [-0.05, +0.45], 3 sentences of one model, after 450 steps"
+    assert judged("better", above(-1), found) == f"better: holds\n    {number}"
+    assert judged("worse", below(-1), found).startswith("worse: undecided\n")

@@ -81,6 +81,13 @@ class Comparison(abc.ABC):
     def test(self, arm, model):
         """Return {name: number or list} on the test data; "figure" is one of them."""
 
+    def watch(self, arm, model):
+        """Return {name: number}, what is kept beside the curve, before all steps too.
+
+        A subclass may have this method. The model is in evaluation mode.
+        """
+        return {}
+
     @property
     def steps(self):
         """The largest number of steps of a run."""
@@ -94,13 +101,14 @@ class Comparison(abc.ABC):
         arm, rate, seed = job
         run, curve = self.build(arm, rate, seed), []
         run.schedule = Stages(run.optimizer, self.warmup)
+        watched = {k: [x] for k, x in evaluated(self.watch, arm, run.model).items()}
         saved = folder.load(job)
         if "run" in saved:
             restore(run, saved["run"])
-            curve = saved["curve"]
+            curve, watched = saved["curve"], saved["watched"]
 
         def save(state):
-            folder.save(job, {"run": state, "curve": curve})
+            folder.save(job, {"run": state, "curve": curve, "watched": watched})
 
         def train_until(step):
             return fit(
@@ -113,7 +121,9 @@ class Comparison(abc.ABC):
             while run.schedule.falls_at is None:
                 if not train_until(self.every * (len(curve) + 1)):
                     return None, run.steps
-                curve.append(self._figure(arm, run.model))
+                curve.append(float(evaluated(self.validate, arm, run.model)))
+                for name, x in evaluated(self.watch, arm, run.model).items():
+                    watched[name].append(x)
                 ends = run.steps >= self.least and self.may_end(curve)
                 if ends or run.steps >= self.budget:
                     run.schedule.fall_at(run.steps)
@@ -121,23 +131,16 @@ class Comparison(abc.ABC):
                 return None, run.steps
         except Diverged:  # the parameters are those before the step that failed
             diverged = True
-        figure = self._figure(arm, run.model)
-        run.model.eval()
+        figure = float(evaluated(self.validate, arm, run.model))
         result = {
-            "arm": arm, "rate": rate, "seed": seed, "curve": curve,
+            "arm": arm, "rate": rate, "seed": seed, "curve": curve, "watched": watched,
             "validation": figure, "steps": run.schedule.falls_at or run.steps,
-            "plateau": self.may_end(curve) and not diverged, "diverged": diverged,
+            "plateau": not diverged and self.may_end(curve), "diverged": diverged,
             "parameters": run.model.num_parameters(), "seconds": run.seconds,
-            **self.test(arm, run.model),
+            **evaluated(self.test, arm, run.model),
         }  # fmt: skip
         folder.save(job, {"result": result})
         return result, self.steps
-
-    def _figure(self, arm, model):
-        model.eval()
-        figure = float(self.validate(arm, model))
-        model.train()
-        return figure
 
     def quick(self):
         """Return the same comparison with one seed."""
@@ -154,6 +157,14 @@ class Comparison(abc.ABC):
         trivial = self.chance if self.trivial is None else self.trivial
         learned = np.mean(curve[-3:]) > trivial + 3 * self.resolution
         return bool(learned and is_plateau(curve, self.resolution))
+
+
+def evaluated(method, arm, model):
+    """Return what a method of a ``Comparison`` finds, in evaluation mode."""
+    model.eval()
+    found = method(arm, model)
+    model.train()
+    return found
 
 
 def is_plateau(curve, resolution):

@@ -56,6 +56,17 @@ def verdict(claimed, found):
     return "near" if claimed.margin and not outside else "undecided"
 
 
+def written(found, digits=2, sign="+"):
+    """Return "+0.03 [+0.01, +0.05], 5 seeds", and after how many steps.
+
+    sign   "" for a number that is no difference
+    """
+    numbers = found.value, found.low, found.high
+    value, low, high = (f"{x:{sign}.{digits}f}" for x in numbers)
+    after = f", after {found.steps} steps" if found.steps else ""
+    return f"{value} [{low}, {high}], {found.rests_on}{after}"
+
+
 def between(low, high):
     """Return the range from ``low`` to ``high``."""
     return Range(low, high)

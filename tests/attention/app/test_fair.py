@@ -9,7 +9,7 @@ import pytest
 import minigrad as mg
 from attention.app.experiments import fair
 from attention.app.experiments.translating import Translating
-from attention.app.experiments.verdict import above, over_seeds, verdict
+from attention.app.experiments.verdict import above, over_seeds, verdict, written
 from attention.app.run_folder import States
 from attention.training import Run
 from minigrad import nn, optim
@@ -46,20 +46,29 @@ class Toy(fair.Comparison):
     def test(self, arm, model):
         return {"figure": float(self.validate(arm, model, 2000))}
 
+    def watch(self, arm, model):
+        return {"size": float(np.abs(model.weight.numpy()).sum())}
+
 
 def states(path):
     return States(path, "the same command")
 
 
 def test_each_arm_has_its_best_rate_and_its_plateau(tmp_path):
-    said = []
-    record = fair.run(Toy(), states(tmp_path), log=said.append)
+    said, toy = [], Toy()
+    record = fair.run(toy, states(tmp_path), log=said.append)
+    start = {
+        seed: toy.watch("", toy.build("", 1, seed).model)["size"] for seed in toy.seeds
+    }
     assert record["chosen"]["all"] != 1e-4  # too small to learn in the budget
     assert len(record["choices"]) == 2 * 3 and len(record["runs"]) == 2 * 3
     for run in record["runs"]:
         learned = run["arm"] == "all"
         assert run["plateau"] == learned and (run["steps"] < 120) == learned
         assert run["seed"] not in record["choosing"]
+        sizes = run["watched"]["size"]  # before all steps, and at each validation
+        assert len(sizes) == len(run["curve"]) + 1
+        assert sizes[0] == start[run["seed"]] and (sizes[-1] > sizes[0]) == learned
     assert (fair.figures(record, "all") == 1).all()
     assert (fair.figures(record, "all", lambda run: 2 * run["figure"]) == 2).all()
     json.dumps(record)
@@ -134,6 +143,12 @@ def test_no_verdict_no_without_a_plateau():
     assert verdict(above(0), over_seeds(values)) == "no"
     assert verdict(above(0), over_seeds(values, steps=400)) == "undecided"
     assert verdict(above(-1), over_seeds(values, steps=400)) == "holds"
+
+
+def test_a_difference_in_words():
+    found = over_seeds([0.1, 0.2, 0.3], steps=400)
+    assert written(found) == "+0.20 [-0.05, +0.45], 3 seeds, after 400 steps"
+    assert written(over_seeds([0.5] * 4), 1, "") == "0.5 [0.5, 0.5], 4 seeds"
 
 
 def test_translators_are_compared(tmp_path):
