@@ -9,7 +9,7 @@ template.py, layers.py  the template that joins them; the same with learned scor
                         (scores to layers are the whole of classical attention)
 
 exact/          scaled dot-product attention, whole and in tiles; many heads; a cache
-variants/       windows, coverage, kernels, linear time, Longformer, decoder steps
+variants/       a file for each variant; ``python -m attention variants`` lists them
 masks/          which key a query may attend to, as an algebra and in blocks
 positions/      how attention learns where a token stands
 kernels/        the hot loops, compiled by numba, each beside its NumPy twin

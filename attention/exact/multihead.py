@@ -27,6 +27,8 @@ from minigrad.shapes import shapes
 
 from ..masks import tokens
 from ..masks.block_mask import BlockMask
+from ..variants.forgetting import log_gates, with_gates
+from ..variants.qk_norm import rms_norm
 from .kv_cache import FixedKVCache
 from .sdpa import scaled_dot_product_attention
 
@@ -49,6 +51,9 @@ class MultiHeadAttention(nn.Module):
     bias           whether the four projections have biases
     kdim, vdim     the widths of key and value; None is embed_dim
     scale          of the products; None is 1 / sqrt(E), 1.0 is T5's
+    qk_norm        whether ``rms_norm`` normalises each q and k of width E, with gains
+    forgetting     whether tokens decide how much of the past they let through, see
+                   variants/forgetting.py; for causal self-attention
     rng            the generator of parameters and dropout; None is minigrad's own
 
     attention_weights   after a call with need_weights: the weights of each head,
@@ -59,6 +64,9 @@ class MultiHeadAttention(nn.Module):
                    those of the three matrices stacked, as in torch; otherwise those of
                    each matrix. The biases start as 0
     W_o            Linear; its bias starts as 0
+    g_q, g_k       (E,), the gains of qk_norm, start as 1; otherwise None
+    W_f            Linear, a gate for each key head; its bias starts as 3, so that
+                   little is forgotten. None without ``forgetting``
     """
 
     def __init__(
@@ -72,6 +80,8 @@ class MultiHeadAttention(nn.Module):
         vdim=None,
         *,
         scale=None,
+        qk_norm=False,
+        forgetting=False,
         rng=None,
     ):
         H = self.num_heads = whole(NAME, "num_heads", num_heads, least=1)
@@ -94,6 +104,13 @@ class MultiHeadAttention(nn.Module):
         self.W_k = nn.Linear(self.kdim, Hk * E, bias, rng)
         self.W_v = nn.Linear(self.vdim, Hk * E, bias, rng)
         self.W_o = nn.Linear(H * E, D, bias, rng)
+        self.g_q = self.g_k = self.W_f = None
+        if flag(NAME, "qk_norm", qk_norm):
+            self.g_q = nn.Parameter(np.ones(E, np.float32))
+            self.g_k = nn.Parameter(np.ones(E, np.float32))
+        if flag(NAME, "forgetting", forgetting):
+            self.W_f = nn.Linear(D, Hk, True, rng)
+            self.W_f.bias.data = np.full(Hk, 3, np.float32)
         self.attention_weights: Any = None  # the weights of the last call
         one_width = self.kdim == self.vdim == D
         draw_projections((self.W_q, self.W_k, self.W_v), self.W_o, rng, one_width)
@@ -169,6 +186,16 @@ class MultiHeadAttention(nn.Module):
                 x if x is None or isinstance(x, FixedKVCache) else unsqueeze(x, 0)
                 for x in (query, key, value)
             )
+        if self.W_f is not None and not (is_self_attention and is_causal):
+            raise ValueError(
+                f"{NAME}: found forgetting without causal self-attention; expected "
+                "is_causal=True, and no key."
+            )
+        if self.W_f is not None and score is not None:
+            raise ValueError(
+                f"{NAME}: found forgetting and a score; expected one of them, because "
+                "the gates are a coordinate of the products."
+            )
         if cache is not None and not is_self_attention:
             raise ValueError(
                 f"{NAME}: found a cache and a key; expected a cache in self-attention "
@@ -177,6 +204,8 @@ class MultiHeadAttention(nn.Module):
         key = query if key is None else key
         B, L, _ = query.shape
         q = heads(self.W_q, query, self.num_heads)  # (B, H, L, E)
+        if self.g_q is not None:
+            q = rms_norm(q, self.g_q)
         k, v = self._keys_and_values(key, value, q)  # (B, Hk, S, E)
         if rotate is not None:
             if positions is None:
@@ -186,6 +215,12 @@ class MultiHeadAttention(nn.Module):
                 positions = positions[:, None]  # (B, 1, L)
             q = rotate(q, positions)
             k = rotate(k, positions if is_self_attention else np.arange(k.shape[2]))
+        scale = 1 / math.sqrt(self.head_dim) if self.scale is None else self.scale
+        if self.W_f is not None:
+            c = log_gates(swapaxes(self.W_f(query), 1, 2))  # (B, Hk, L)
+            if cache is not None and cache.length:
+                c = c - cache.key[..., -1:, -1]  # it holds -c of the last token
+            q, k = with_gates(q, k, c, scale)
         if cache is not None:
             k, v = cache.concatenate(self, k, v)  # (B, Hk, T, E)
         T, align = k.shape[2], "upper_left" if cache is None else "lower_right"
@@ -202,7 +237,7 @@ class MultiHeadAttention(nn.Module):
             bias=bias,
             is_causal=is_causal,
             causal_align=align,
-            scale=self.scale,
+            scale=scale,
             enable_gqa=True,
             dropout_p=self.dropout,
             training=self.training,
@@ -259,7 +294,8 @@ class MultiHeadAttention(nn.Module):
             return key.rows(self, q)
         value = key if value is None else value
         Hk = self.num_kv_heads
-        return heads(self.W_k, key, Hk), heads(self.W_v, value, Hk)
+        k, v = heads(self.W_k, key, Hk), heads(self.W_v, value, Hk)
+        return k if self.g_k is None else rms_norm(k, self.g_k), v
 
 
 def heads(W, x, H):

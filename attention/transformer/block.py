@@ -20,6 +20,7 @@ from minigrad import nn
 from minigrad.shapes import shapes
 
 from ..exact.multihead import MultiHeadAttention
+from ..variants.table import NORMALIZERS
 from .config import ACTIVATIONS
 
 
@@ -57,7 +58,10 @@ class Block(nn.Module):
     def __init__(self, config, scheme, cross=False, causal=False, rng=None):
         D = self.width = config.width
         self.norm, self.causal = config.norm, causal
-        self.self_attn = _attention(config, scheme.scale, rng)
+        self.self_attn = _attention(config, scheme.scale, rng, causal)
+        self.normalize = None  # the softmax
+        if config.normalizer != "softmax":
+            self.normalize = NORMALIZERS[config.normalizer].of_heads(config.heads)
         self.self_attn_norm = nn.LayerNorm(D)
         self.cross_attn = None
         if cross:
@@ -104,7 +108,12 @@ class Block(nn.Module):
         def self_attention(x):
             options = scheme.options(self.self_attn)
             return self.self_attn(
-                x, mask=mask, is_causal=self.causal, cache=cache, **options
+                x,
+                mask=mask,
+                is_causal=self.causal,
+                cache=cache,
+                normalize=self.normalize,
+                **options,
             )
 
         def cross_attention(x):
@@ -129,7 +138,7 @@ class Block(nn.Module):
         return f"{self.norm}-norm" + ", causal" * self.causal
 
 
-def _attention(config, scale, rng):
+def _attention(config, scale, rng, causal=False):
     attention = MultiHeadAttention(
         config.width,
         config.heads,
@@ -137,6 +146,8 @@ def _attention(config, scale, rng):
         config.dropout,
         config.bias,
         scale=scale,
+        qk_norm=config.qk_norm,
+        forgetting=config.forgetting and causal,
         rng=rng,
     )
     if scale == 1:  # T5: a smaller W_q replaces the factor 1 / sqrt(E) of the scores

@@ -14,6 +14,7 @@ from minigrad import gelu, relu, sigmoid, tanh
 from minigrad.arguments import flag, number, one_of, probability, whole
 
 from ..choices import POSITIONS
+from ..variants.table import NORMALIZERS
 
 
 def swish(x):
@@ -37,6 +38,9 @@ CHECKS = {
     "positions": partial(one_of, choices=POSITIONS),
     "base": partial(number, positive=True),
     "tied": flag,
+    "normalizer": partial(one_of, choices=NORMALIZERS),
+    "qk_norm": flag,
+    "forgetting": flag,
 }  # all others are whole numbers, 1 or more
 
 
@@ -67,6 +71,11 @@ class TransformerConfig:
     base             for "sinusoidal", "transformer-xl" and "rope...": the longest
                      wavelength is about 2 pi base
     tied             whether the embedding table also computes the logits
+    normalizer       of self-attention: a name of ``NORMALIZERS`` (variants/table), such
+                     as "sink", which learns a number for each head, or "sparsemax"
+    qk_norm          whether attention normalises queries and keys, see variants/qk_norm
+    forgetting       whether causal self-attention has forgetting gates; they do not fit
+                     positions that replace the products, such as "shaw"
     """
 
     vocabulary: int
@@ -86,6 +95,9 @@ class TransformerConfig:
     max_distance: int = 128
     base: float = 10000.0
     tied: bool = True
+    normalizer: str = "softmax"
+    qk_norm: bool = False
+    forgetting: bool = False
 
     def __post_init__(self):
         owner = type(self).__name__

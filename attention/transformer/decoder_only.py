@@ -10,6 +10,8 @@ r = Hk / H, with biases:
     V D  +  layers ((2 + 2 r) (D^2 + D) + 2 D F + F + D + 4 D)
          +  2 D for the last LN  +  V D unless tied  +  those of the scheme
 
+and in each layer H for "sink", 2 D / H for ``qk_norm``, r H (D + 1) for ``forgetting``.
+
 Radford et al. 2018; Liu et al. 2018, section 4.2.3.
 """
 

@@ -8,15 +8,17 @@ up to the query. If all gates are equal this is ALiBi, with the slope -ln sigmoi
 slope is computed from the text. With f -> infinity nothing is forgotten; a gate of 0 at
 t hides everything before t. Begin with b near 3.
 
-In the softmax of row i, c_i is the same for all keys and cancels. What remains, -c_j,
-is one more coordinate of key j, which every query multiplies by 1:
+The difference is a product of two more coordinates,
 
-    q_i . k_j / sqrt(E) - c_j = [q_i; sqrt(E)] . [k_j; -c_j] / sqrt(E)
+    q_i . k_j / sqrt(E) + c_i - c_j = [q_i; c_i; 1] . [k_j; 1; -c_j]    but for sqrt(E)
 
-So dense matrices, tiles and kernels compute it as they are. (c_j grows with the text,
-and in float32 its last digits are lost: 1e-4 of a score where c_j is 1000.)
+so dense matrices, tiles, kernels and caches compute it as they are. In a softmax c_i
+cancels, because it is the same for all keys of row i; with a sink it does not. (c_j
+grows with the text, and in float32 its last digits are lost: 1e-4 of a score where c_j
+is 1000.)
 
-Gradient: the rows of ds = dL/ds sum to 0, so dc_j = -sum_i ds_ij, and
+Gradient, with ds = dL/ds: dc_t = sum_j ds_tj - sum_i ds_it, whose first sum is 0 for a
+softmax, and
 
     df_t = (1 - sigmoid(f_t)) sum_{s >= t} dc_s
 
@@ -27,7 +29,7 @@ import math
 
 import numpy as np
 
-from minigrad import concat, cumsum, expand, softplus
+from minigrad import concat, cumsum, expand, reshape, softplus
 from minigrad.shapes import shapes
 
 from ..exact.sdpa import scaled_dot_product_attention
@@ -43,13 +45,8 @@ def forgetting_attention(q, k, v, f, **options):
     options   of ``scaled_dot_product_attention``, such as path or normalize
     """
     scale = 1 / math.sqrt(max(q.shape[-1], 1))
-    one = np.full((*q.shape[:-1], 1), 1 / scale, q.dtype)
-    c = log_gates.unchecked(f)[..., None]  # (..., L, 1)
-    c = expand(c, (*k.shape[:-1], 1))
-    return scaled_dot_product_attention(
-        concat([q, one], -1), concat([k, -c], -1), v,
-        is_causal=True, scale=scale, **options,
-    )  # fmt: skip
+    q, k = with_gates(q, k, log_gates.unchecked(f), scale)
+    return scaled_dot_product_attention(q, k, v, is_causal=True, scale=scale, **options)
 
 
 @shapes
@@ -59,3 +56,16 @@ def log_gates(f):
     f (..., L)  ->  c (..., L)
     """
     return -cumsum(softplus(-f), -1)
+
+
+def with_gates(q, k, c, scale):
+    """Return [q_i; c_i / scale; 1 / scale] and [k_j; 1; -c_j].
+
+    q (..., H, L, E), k (..., Hk, L, E), c (..., Hk, L)
+    """
+    c_k = expand(c[..., None], (*k.shape[:-1], 1))
+    groups = q.shape[-3] // max(k.shape[-3], 1) if q.ndim > 2 else 1
+    c_q = expand(c_k[..., None, :, :], (*k.shape[:-2], groups, k.shape[-2], 1))
+    c_q = reshape(c_q, (*q.shape[:-1], 1))  # of the key head of each query head
+    one_q, one_k = (np.ones((*x.shape[:-1], 1), x.dtype) for x in (q, k))
+    return concat([q, c_q / scale, one_q / scale], -1), concat([k, one_k, -c_k], -1)

@@ -151,6 +151,12 @@ MULTIHEAD = [
     (call(need_weights=1), TypeError, "need_weights is 1"),
     (call(average_attn_weights="x"), TypeError, "average_attn_weights is 'x'"),
     (call(cache=KVCache()), ValueError, "a cache and a key", "precompute"),
+    (call(x, module=dict(forgetting=True)), ValueError, "forgetting without causal"),
+    (
+        call(x, module=dict(forgetting=True), is_causal=True, score=lambda *x: x),
+        ValueError, "forgetting and a score; expected one of them",
+    ),
+    (lambda: layer(qk_norm=1), TypeError, "qk_norm is 1"),
     (
         lambda: layer()(x, layer().precompute(y)),
         ValueError, "FixedKVCache: the keys were projected by another layer",

@@ -45,6 +45,7 @@ NORMALIZERS = {
         parameters="b ()",
         costs=normalized(5, exponentials="L*S + L"),
         tiles=lambda q, k, v, b: _with_sink(q, k, v, attention.Sink(b=b)),
+        heads=lambda H: attention.Sink(H),
         about=About(
             part="normaliser",
             changes="p = exp(s) / (exp(b) + sum of exp(s)), with a learned b",
@@ -185,7 +186,7 @@ GATES = {
             averaging="L*L*Ev",
             exponentials="L*L + L",
             scores="L*L",
-            held="w*(3*L*L + 4*L*(E + 1)) + L*L",
+            held="w*(3*L*L + 4*L*(E + 2)) + L*L",
         ),
         about=About(
             part="score",

@@ -137,10 +137,21 @@ class Normalizer(Variant):
     # (q, k, v, *parameters, **options) -> o, computed in tiles; None: tiles need the
     # softmax
     tiles: Callable | None = None
+    # H -> a normaliser that is a module with parameters for H heads
+    heads: Callable | None = None
 
     def bound(self, *parameters, **options):
         """Return the normaliser (scores, allowed) -> weights, for ``attend``."""
         return lambda s, allowed: self.function(s, allowed, *parameters, **options)
+
+    def of_heads(self, H):
+        """Return the normaliser of a layer of H heads; parameters without a module are 0.
+
+        The result is a module, or a function.
+        """
+        if self.heads is not None:
+            return self.heads(H)
+        return self.bound(*[0.0] * bool(self.parameters), **self.options)
 
     def attend(self, q, k, v, *parameters, **options):
         """Return the context of scaled dot products with these weights."""

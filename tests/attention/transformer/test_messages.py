@@ -58,6 +58,7 @@ CALLS = [
     (lambda: config(norm="middle"), "norm is 'middle'", "'pre' or 'post'"),
     (lambda: config(activation="elu"), "activation is 'elu'", "'relu' or 'gelu'"),
     (lambda: config(positions="rotary"), "positions is 'rotary'", "'alibi'"),
+    (lambda: config(normalizer="relu"), "normalizer is 'relu'", "'softmax' or"),
     (lambda: config(positions=None), "positions is None", "'none'"),
     (lambda: config(dropout=2), "dropout is 2", "a probability"),
     (lambda: config(bias=1), "bias is 1", "True or False"),

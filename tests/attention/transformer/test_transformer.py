@@ -13,7 +13,7 @@ from attention.transformer import (
     schemes,
 )
 
-from .transformer_cases import GRID, NORMS, D, H, L, V, close, draw, model
+from .transformer_cases import GRID, KINDS, NORMS, D, H, L, V, close, draw, model
 from .transformer_definition import Definition
 
 # the definition
@@ -51,7 +51,9 @@ def test_an_encoder_and_a_decoder_are_their_definition(positions, norm):
         {"activation": "gelu", "bias": False, "layers": 1},
         {"norm": "post", "final_norm": True},
         {"norm": "pre", "final_norm": False},
+        *KINDS,
     ],
+    ids=str,
 )
 def test_the_choices_are_as_defined(options):
     m, ids = model("alibi", **options), draw(1, L)
@@ -104,9 +106,11 @@ def test_gradients_along_directions_of_all_parameters(positions, norm):
 # one token at a time
 
 
-@pytest.mark.parametrize("positions, norm", GRID)
-def test_step_by_step_is_the_full_pass(positions, norm):
-    m, ids = model(positions, norm, key_heads=1), draw(3, L)
+@pytest.mark.parametrize("positions, norm, options", [
+    *((*each, {}) for each in GRID), *(("rope", "pre", kind) for kind in KINDS)
+], ids=str)  # fmt: skip
+def test_step_by_step_is_the_full_pass(positions, norm, options):
+    m, ids = model(positions, norm, **{"key_heads": 1} | options), draw(3, L)
     with mg.no_grad():
         full = m(ids).data
         state = m.start(ids[:, :0])
@@ -254,6 +258,13 @@ def test_the_number_of_parameters_is_the_formula(positions, norm):
     scheme = POSITIONS[positions].parameters(m.config)
     assert m.num_parameters() == 2 * V * D + layers * block + last + scheme
     m = model(positions, norm, EncoderDecoder, key_heads=1)
+    for option, more in (
+        ({"normalizer": "sink"}, H),
+        ({"qk_norm": True}, 2 * D / H),
+        ({"forgetting": True}, r * H * (D + 1)),
+    ):
+        own = model("none", norm, key_heads=1, tied=False, **option)
+        assert own.num_parameters() == 2 * V * D + layers * (block + more) + last
     cross = (2 + 2 * r) * (D * D + D) + 2 * D
     expected = V * D + layers * (2 * block + cross) + 2 * (last + scheme)
     assert m.num_parameters() == expected

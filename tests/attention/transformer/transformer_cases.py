@@ -9,9 +9,16 @@ from attention.transformer import (
     EncoderDecoderConfig,
     TransformerConfig,
 )
+from attention.variants.table import NORMALIZERS
 
 V, D, H = 7, 8, 2
 TRAINED, L = 4, 9  # the length in training, and a longer one
+KINDS = [  # of attention
+    *({"normalizer": name} for name in NORMALIZERS if name != "softmax"),
+    {"qk_norm": True, "key_heads": 1},
+    {"forgetting": True, "key_heads": 1},
+    {"normalizer": "sink", "qk_norm": True, "forgetting": True},
+]
 NORMS = ("pre", "post")
 GRID = [(scheme, norm) for scheme in SCHEMES for norm in NORMS]
 SMALL = dict(width=D, heads=H, hidden=12, num_buckets=4, max_distance=5, base=50.0)

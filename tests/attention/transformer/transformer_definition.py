@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from attention import definitions
+from attention.variants.table import NORMALIZERS
 
 from ..definition_cases import with_bias, with_ones
 
@@ -104,17 +105,47 @@ class Definition:
         allowed, weights = definitions.causal(i, j) if causal else True, []
 
         def head(h):
+            normalize = self.normalizer(name, side, h)
+
             def attend(q, k, v):
-                s = self.scores(name, side, causal, h, q, k)
-                weights.append(definitions.softmax(s, allowed))
-                return definitions.attend(s, v, allowed)
+                s = self.scores(name, side, causal, h, *self.normed(name, q, k))
+                s = s + self.forgotten(name, side, causal, h, x)
+                weights.append(normalize(s, allowed))
+                return definitions.attend(s, v, allowed, normalize)
 
             return attend
 
         heads = [head(h) for h in range(self.config.heads)]
-        x, y = with_ones(x), with_ones(y)
-        out = definitions.multi_head(x, y, y, W_q, W_k, W_v, W_o, heads)
+        y = with_ones(y)
+        out = definitions.multi_head(with_ones(x), y, y, W_q, W_k, W_v, W_o, heads)
         return out + self.state.get(f"{name}.W_o.bias", 0), np.stack(weights)
+
+    def normalizer(self, name, side, h):
+        """The way from scores to weights of head h: (s, allowed) -> p."""
+        if side is None:
+            return definitions.softmax
+        row = NORMALIZERS[self.config.normalizer]
+        b = self.state.get(f"{name.removesuffix('self_attn')}normalize.b")
+        parameters = [0.0 if b is None else b[h]] * bool(row.parameters)
+        return lambda s, allowed: row.definition(s, allowed, *parameters, **row.options)
+
+    def normed(self, name, q, k):
+        """Queries and keys, each divided by its root mean square, times gains."""
+        if not self.config.qk_norm:
+            return q, k
+        gains = self.state[f"{name}.g_q"], self.state[f"{name}.g_k"]
+        return [
+            g * x / np.sqrt((x * x).mean(1, keepdims=True) + 1e-6)
+            for g, x in zip(gains, (q, k))
+        ]
+
+    def forgotten(self, name, side, causal, h, x):
+        """c_i - c_j, the logarithm of the gates between j and i."""
+        if not (self.config.forgetting and side and causal):
+            return 0
+        f = self.linear(f"{name}.W_f", x)  # (L, Hk)
+        c = np.log(definitions.sigmoid(f[:, h * f.shape[1] // self.config.heads]))
+        return c.cumsum()[:, None] - c.cumsum()
 
     def scores(self, name, side, causal, h, q, k):
         """The scores (L, S) of head h."""

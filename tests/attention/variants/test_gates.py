@@ -7,6 +7,7 @@ from attention import (
     CosineAttention,
     GatedAttention,
     QKNormAttention,
+    Sink,
     alibi_bias,
     definitions,
     forgetting_attention,
@@ -14,7 +15,7 @@ from attention import (
     rms_norm,
     scaled_dot_product_attention,
 )
-from minigrad import Tensor
+from minigrad import Tensor, nn
 
 from ...minigrad.array_cases import draw
 from ..definition_cases import batched, check
@@ -92,6 +93,19 @@ def inputs(*heads):
 def test_the_definition_of_forgetting(path, heads):
     each = batched(definitions.forgetting, "(l,d),(l,d),(l,e),(l)->(l,e)")
     check(lambda *x: forgetting_attention(*x, path=path), each, inputs(*heads))
+
+
+def test_a_sink_meets_the_same_scores_in_both_forms():
+    """The weights of a sink change if the scores of a row are shifted."""
+    q, k, v, f = (x[0] for x in inputs())
+    c = np.log(definitions.sigmoid(f)).cumsum()
+    s = definitions.scaled_dot(q, k) + c[:, None] - c
+    allowed = definitions.causal(*definitions.positions(L, L))
+    expected = definitions.sink_softmax(s, allowed) @ v
+    sink = Sink(b=nn.Parameter(np.zeros(())))
+    for path in "dense", "tiled":
+        found = forgetting_attention(q, k, v, f, path=path, normalize=sink)
+        close(found.data, expected)
 
 
 def test_a_constant_gate_is_alibi():
