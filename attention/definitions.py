@@ -713,6 +713,73 @@ def mocha(q, k, v, W_q, W_k, w_v, r, V_q, V_k, w_u, width):
 # -- Small caches: lesson 17 -----------------------------------------------------------
 
 
+def rms_norm(x, g, eps=1e-6):
+    """g x / sqrt(mean of x^2 + eps), for each row of x"""
+    return g * (x / np.sqrt((x**2).sum(-1, keepdims=True) / x.shape[-1] + eps))
+
+
+def mla(x, W_q, W_d, W_r, g, W_k, W_v, W_o):
+    """c_j = RMSNorm(W_d x_j) is cached; k_j = W_k c_j and v_j = W_v c_j are made from it
+
+    s_ij = (q_i . k_j + rope(u_i) . rope(W_r x_j)) / sqrt(E + F), [q_i; u_i] = W_q x_i.
+    DeepSeek-AI 2024
+    """
+    E, F, p = len(W_k), len(W_r), np.arange(len(x))
+    q, u = np.split(x @ W_q.T, [E], axis=1)
+    c, w = rms_norm(x @ W_d.T, g), frequencies(F)
+    turned = rope(u, p, w) @ rope(x @ W_r.T, p, w).T
+    s = (q @ (c @ W_k.T).T + turned) / math.sqrt(E + F)
+    return attend(s, c @ W_v.T) @ W_o.T
+
+
+def differential(x, W_q, W_k, W_v, W_o, a_1, b_1, a_2, b_2, g, first=0.2):
+    """The weights softmax(s^1) - lambda softmax(s^2): what both look at cancels
+
+    lambda = exp(a_1 . b_1) - exp(a_2 . b_2) + first, and the head's output is
+    normalised and multiplied by 1 - first.    Ye et al. 2024
+    """
+    (q1, q2), (k1, k2) = (np.split(x @ W.T, 2, axis=1) for W in (W_q, W_k))
+    v, lam = x @ W_v.T, np.exp(a_1 @ b_1) - np.exp(a_2 @ b_2) + first
+    o = scaled_dot_attention(q1, k1, v) - lam * scaled_dot_attention(q2, k2, v)
+    return (1 - first) * rms_norm(o, g) @ W_o.T
+
+
+def talking_heads(q, k, v, P, Q):
+    """s'_h = sum_g P_hg s_g, w_h = sum_g Q_hg softmax(s'_g), for all heads (H, ...)
+
+    Shazeer et al. 2020
+    """
+    s = np.stack([scaled_dot(q_h, k_h) for q_h, k_h in zip(q, k)])  # (H, L, S)
+    p = softmax((P @ s.reshape(len(s), -1)).reshape(s.shape))
+    return (Q @ p.reshape(len(p), -1)).reshape(p.shape) @ v
+
+
+def shared(x, k, v, W_q, W_o):
+    """Self-attention to the keys and values that another layer has projected
+
+    Brandon et al. 2024
+    """
+    return scaled_dot_attention(x @ W_q.T, k, v) @ W_o.T
+
+
+def small_cache(q, k, v, budget, recent, sinks=0):
+    """Causal attention to at most ``budget`` keys; the one that was read least goes
+
+    The first ``sinks`` and the newest ``recent`` keys stay.
+    Xiao et al. 2024; Zhang et al. 2023
+    """
+    kept, sums, c = [], np.zeros(len(k)), []
+    for t in range(len(q)):
+        kept.append(t)
+        p = softmax(scaled_dot(q[t : t + 1], k[kept]))[0]
+        sums[kept] += p
+        c.append(p @ v[kept])
+        if len(kept) > budget:
+            others = kept[sinks : len(kept) - recent]
+            kept.remove(min(others, key=lambda j: sums[j]))
+    return np.stack(c)
+
+
 # -- Memories that forget and correct: lesson 18 ---------------------------------------
 
 

@@ -42,12 +42,15 @@ from .variants.coverage import CoverageAttention, coverage_loss
 from .variants.decay import decay_attention, retnet_log_decay
 from .variants.delta_rule import delta_rule
 from .variants.gated_linear import gated_linear_attention
+from .variants.differential import DifferentialAttention, differential
 from .variants.entmax import entmax, sparsemax
 from .variants.forgetting import forgetting_attention, log_gates
 from .variants.gaussian import GaussianAttention, gaussian
 from .variants.hard import best_baseline, gumbel_softmax, hard_weights, reinforce
+from .variants.latent import LatentAttention
 from .variants.linear import LinearAttentionState, elu_plus_one, linear_attention
 from .variants.graph import GAT, GATv2, leaky_scores
+from .variants.heads_together import shared_attention, talking_heads
 from .variants.hops import address, hops, sharpen
 from .variants.local import LocalAttention
 from .variants.location import LocationAttention
@@ -68,6 +71,7 @@ from .variants.qk_norm import CosineAttention, QKNormAttention, rms_norm
 from .variants.sets import ISAB, PMA, Perceiver
 from .variants.sigmoid import sigmoid_weights
 from .variants.sink import Sink, sink_softmax, softmax_plus_one
+from .variants.small_cache import SmallCache, dequantize, quantize
 from .variants.steps import BahdanauStep, LuongStep
 from .variants.stick_breaking import stick_breaking
 
@@ -102,6 +106,14 @@ __all__ = [
     "LocalAttention",
     "CoverageAttention",
     "coverage_loss",
+    "LatentAttention",
+    "DifferentialAttention",
+    "differential",
+    "talking_heads",
+    "shared_attention",
+    "SmallCache",
+    "quantize",
+    "dequantize",
     "GAT",
     "GATv2",
     "leaky_scores",

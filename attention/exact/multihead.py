@@ -202,7 +202,7 @@ class MultiHeadAttention(nn.Module):
                 "only. Keys that stay the same are precompute(key, value), as the key."
             )
         key = query if key is None else key
-        B, L, _ = query.shape
+        L = query.shape[1]
         q = heads(self.W_q, query, self.num_heads)  # (B, H, L, E)
         if self.g_q is not None:
             q = rms_norm(q, self.g_q)
@@ -248,8 +248,7 @@ class MultiHeadAttention(nn.Module):
         if cache is not None:
             cache.keep(self, k, v)  # only now: the call has not raised
         c, weights = result if need_weights else (result, None)
-        c = swapaxes(c, 1, 2)  # (B, L, H, E): the heads of a token side by side
-        output = self.W_o(reshape(c, (B, L, self.embed_dim)))
+        output = self.W_o(side_by_side(c))  # c (B, H, L, E)
         output = output[0] if single else output
         self.attention_weights = None
         if not need_weights:
@@ -301,11 +300,17 @@ class MultiHeadAttention(nn.Module):
 def heads(W, x, H):
     """Project a sequence and split the result into heads.
 
-    x (B, n, width)  ->  (B, H, n, E), where W maps width to H E
+    x (..., n, width)  ->  (..., H, n, E), where W maps width to H E
     """
-    y = W(x)  # (B, n, H E)
-    y = reshape(y, (*y.shape[:2], H, y.shape[2] // H))  # (B, n, H, E)
-    return swapaxes(y, 1, 2)
+    y = W(x)  # (..., n, H E)
+    y = reshape(y, (*y.shape[:-1], H, y.shape[-1] // H))  # (..., n, H, E)
+    return swapaxes(y, -2, -3)
+
+
+def side_by_side(c):
+    """Join the heads of each token.    c (..., H, n, E)  ->  (..., n, H E)"""
+    c = swapaxes(c, -2, -3)  # (..., n, H, E)
+    return reshape(c, (*c.shape[:-2], c.shape[-2] * c.shape[-1]))
 
 
 def check_heads(name, D, H):

@@ -20,10 +20,11 @@ Velickovic et al. 2018 (GAT); Brody, Alon and Yahav 2022 (GATv2).
 
 import numpy as np
 
-from minigrad import differentiable, maximum, nn, reshape, swapaxes, unsqueeze
+from minigrad import differentiable, maximum, nn, swapaxes, unsqueeze
 from minigrad.arguments import whole
 from minigrad.shapes import shapes
 
+from ..exact.multihead import heads, side_by_side
 from ..layers import xavier_matrix
 from ..template import attend
 
@@ -69,19 +70,12 @@ class _Graph(nn.Module):
         width = self.num_heads * self.num_hiddens
         return nn.Linear(self.in_size, width, bias=False, rng=rng)
 
-    def heads(self, W, h):
-        """Return W h for each head.    h (..., n, in_size)  ->  (..., H, n, A)"""
-        y = W(h)  # (..., n, H A)
-        y = reshape(y, (*y.shape[:-1], self.num_heads, self.num_hiddens))
-        return swapaxes(y, -2, -3)
-
     def attend(self, queries, keys, score, edges):
         """Return h' (..., n, H A), and store the weights, (..., H, n, n)."""
         mask = None if edges is None else edges[..., None, :, :]
         context, weights = attend(queries, keys, keys, score, mask=mask)
         self.attention_weights = weights.detach()
-        rows = swapaxes(context, -2, -3)  # (..., n, H, A)
-        return reshape(rows, (*rows.shape[:-2], self.num_heads * self.num_hiddens))
+        return side_by_side(context)
 
     def extra_repr(self):
         return f"{self.in_size}, {self.num_hiddens}, num_heads={self.num_heads}"
@@ -106,7 +100,7 @@ class GAT(_Graph):
 
         h (..., n, self.in_size), edges? (..., n, n) bool  ->  out (..., n, HA)
         """
-        x = self.heads(self.W, h)  # (..., H, n, A)
+        x = heads(self.W, h, self.num_heads)  # (..., H, n, A)
 
         def score(queries, keys):
             s = queries @ unsqueeze(self.a_1, -1)  # (..., H, n, 1)
@@ -135,6 +129,6 @@ class GATv2(_Graph):
 
         h (..., n, self.in_size), edges? (..., n, n) bool  ->  out (..., n, HA)
         """
-        x = self.heads(self.W_l, h)  # (..., H, n, A)
-        y = self.heads(self.W_r, h)
+        x = heads(self.W_l, h, self.num_heads)  # (..., H, n, A)
+        y = heads(self.W_r, h, self.num_heads)
         return self.attend(x, y, lambda q, k: leaky_scores(q, k, self.a), edges)

@@ -71,7 +71,9 @@ def monotonic_weights(p, before=None):
 
     def backward(g):
         dp = np.zeros_like(q)
-        dq = np.zeros((*leading, L + 1, S + 1), q.dtype)  # 0 after the last step and key
+        dq = np.zeros(
+            (*leading, L + 1, S + 1), q.dtype
+        )  # 0 after the last step and key
         for d in reversed(range(L + S - 1)):
             i, j = _diagonal(d, L, S)
             da = g[..., i, j] + dq[..., i + 1, j]  # from the output, and the next step

@@ -1,3 +1,179 @@
 """The rows of heads and small caches: lesson 17."""
 
-CACHES = {}
+import attention
+from minigrad import stack
+
+from .rows import About, Formulas, Variant
+
+
+def _stepwise(q, k, v, budget, recent, sinks):
+    """Return the contexts of all tokens, with a ``SmallCache`` of one head."""
+    cache = attention.SmallCache(budget, recent, sinks)
+    rows = ((x[t][None] for x in (q, k, v)) for t in range(len(q)))
+    return stack([cache.step(*row)[0][0] for row in rows])
+
+
+def _cached(budget, recent, sinks, about):
+    """Return the row of a cache of a fixed size; its first queries have fewer keys."""
+    return Variant(
+        lambda *arrays, **options: attention.definitions.small_cache(
+            *arrays, **options
+        ),
+        _stepwise,
+        inputs="q (S, E), k (S, E), v (S, Ev)",
+        costs=Formulas(
+            scoring="S*E + P*E",
+            averaging="P*Ev",
+            exponentials="P",
+            scores="0",
+            held="",
+        ),
+        options=dict(budget=budget, recent=recent, sinks=sinks),
+        small=dict(budget=4, recent=2, sinks=min(sinks, 2)),
+        # all pairs of the first tokens, and then budget + 1 keys for each
+        letters=lambda L, S, T, budget, **others: {
+            "P": sum(min(t, budget) + 1 for t in range(S))
+        },
+        about=about,
+    )
+
+
+CACHES = {
+    # R numbers of the latent vector and F rotated ones are cached for each token
+    "mla": Variant(
+        lambda *arrays, **unused: attention.definitions.mla(*arrays),
+        layer=lambda Dq, Dk, rng, R, F: attention.LatentAttention(Dq, 1, R, F, rng),
+        inputs="x (S, E)",
+        parameters=(
+            "W_q (E + F, E), W_d (R, E), W_r (F, E), gain (R), W_k (E, R), W_v (E, R), "
+            "W_o (E, E)"
+        ),
+        costs=Formulas(
+            projecting="S*E*(2*E + 2*F + 3*R) + S*(2*R + 4*F)",
+            scoring="S*S*(E + F)",
+            averaging="S*S*E",
+            exponentials="S*S",
+            scores="S*S",
+            held="",
+        ),
+        options=dict(R=16, F=8),
+        small=dict(R=3, F=2),
+        about=About(
+            part="source",
+            changes="keys and values of all heads are made from one cached vector",
+            can="cache R + F numbers a token, and compute with these alone",
+            cannot="rotate its keys by position, but for a part of F numbers",
+            task="lookup among many pairs, by bytes of the cache",
+            lesson=17,
+            source="DeepSeek-AI 2024",
+            file="variants/latent.py",
+        ),
+    ),
+    # two queries and keys of width E, and values of width 2 E
+    "diff": Variant(
+        lambda *arrays: attention.definitions.differential(*arrays),
+        layer=lambda Dq, Dk, rng: attention.DifferentialAttention(Dq, 1, rng=rng),
+        inputs="x (S, 2*E)",
+        parameters=(
+            "W_q (2*E, 2*E), W_k (2*E, 2*E), W_v (2*E, 2*E), W_o (2*E, 2*E), "
+            "a_1 (E), b_1 (E), a_2 (E), b_2 (E), gain (2*E)"
+        ),
+        costs=Formulas(
+            projecting="16*S*E*E + 6*S*E + 2*E",
+            scoring="2*(S*E + S*S*E)",
+            averaging="4*S*S*E + 2*S*E",
+            exponentials="2*S*S + 2",
+            scores="2*S*S",
+            held="",
+        ),
+        about=About(
+            part="normaliser",
+            changes="w = softmax(s1) - lambda softmax(s2)",
+            can="give negative weights; subtract what two softmaxes have in common",
+            cannot="do more than two heads that share their values",
+            task="a value minus the mean of all values",
+            lesson=17,
+            source="Ye et al. 2024",
+            file="variants/differential.py",
+        ),
+    ),
+    "talking": Variant(
+        lambda *arrays, H=1: attention.definitions.talking_heads(*arrays),
+        lambda *arrays, H=1: attention.talking_heads(*arrays),
+        inputs="q (H, L, E), k (H, S, E), v (H, S, Ev)",
+        parameters="P (H, H), Q (H, H)",
+        costs=Formulas(
+            scoring="H*(L*E + L*S*E) + 2*H*H*L*S",
+            averaging="H*L*S*Ev",
+            exponentials="H*L*S",
+            scores="H*L*S",
+            held="",
+            all_heads=True,
+        ),
+        small=dict(H=2),
+        about=About(
+            part="score",
+            changes="two H x H matrices mix scores and weights of the heads",
+            can="let a head use what another has found",
+            cannot="be computed in tiles: all heads have to exist at once",
+            task="heads that need each other",
+            lesson=17,
+            source="Shazeer et al. 2020",
+            file="variants/heads_together.py",
+        ),
+    ),
+    "shared": Variant(
+        lambda *arrays: attention.definitions.shared(*arrays),
+        lambda x, k, v, W_q, W_o: attention.shared_attention(
+            x, k[None], v[None], W_q, W_o
+        ),
+        inputs="x (L, E), k (S, E), v (S, E)",
+        parameters="W_q (E, E), W_o (E, E)",
+        costs=Formulas(
+            projecting="2*L*E*E",
+            scoring="L*E + L*S*E",
+            averaging="L*S*E",
+            held="",
+        ),
+        about=About(
+            part="source",
+            changes="keys and values are those of the layer before",
+            can="halve the cache of a stack of layers",
+            cannot="look for other features of the earlier tokens than that layer",
+            task="lookup among many pairs, by bytes of the cache",
+            lesson=17,
+            source="Brandon et al. 2024",
+            file="variants/heads_together.py",
+        ),
+    ),
+    "stream": _cached(
+        budget=36,
+        recent=32,
+        sinks=4,
+        about=About(
+            part="mask",
+            changes="the newest keys and the first ones, positions counted in the cache",
+            can="read a text of any length with a cache of a fixed size",
+            cannot="find what has left the window",
+            task="long texts after training on short ones",
+            lesson=17,
+            source="Xiao et al. 2024",
+            file="variants/small_cache.py",
+        ),
+    ),
+    "evict": _cached(
+        budget=36,
+        recent=8,
+        sinks=0,
+        about=About(
+            part="mask",
+            changes="the newest keys and those with the largest weights so far",
+            can="keep far tokens that were read often, in a cache of a fixed size",
+            cannot="find a token that becomes important only later",
+            task="lookup among many pairs, by bytes of the cache",
+            lesson=17,
+            source="Zhang et al. 2023",
+            file="variants/small_cache.py",
+        ),
+    ),
+}

@@ -16,7 +16,7 @@ WINDOWS = [(6, 6, 2, 0), (6, 9, 0, 3), (9, 4, 1, 1), (3, 8, -1, 2), (8, 3, 2, -1
            (5, 5, -1, -1), (7, 7, 9, 9), (1, 1, 0, 0), (1, 6, 0, 0)]  # fmt: skip
 TILED = ("tiled", *PATTERNS)
 WHOLE = [name for name in FORMULAS if name.partition(",")[0] not in
-         (*TILED, "local-m", "local-p", "multi-head")]  # fmt: skip
+         (*TILED, "local-m", "local-p", "multi-head", "talking")]  # fmt: skip
 
 
 def assert_counted(cost, ops):

@@ -22,7 +22,8 @@ def test_the_tables_fit_a_terminal_and_hold_all_variants():
     )  # fmt: skip
     assert options == {
         variant: ", ".join(f"{name}={value}" for name, value in each.items())
-        for variant, row in VARIANTS.items() if (each := row.options)
+        for variant, row in VARIANTS.items()
+        if (each := row.options)
     }
 
 

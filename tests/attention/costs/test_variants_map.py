@@ -19,7 +19,17 @@ LESSONS = FOLDER.parent / "lessons" / "book"
 PLANNED = range(15, 20)  # lessons
 ROWS = variants_map.map_rows()
 ORDERS = {  # of all others: n^2
-    "n": {"local-m", "local-p", "linear", "pma", "isab", "perceiver", *PATTERNS}
+    "n": {
+        "local-m",
+        "local-p",
+        "linear",
+        "stream",
+        "evict",
+        "pma",
+        "isab",
+        "perceiver",
+        *PATTERNS,
+    }
     | {"retnet", "decay", "gla", "delta", "delta-gate"},
 }
 

@@ -1,0 +1,64 @@
+"""Heads and layers that share: talking heads, and keys from the layer before.
+
+**Talking heads.** Two H x H matrices mix the scores of the heads before the softmax, and
+their weights after it:
+
+    s'_h = sum_g P_hg s_g,    p_h = softmax(s'_h),    w_h = sum_g Q_hg p_g
+
+With identity matrices this is multi-head attention. The matrices of all heads have to
+exist at the same time, so no kernel computes them in tiles.
+
+**Shared keys and values.** A layer may have queries and an output of its own, and read
+the keys and values that an earlier layer has projected: layer 2 l + 1 those of layer
+2 l. The cache is half as large, and the gradients of both layers add up in the keys.
+
+Shazeer et al. 2020 (talking heads); Brandon et al. 2024 (shared layers).
+"""
+
+import math
+
+from minigrad import linear, matmul, reshape, swapaxes
+from minigrad.shapes import shapes
+
+from ..exact.multihead import heads, side_by_side
+from ..exact.sdpa import scaled_dot_product_attention
+from ..softmax import masked_softmax
+
+
+@shapes
+def talking_heads(q, k, v, P, Q, mask=None):
+    """Attend with all heads, which mix their scores and their weights.
+
+    q (..., H, L, E), k (..., H, S, E), v (..., H, S, Ev), P (H, H), Q (H, H),
+    mask? (..., L, S) bool  ->  o (..., H, L, Ev), w (..., H, L, S)
+    """
+    s = matmul(q * (1 / math.sqrt(q.shape[-1])), swapaxes(k, -1, -2))
+    w = _mixed(Q, masked_softmax(_mixed(P, s), mask=mask))
+    return w @ v, w
+
+
+def _mixed(P, x):
+    """Return sum_g P_hg x_g.    P (H, H), x (..., H, L, S)  ->  (..., H, L, S)"""
+    *leading, H, L, S = x.shape
+    return reshape(P @ reshape(x, (*leading, H, L * S)), x.shape)
+
+
+@shapes
+def shared_attention(x, key, value, W_q, W_o, num_heads=1, is_causal=False):
+    """Attend to the keys and values of another layer; the last query is at the last.
+
+    x (..., L, D), key (..., Hk, S, E), value (..., Hk, S, E), W_q (HE, D), W_o (D, HE)
+        ->  out (..., L, D)
+
+    key, value   of the other layer's KVCache, or of its ``precompute(x)``
+    num_heads    H, the heads of the queries
+    """
+    o = scaled_dot_product_attention(
+        heads(lambda x: linear(x, W_q), x, num_heads),
+        key,
+        value,
+        is_causal=is_causal,
+        causal_align="lower_right",
+        enable_gqa=True,
+    )
+    return linear(side_by_side(o), W_o)

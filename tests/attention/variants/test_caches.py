@@ -1,0 +1,201 @@
+"""Heads and small caches: laws that the definitions do not state."""
+
+import numpy as np
+import pytest
+
+import attention as A
+import minigrad as mg
+from attention import masks
+from attention.exact.multihead import heads
+from minigrad import Tensor
+
+from ...minigrad.array_cases import draw
+
+rng = np.random.default_rng
+CLOSE = dict(rtol=1e-10, atol=1e-12)
+
+
+def in_float64(layer):
+    for p in layer.parameters():
+        p.data = p.data.astype(float)
+    return layer
+
+
+# -- latent attention ------------------------------------------------------------------
+
+
+def latent():
+    return in_float64(A.LatentAttention(8, 2, latent=5, rotated=4, rng=rng(0)))
+
+
+def test_the_absorbed_form_has_the_values_and_gradients_of_the_expanded_one():
+    layer, (x, g) = latent(), draw((2, 6, 8), (2, 6, 8))
+    found = []
+    for absorbed in False, True:
+        layer.zero_grad()
+        out = layer(x, is_causal=True, absorbed=absorbed)
+        (out * g).sum().backward()
+        found.append([out.data, *(p.grad for p in layer.parameters())])
+    for expanded, absorbed in zip(*found, strict=True):
+        np.testing.assert_allclose(absorbed, expanded, **CLOSE)
+
+
+def test_latent_steps_with_a_cache_are_one_causal_pass():
+    layer, (x,), cache = latent(), draw((2, 6, 8)), A.KVCache()
+    whole = layer(x, is_causal=True).data
+    for t in range(6):
+        step = layer(x[:, t : t + 1], is_causal=True, cache=cache)
+        np.testing.assert_allclose(step.data[:, 0], whole[:, t], **CLOSE)
+    sizes = cache.key.shape[-1] + cache.value.shape[-1]
+    assert cache.length == 6 and sizes == 5 + 4  # R + F, and not 2 D = 16
+
+
+def test_a_rotation_between_the_matrices_cannot_be_absorbed():
+    """With rotated keys, W_k^T q_i for the key's place is not W_k^T q_i for all."""
+    q, c, W = draw((1, 4), (6, 5), (4, 5))
+    p, w = np.arange(6), A.definitions.frequencies(4)
+    rotate = A.definitions.rope
+    right = rotate(q, p[-1:], w) @ rotate(c @ W.T, p, w).T
+    absorbed = rotate(q, p[-1:], w) @ W @ c.T
+    assert np.abs(right - absorbed).max() > 0.1
+
+
+# -- differential attention ------------------------------------------------------------
+
+
+def test_differential_weights_sum_to_1_minus_lambda():
+    arrays = draw((4, 3), (6, 3), (4, 3), (6, 3))
+    weights = A.differential(*arrays, np.eye(6), np.array(0.3)).data
+    np.testing.assert_allclose(weights.sum(-1), 0.7)
+    assert (weights < 0).any()
+    q, k = arrays[:2]
+    nothing = A.differential(q, k, q, k, np.eye(6), np.array(1.0))
+    np.testing.assert_allclose(nothing.data, 0, atol=1e-15)
+    plain = A.differential(*arrays, np.eye(6), np.array(0.0)).data
+    wanted = A.definitions.scaled_dot_attention(q, k, np.eye(6))
+    np.testing.assert_allclose(plain, wanted, **CLOSE)
+
+
+def test_differential_attention_has_gradients():
+    layer, (x,) = (
+        in_float64(A.DifferentialAttention(8, 2, layer=1, rng=rng(0))),
+        draw((2, 5, 8)),
+    )
+    assert layer.lambda_init == pytest.approx(0.3555, abs=1e-4)
+    assert mg.gradcheck_module(layer, x)
+
+
+# -- heads and layers that share -------------------------------------------------------
+
+
+def test_heads_that_talk_with_identity_matrices_are_multi_head_attention():
+    q, k, v = draw((2, 3, 4, 5), (2, 3, 6, 5), (2, 3, 6, 7))
+    mask = rng(0).random((4, 6)) < 0.7
+    mask[1] = False  # a query without keys
+    o, _ = A.talking_heads(q, k, v, np.eye(3), np.eye(3), mask)
+    wanted = A.scaled_dot_product_attention(q, k, v, mask)
+    np.testing.assert_allclose(o.data, wanted.data, **CLOSE)
+    P, Q = draw((3, 3), (3, 3))
+    assert mg.gradcheck(lambda *x: A.talking_heads(*x)[0], [q, k, v, P, Q])
+
+
+def test_a_layer_with_its_own_matrices_that_shares_keys_is_the_layer_itself():
+    layer, (x,) = A.MultiHeadAttention(8, 4, 2, bias=False, rng=rng(0)), draw((2, 5, 8))
+    layer, cache = in_float64(layer), A.KVCache()
+    wanted = layer(x, is_causal=True, cache=cache)
+    matrices = layer.W_q.weight, layer.W_o.weight
+    found = A.shared_attention(x, cache.key, cache.value, *matrices, 4, is_causal=True)
+    np.testing.assert_allclose(found.data, wanted.data, **CLOSE)
+    last = A.shared_attention(
+        x[:, -1:], cache.key, cache.value, *matrices, 4, is_causal=True
+    )
+    np.testing.assert_allclose(last.data, wanted.data[:, -1:], **CLOSE)
+
+
+def test_the_gradients_of_two_layers_add_up_in_shared_keys():
+    x, W_k, W_v, W_q, W_o = draw((5, 8), (8, 8), (8, 8), (8, 8), (8, 8))
+
+    def two(*parts):
+        k, v = (Tensor(W, requires_grad=True) for W in (W_k, W_v))
+        kv = [heads(lambda x, W=W: mg.linear(x, W), Tensor(x), 2) for W in (k, v)]
+        outputs = (
+            A.shared_attention(x, *kv, W_q, W_o, 2),
+            A.shared_attention(x, *kv, -W_q, W_o, 2),
+        )
+        sum((outputs[i] ** 2).sum() for i in parts).backward()
+        return k.grad
+
+    np.testing.assert_allclose(two(0, 1), two(0) + two(1), **CLOSE)
+
+
+# -- caches of a fixed size ------------------------------------------------------------
+
+
+def contexts(cache, arrays):
+    """Return the contexts (H, T, Ev) of a cache, token by token."""
+    steps = [cache.step(*(x[:, t] for x in arrays))[0] for t in range(12)]
+    return np.stack([o.data for o in steps], 1)
+
+
+ARRAYS = draw((2, 12, 4), (2, 12, 4), (2, 12, 3), seed=2)
+
+
+@pytest.mark.parametrize(
+    "options, mask",
+    [
+        (dict(budget=12, recent=1), masks.causal()),  # nothing is removed
+        (dict(budget=4, recent=4), masks.sliding_window(4, 0)),
+        (
+            dict(budget=5, recent=3, sinks=2),
+            masks.causal() & (masks.sliding_window(3, 0) | masks.global_tokens([0, 1])),
+        ),
+    ],
+)
+def test_a_small_cache_is_attention_with_a_mask(options, mask):
+    found = contexts(A.SmallCache(**options), ARRAYS)
+    allowed = mask.dense(1, 1, 12, 12)[0, 0]
+    for h in range(2):
+        q, k, v = (x[h] for x in ARRAYS)
+        wanted = A.definitions.scaled_dot_attention(q, k, v, allowed)
+        np.testing.assert_allclose(found[h], wanted, **CLOSE)
+
+
+def test_each_head_keeps_what_it_has_read_most():
+    """One key of each head fits all queries; it stays, however old it gets."""
+    q, k, v = (x.copy() for x in ARRAYS)
+    q[:] = 3.0
+    k *= 0.1
+    k[0, 2] = k[1, 4] = 1.0
+    cache = A.SmallCache(budget=4, recent=2)
+    contexts(cache, (q, k, v))
+    for h, best in enumerate([2, 4]):
+        assert (cache.value.data[h] == v[h, best]).all(-1).any()
+    assert cache.length == 4
+
+
+def test_positions_are_counted_inside_the_cache():
+    """A stream that goes on for ever has no distance longer than its cache."""
+    seen = []
+
+    def rotate(x, positions):
+        seen.append(positions.max())
+        return A.rope(x, positions)
+
+    cache = A.SmallCache(budget=5, recent=3, sinks=2, rotate=rotate)
+    contexts(cache, ARRAYS)
+    assert max(seen) == 5 == cache.length
+
+
+def test_eight_bits_err_by_half_a_scale_and_keys_need_their_channels():
+    x = rng(0).normal(size=(50, 8))
+    x[:, 3] *= 100  # a channel with large numbers
+    errors = {}
+    for axis in -2, -1:
+        codes, scale, zero = A.quantize(x, axis)
+        assert codes.dtype == np.uint8
+        found = A.dequantize(codes, scale, zero)
+        assert (np.abs(found - x) <= scale / 2 * (1 + 1e-9)).all()
+        errors[axis] = np.abs(found - x)[:, :3].mean()
+    assert errors[-2] < errors[-1] / 10
+    codes, scale, zero = A.quantize(np.full((3, 2), 7.0), -1)
+    np.testing.assert_array_equal(A.dequantize(codes, scale, zero), 7)
