@@ -164,7 +164,7 @@ def test_laws_of_entmax(alpha):
 
 
 def test_sparsemax_is_the_nearest_point_of_the_simplex():
-    """The angle at p between s and every corner of the simplex is at least 90 degrees."""
+    """The angle at p between s and a corner of the simplex is at least 90 degrees."""
     (s,) = draw((20, 7))
     p = weights(sparsemax, s)
     corners = np.eye(7)[:, None] - p  # (corner, row, key)
