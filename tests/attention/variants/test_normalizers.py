@@ -57,6 +57,17 @@ def test_large_scores_and_rows_without_keys(name, dtype):
         assert np.isfinite(s.grad).all() and not s.grad[~allowed].any()
 
 
+@pytest.mark.filterwarnings("ignore:invalid value")
+@pytest.mark.parametrize("name", NORMALIZERS)
+def test_a_score_that_is_nan_is_seen_in_the_weights(name):
+    row = NORMALIZERS[name]
+    parameters = [np.ones(shape) for shape in shapes_of(row.parameters, {}).values()]
+    s, allowed = draw((2, 4))[0], np.array([[1, 1, 1, 0], [1, 0, 1, 1]], bool)
+    s[:, 1] = np.nan  # masked in row 1
+    p = row.bound(*parameters, **row.options)(s, allowed).data
+    assert np.isnan(p[0, 1]) and np.isfinite(p[1]).all()
+
+
 # the sink
 
 
