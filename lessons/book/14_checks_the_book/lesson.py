@@ -360,7 +360,7 @@ for text, start in (
 #
 # - **Positions** are judged at all answers of a longer text, as the notes do it, and
 #   once at the far ones alone. There ALiBi is far behind, in all seeds. The verdict is
-#   still not "no", because one of its models used up its steps
+#   still not "no", because some of its models used up their steps
 #   ([lesson 11](../11_positions/README.md)).
 # - **One seed** gives no verdict, however large the effect.
 #
