@@ -5,7 +5,7 @@
 A small causal Transformer for each form: dense, window, BigBird, linear with four heads
 and with one, and dense with fewer key heads. It reads pairs of a key and a value, each
 as one token, then keys alone, and says the value of each. So it is known how many
-tokens back the answer stands. Five learning rates, five seeds, 4000 steps. Some 15
+tokens back the answer stands. Five learning rates, five seeds, 4000 steps. Some 20
 minutes on two cores.
 """
 
