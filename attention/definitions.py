@@ -812,6 +812,47 @@ def delta_rule(q, k, v, b, log_a=None):
     return np.stack(c)
 
 
+def chosen_blocks(q, k, v, block, best):
+    """Attend, causally, to the own block and the best - 1 earlier ones by q . mean key
+
+    Lu et al. 2025
+    """
+    c = []
+    for i in range(len(q)):
+        own = i // block
+        blocks = [slice(b * block, (b + 1) * block) for b in range(own)]
+        means = [k[b].sum(0) / block for b in blocks]
+        g = [q[i] @ m for m in means]
+        chosen = sorted(range(own), key=lambda b: -g[b])[: best - 1]
+        keys = [*(j for b in chosen for j in range(b * block, (b + 1) * block)),
+                *range(own * block, i + 1)]  # fmt: skip
+        c.append(scaled_dot_attention(q[i : i + 1], k[keys], v[keys])[0])
+    return np.stack(c)
+
+
+def native_sparse(q, k, v, gates, block, best, window):
+    """The sum of three branches, times gates (L, 3): block means, blocks, a window
+
+    The weights of the first branch choose the blocks of the second. Yuan et al. 2025
+    """
+    branches = []
+    for i in range(len(q)):
+        own, row = i // block, q[i : i + 1]
+        blocks = [slice(b * block, (b + 1) * block) for b in range(own)]
+        K, V = (np.array([x[b].mean(0) for b in blocks]) for x in (k, v))
+        near = slice(max(i - window + 1, 0), i + 1)
+        p = softmax(scaled_dot(row, K))[0] if own else np.zeros(0)
+        chosen = sorted(range(own), key=lambda b: -p[b])[: best - 1]
+        keys = [*(j for b in chosen for j in range(b * block, (b + 1) * block)),
+                *range(own * block, i + 1)]  # fmt: skip
+        branches.append([
+            p @ V if own else np.zeros(v.shape[1]),
+            scaled_dot_attention(row, k[keys], v[keys])[0],
+            scaled_dot_attention(row, k[near], v[near])[0],
+        ])  # fmt: skip
+    return (gates[:, :, None] * np.array(branches)).sum(1)
+
+
 # -- Sets, graphs, pictures: lesson 19 -------------------------------------------------
 
 
@@ -892,3 +933,16 @@ def address(key, memory, last, beta, gate, shift, gamma):
     p = gate * softmax(beta * (memory @ key / (lengths + 1e-8))) + (1 - gate) * last
     moved = shift[0] * np.roll(p, -1) + shift[1] * p + shift[2] * np.roll(p, 1)
     return divide_by_sum(moved**gamma)
+
+
+def rope_2d_attention(q, k, v, columns, base=100.0):
+    """Rotate half of the pairs by the row of a token, the other half by its column
+
+    Token i stands in row i // columns and column i % columns.    Heo et al. 2024
+    """
+    i, w = np.arange(len(q)), frequencies(q.shape[1] // 2, base)
+    q, k = (
+        np.concatenate([rope(a, i // columns, w), rope(b, i % columns, w)], axis=1)
+        for a, b in (np.split(x, 2, axis=1) for x in (q, k))
+    )
+    return scaled_dot_attention(q, k, v)

@@ -27,7 +27,10 @@ from .positions import (
     alibi_bias,
     alibi_slopes,
     disentangled_scores,
+    grid,
+    patches,
     rope,
+    rope_2d,
     shaw_scores,
     shaw_values,
     sinusoidal,
@@ -38,6 +41,7 @@ from .positions import (
 from .scores import additive, concat, dot, general, scaled_dot
 from .softmax import masked_softmax
 from .template import attend
+from .variants.chosen_blocks import block_attention, choose_blocks, native_sparse
 from .variants.coverage import CoverageAttention, coverage_loss
 from .variants.decay import decay_attention, retnet_log_decay
 from .variants.delta_rule import delta_rule
@@ -114,6 +118,12 @@ __all__ = [
     "SmallCache",
     "quantize",
     "dequantize",
+    "block_attention",
+    "choose_blocks",
+    "native_sparse",
+    "grid",
+    "patches",
+    "rope_2d",
     "GAT",
     "GATv2",
     "leaky_scores",

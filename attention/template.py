@@ -62,9 +62,8 @@ def attend(
     training     False switches dropout off
     rng          the generator of dropout; None uses minigrad's generator
     normalize    a function (scores, allowed) -> weights, all (..., L, S), that replaces
-                 the softmax, such as ``sparsemax`` or a ``Sink``; allowed is bool. These
-                 scores include bias, float mask and temperature. A masked key has the
-                 score 0, and must get the weight 0
+                 the softmax; allowed is bool. These scores include bias, float mask and
+                 temperature. A masked key has the score 0, and must get the weight 0
 
     A query with no allowed key has weights, context and gradients of 0. A masked key
     has no influence. A key and value that are masked for every query may contain NaN.

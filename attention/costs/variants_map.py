@@ -11,7 +11,7 @@ from ..choices import POSITIONS
 from ..variants.table import PARTS, VARIANTS
 from .formulas import cost_of, value_of
 
-N = 2**14  # tokens: many more than a window or a block
+N = 2**20  # tokens: many more than a window or a block
 ORDERS = {0: "1", 1: "n", 1.5: "n sqrt(n)", 2: "n^2"}
 TEMPLATE = "weights = normalize(mask(score(q, k)));  context = weights @ values"
 

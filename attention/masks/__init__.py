@@ -14,6 +14,7 @@ arrays.py    bool arrays as masks
 windows.py   by distance: causal, sliding_window, dilated, local
 tokens.py    by kind of token: padding, prefix_lm, document, global_tokens
 bigbird.py   by blocks, some of them random
+grid.py      of images, by rows and columns
 block_mask.py, tiling.py   the tiles of a mask: full, partial or empty
 ranges.py    the range of keys of each query, for masks that have one
 mask_check.py  check_mask, for a mask of your own
@@ -24,6 +25,7 @@ from . import pair_counts as pair_counts
 from .algebra import Mask, and_masks, everything, mask_mod, nothing, or_masks
 from .arrays import from_array
 from .bigbird import bigbird
+from .grid import axial, neighbourhood
 from .mask_check import check_mask
 from .tokens import document, global_tokens, padding, prefix_lm
 from .windows import causal, dilated, local, sliding_window
@@ -45,5 +47,7 @@ __all__ = [
     "document",
     "global_tokens",
     "bigbird",
+    "axial",
+    "neighbourhood",
     "check_mask",
 ]

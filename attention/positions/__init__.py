@@ -15,11 +15,13 @@ rope.py           rotates queries and keys      nothing              defined
 "Defined" means that the formula gives a number. It does not mean that a trained model
 works with it. offsets.py is shared by the relative schemes: a bias that depends only on
 j - i has one value for each offset, L + S - 1 values instead of L S. scaling.py reduces
-the frequencies of rope.py for sequences longer than in training.
+the frequencies of rope.py for sequences longer than in training. grid.py cuts images
+into patches and rotates by rows and columns.
 """
 
 from .alibi import alibi_bias, alibi_by_offset, alibi_slopes
 from .disentangled import disentangled_scores
+from .grid import grid, patches, rope_2d
 from .learned import LearnedPositions
 from .offsets import OffsetBias, toeplitz
 from .rope import rope, rope_permutation
@@ -46,6 +48,9 @@ __all__ = [
     "alibi_bias",
     "alibi_by_offset",
     "rope",
+    "rope_2d",
+    "grid",
+    "patches",
     "rope_permutation",
     "LinearScaling",
     "NTKScaling",

@@ -47,7 +47,7 @@ def entmax(scores, allowed, alpha=1.5):
 
     scores (..., L, S), allowed (..., L, S) bool  ->  weights (..., L, S)
 
-    alpha   above 1, at most 2: with a larger alpha, fewer keys have a weight. (Above 2,
+    alpha   above 1, at most 2: with a larger alpha, fewer keys have a weight. (Beyond 2,
             u is infinite for a weight near 0)
     """
     arguments.number("entmax", "alpha", alpha)

@@ -4,9 +4,9 @@
     s_ij = q_i . k_j / sqrt(E) + c_i - c_j                  for j <= i, then a softmax
 
 So the weight of key j is multiplied by the gates sigmoid(f_s) of all tokens s after it,
-up to the query. If all gates are equal this is ALiBi, with the slope -ln sigmoid(f);
-here the text decides. With f -> infinity nothing is forgotten; a gate of 0 at t hides
-everything before t. Begin with b near 3.
+up to the query. If all gates are equal this is ALiBi, with the slope -ln sigmoid(f): the
+slope is computed from the text. With f -> infinity nothing is forgotten; a gate of 0 at
+t hides everything before t. Begin with b near 3.
 
 The difference is a product of two more coordinates,
 

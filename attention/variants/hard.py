@@ -14,9 +14,9 @@ REINFORCE. For a b that does not depend on the draw,
     (l_j - b) (onehot_j - p)        has the expectation dJ/de, because
     sum_j p_j (onehot_j - p) = 0    so b adds nothing on average
 
-Its variance is sum_j p_j (l_j - b)^2 c_j, c_j = |onehot_j - p|^2, minus a number that
-does not depend on b. It is smallest at b = sum_j p_j c_j l_j / sum_j p_j c_j; the mean
-loss is nearly as good.
+Its variance is sum_j p_j (l_j - b)^2 c_j, c_j = |onehot_j - p|^2, minus a number without
+b. It is smallest at b = sum_j p_j c_j l_j / sum_j p_j c_j; the mean loss is nearly as
+good.
 
 Gumbel. With G_j = -ln(-ln U_j), U uniform, the argmax of e + G is a draw from p. Its
 smooth form is y = softmax((e + G) / tau), with de = y * (g - y . g) / tau.
@@ -25,8 +25,8 @@ variance, but biased. With tau -> 0 the gradient explodes.
 
 At the end choose the argmax of e, without noise.
 
-Williams 1992 (REINFORCE); Xu et al. 2015 (hard attention); Jang et al. 2017 and
-Maddison et al. 2017 (the smooth form).
+Williams 1992 (REINFORCE); Xu et al. 2015 (hard attention); Jang et al. 2017 and Maddison
+et al. 2017 (the smooth form).
 """
 
 import numpy as np
@@ -39,7 +39,7 @@ from ..softmax import softmax_over_allowed
 
 
 def gumbel_noise(shape, rng=None, dtype=np.float32):
-    """Return -ln(-ln U), U uniform: the argmax of e + noise is drawn by softmax(e)."""
+    """Return -ln(-ln U) for U uniform; the argmax of e + noise is drawn by softmax(e)."""
     rng = arguments.generator("gumbel_noise", rng) or generator()
     return -np.log(rng.standard_exponential(shape)).astype(
         dtype

@@ -3,9 +3,9 @@
     y_i = o_i * sigmoid(W_g q_i)        o_i = sum_j p_ij v_j
 
 A softmax cannot return nothing; a gate near 0 can. It is computed from the query alone,
-so it does not depend on whether a key fits, unlike the sink of sink.py. W_g has a row
-for each entry of o, or a single row, one gate for all. In a Transformer the gate of
-each head stands before W_o, so that W_v and W_o are not one matrix.
+so it cannot know whether a key fits, as the sink of sink.py does. W_g has a row for each
+entry of o, or a single row, one gate for all. In a Transformer the gate of each head
+stands before W_o, and makes the product W_o W_v of two matrices nonlinear.
 
 Gradient, with g = dL/dy and z = W_g q_i:
 

@@ -1,7 +1,7 @@
 """The attention sink: a softmax whose weights may sum to less than 1.
 
     p_ij = exp(s_ij) / (exp(b) + sum_l exp(s_il))    over the allowed keys l
-    r_i  = exp(b) / (exp(b) + sum_l exp(s_il))    = 1 - sum_j p_ij, the sink's weight
+    r_i  = exp(b) / (exp(b) + sum_l exp(s_il))       the weight of the sink, 1 - sum_j p_ij
 
 A softmax spends the weight 1 also where no key fits. With a sink, the rest goes to one
 more key, whose score is b and whose value is 0. So it is a gate that needs no
@@ -61,7 +61,7 @@ def softmax_plus_one(scores, allowed):
 class Sink(nn.Module):
     """A normaliser with a learned sink: ``attend(..., normalize=Sink())``.
 
-    num_heads   H: a number b for each head of scores (..., H, L, S); None: one for all
+    num_heads   H: one number b for each head of scores (..., H, L, S); None: one for all
     b           the parameter, (H,) or (); None starts at 0. Pass it to the optimizer,
                 because the layer that calls a normaliser does not own its parameters
     """

@@ -1,5 +1,7 @@
 """The rows of heads and small caches: lesson 17."""
 
+import numpy as np
+
 import attention
 from minigrad import stack
 
@@ -32,7 +34,7 @@ def _cached(budget, recent, sinks, about):
         small=dict(budget=4, recent=2, sinks=min(sinks, 2)),
         # all pairs of the first tokens, and then budget + 1 keys for each
         letters=lambda L, S, T, budget, **others: {
-            "P": sum(min(t, budget) + 1 for t in range(S))
+            "P": int(np.minimum(np.arange(S), budget).sum()) + S
         },
         about=about,
     )

@@ -122,6 +122,40 @@ PATTERNS = {
             file="masks/bigbird.py",
         ),
     ),
+    "axial": pattern(
+        lambda columns: attention.masks.axial(columns),
+        lambda L, S, columns: attention.masks.pair_counts.axial_pairs(L, S, columns),
+        options=dict(columns=1024),  # of a square image of a million places
+        small=dict(columns=3),
+        about=About(
+            part="mask",
+            changes="only the keys in the row and the column of the query",
+            can="connect any two places of an image in two layers",
+            cannot="compare two places that share no row and no column, in one layer",
+            task="the colour at a row and a column",
+            lesson=19,
+            source="Ho et al. 2019",
+            file="masks/grid.py",
+        ),
+    ),
+    "near-2d": pattern(
+        lambda columns, reach: attention.masks.neighbourhood(columns, reach),
+        lambda L, S, columns, reach: attention.masks.pair_counts.neighbourhood_pairs(
+            L, S, columns, reach
+        ),
+        options=dict(columns=16, reach=2),
+        small=dict(columns=3, reach=1),
+        about=About(
+            part="mask",
+            changes="only the keys near the query, in rows and in columns",
+            can="read images of any size at a fixed cost for each place",
+            cannot="carry information further than the window in one layer",
+            task="the colour at a row and a column",
+            lesson=19,
+            source="Parmar et al. 2018",
+            file="masks/grid.py",
+        ),
+    ),
 }
 
 

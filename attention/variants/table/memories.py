@@ -1,5 +1,7 @@
 """The rows of memories and blocks by content: lesson 18."""
 
+import numpy as np
+
 import attention
 
 from .rows import About, Formulas, Variant
@@ -15,6 +17,15 @@ RECURRENCE = Formulas(
     scores="0",
     held="",
 )
+
+
+def _pairs_of_blocks(L, block, best):
+    """Return {"P", "M"}: the pairs of the chosen blocks, and the comparisons."""
+    i = np.arange(L)
+    own, inside = i // block, i % block + 1
+    pairs = np.minimum(own, best - 1) * block + inside
+    return {"P": int(pairs.sum()), "M": int(own.sum())}
+
 
 MEMORIES = {
     "retnet": Variant(
@@ -102,6 +113,36 @@ MEMORIES = {
             lesson=18,
             source="Yang, Kautz and Hatamizadeh 2024",
             file="variants/delta_rule.py",
+        ),
+    ),
+    # P pairs; each query also compares itself with the means of the earlier blocks
+    "blocks": Variant(
+        lambda *arrays, **options: attention.definitions.chosen_blocks(
+            *arrays, **options
+        ),
+        lambda q, k, v, **options: attention.block_attention(
+            *(x[None, None] for x in (q, k, v)), **options
+        )[0, 0],
+        inputs="q (L, E), k (L, E), v (L, Ev)",
+        costs=Formulas(
+            scoring="L*E + P*E + M*E",
+            averaging="P*Ev",
+            exponentials="P",
+            scores="0",
+            held="",
+        ),
+        options=dict(block=64, best=3),
+        small=dict(block=2, best=2),
+        letters=lambda L, S, T, block, best: _pairs_of_blocks(L, block, best),
+        about=About(
+            part="mask",
+            changes="the own block, and the best earlier ones by q . mean key",
+            can="find far keys wherever they stand, and read few",
+            cannot="find a key whose block's mean does not show it",
+            task="lookup by distance",
+            lesson=18,
+            source="Lu et al. 2025",
+            file="variants/chosen_blocks.py",
         ),
     ),
 }

@@ -145,9 +145,9 @@ class Normalizer(Variant):
         return lambda s, allowed: self.function(s, allowed, *parameters, **options)
 
     def of_heads(self, H):
-        """Return the normaliser of a layer of H heads: a module, or a function.
+        """Return the normaliser of a layer of H heads; parameters without a module are 0.
 
-        A parameter of a function is 0.
+        The result is a module, or a function.
         """
         if self.heads is not None:
             return self.heads(H)

@@ -34,6 +34,13 @@ def _addresses(key, memory, *others):
     return np.stack([definition(q, memory, *each) for q, *each in rows])
 
 
+def _turned(q, k, v, columns):
+    """Return attention with queries and keys rotated by their places in an image."""
+    row, column = attention.grid(-(-len(q) // columns), columns)
+    q, k = (attention.rope_2d(x, row[: len(x)], column[: len(x)]) for x in (q, k))
+    return attention.attend(q, k, v)[0]
+
+
 SETS = {
     "gat": Variant(
         lambda h, W, a_1, a_2: attention.definitions.gat(h, W, a_1[0], a_2[0]),
@@ -209,6 +216,33 @@ SETS = {
             lesson=19,
             source="Graves, Wayne and Danihelka 2014",
             file="variants/hops.py",
+        ),
+    ),
+    "rope-2d": Variant(
+        lambda q, k, v, columns: attention.definitions.rope_2d_attention(
+            q, k, v, columns
+        ),
+        _turned,
+        inputs="q (S, 4*E), k (S, 4*E), v (S, Ev)",
+        costs=Formulas(
+            projecting="16*S*E",
+            scoring="4*S*E + 4*S*S*E",
+            averaging="S*S*Ev",
+            exponentials="S*S",
+            scores="S*S",
+            held="",
+        ),
+        options=dict(columns=16),
+        small=dict(columns=3),
+        about=About(
+            part="score",
+            changes="half of the pairs rotate by the row, the other half by the column",
+            can="prefer keys by their rows and columns from the query",
+            cannot="compare distances that are no difference of rows or of columns",
+            task="the colour at a row and a column",
+            lesson=19,
+            source="Heo et al. 2024",
+            file="positions/grid.py",
         ),
     ),
 }

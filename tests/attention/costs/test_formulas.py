@@ -166,6 +166,16 @@ def test_bigbird_keeps_the_pairs_of_its_mask(L, S, blocks):
     assert pair_counts.bigbird_pairs(L, S, *blocks) == kept
 
 
+@pytest.mark.parametrize("L, S", [(12, 12), (7, 7), (9, 5), (4, 14), (1, 1)])
+@pytest.mark.parametrize("columns", [1, 3, 4, 20])
+def test_masks_of_images_keep_the_pairs_of_their_masks(L, S, columns):
+    kept = masks.axial(columns).dense(1, 1, L, S).sum()
+    assert pair_counts.axial_pairs(L, S, columns) == kept
+    for reach in 0, 1, 3:
+        kept = masks.neighbourhood(columns, reach).dense(1, 1, L, S).sum()
+        assert pair_counts.neighbourhood_pairs(L, S, columns, reach) == kept
+
+
 # -- what the chapters say -------------------------------------------------------------
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from attention.masks import (
+    axial,
     causal,
     dilated,
     document,
@@ -11,6 +12,7 @@ from attention.masks import (
     global_tokens,
     local,
     mask_mod,
+    neighbourhood,
     nothing,
     padding,
     prefix_lm,
@@ -69,6 +71,11 @@ def cases(L, S):
         "dilated, lower right": (
             dilated(4, 3, offset="lower_right"),
             lambda b, h, i, j: abs(i + d - j) <= 4 and (i + d - j) % 3 == 0,
+        ),
+        "axial": (axial(4), lambda b, h, i, j: i // 4 == j // 4 or i % 4 == j % 4),
+        "neighbourhood": (
+            neighbourhood(4, 1),
+            lambda b, h, i, j: max(abs(i // 4 - j // 4), abs(i % 4 - j % 4)) <= 1,
         ),
         "padding": (padding(lens), lambda b, h, i, j: j < lens[b]),
         "padding by query": (padding(lens_2d), lambda b, h, i, j: j < lens_2d[b, i]),

@@ -83,7 +83,7 @@ def test_which_masks_know_their_key_ranges():
     assert set(NAMES) - known == {
         "dilated", "dilated past itself", "dilated, lower right",
         "documents of examples", "global", "no global", "mask_mod", "array",
-        "array of keys", "or", "all three",
+        "array of keys", "or", "all three", "axial", "neighbourhood",
     }  # fmt: skip
     lens = padding([4, 0, 7])
     for mask in (

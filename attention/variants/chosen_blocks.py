@@ -1,0 +1,144 @@
+"""Blocks chosen by content: each query attends to the blocks of keys that suit it best.
+
+    m_b = the mean of the keys of block b
+    G_ib = q_i . m_b                        for the blocks before the query's own
+    query i attends to its own block, causally, and to the best - 1 with the largest G
+
+So the mask depends on the queries and keys. BigBird draws its blocks before it has seen
+the text; here far keys are found wherever they stand. Each query reads at most ``best``
+blocks, but compares itself with all: L S / block products.
+
+The gradient is that of attention with the chosen mask held fixed. The choice has none:
+keys learn where they are wanted because a chosen block trains them. The own block always
+belongs to the choice, and its mean is not used, because it contains later keys.
+
+``native_sparse`` adds two branches, mixed by gates: a window, and attention to the means
+of the blocks themselves. The weights of that branch make the choice, and it gives the
+means a gradient of their own.
+
+Lu et al. 2025 (MoBA: chosen blocks); Yuan et al. 2025 (NSA: three branches; there the
+means are a learned network, and heads that share keys choose together).
+"""
+
+import numpy as np
+
+from minigrad import mean, pad, reshape, stack
+from minigrad.arguments import whole
+from minigrad.shapes import shapes
+
+from ..exact.sdpa import scaled_dot_product_attention
+from ..masks.algebra import Mask
+from ..masks.block_mask import BlockMask
+from ..masks.tiling import EMPTY, FULL, PARTIAL
+from ..masks.windows import sliding_window
+
+TILE = 16  # queries of a tile; its blocks are all that one of them has chosen
+
+
+class chosen_blocks(Mask):
+    """Keys of the blocks that each query has chosen, and no later keys.
+
+    chosen   bool (B | 1, H | 1, L, number of blocks)
+    block    the number of keys of a block
+    """
+
+    def __init__(self, chosen, block):
+        self.chosen, self.block = (
+            chosen,
+            whole("chosen_blocks", "block", block, least=1),
+        )
+        self.examples, self.heads = (n if n != 1 else None for n in chosen.shape[:2])
+
+    def allowed(self, b, h, q, kv):
+        """Return whether the query has chosen the key's block, and is not before it."""
+        b, h = (0 if n is None else i for n, i in ((self.examples, b), (self.heads, h)))
+        return self.chosen[b, h, q, kv // self.block] & (kv <= q)
+
+    def tile_kinds(self, tiles):
+        """Return the kinds; they follow from the choices if a tile is one block wide."""
+        if tiles.Tk != self.block:
+            return super().tile_kinds(tiles)
+        edges = [(0, 0), (0, 0), (0, tiles.nq * tiles.Tq - tiles.L), (0, 0)]
+        split = (*self.chosen.shape[:2], tiles.nq, tiles.Tq, self.chosen.shape[-1])
+        some, every = (
+            np.pad(self.chosen, edges, constant_values=fill).reshape(split)
+            for fill in (False, True)
+        )
+        last_key = (np.arange(tiles.nk) + 1) * self.block - 1
+        before = last_key <= np.arange(tiles.nq)[:, None] * tiles.Tq
+        kinds = np.where(every.all(3) & before, FULL, PARTIAL)
+        return np.where(some.any(3), kinds, EMPTY).astype(np.uint8)
+
+
+def choose_blocks(q, k, block, best):
+    """Return the ``chosen_blocks`` of arrays q and k, (B, H, L, E)."""
+    L, S = q.shape[-2], k.shape[-2]
+    starts = np.arange(0, S, block)
+    sizes = np.minimum(starts + block, S) - starts
+    means = np.add.reduceat(k, starts, -2) / sizes[:, None]  # (B, H, blocks, E)
+    return _best(q @ means.swapaxes(-1, -2), L, block, best)
+
+
+def _best(G, L, block, best):
+    """Return the best blocks of each query, the own one first.    G (B, H, L, blocks)"""
+    own, b = np.arange(L)[:, None] // block, np.arange(G.shape[-1])
+    G = np.where(b == own, np.inf, np.where(b < own, G, -np.inf))
+    order = np.argsort(-G, -1, kind="stable")[..., :best]
+    chosen = np.zeros(G.shape, bool)
+    np.put_along_axis(chosen, order, True, -1)
+    return chosen_blocks(chosen & (b <= own), block)
+
+
+@shapes
+def block_attention(q, k, v, block, best):
+    """Attend, causally, to the best blocks of each query.
+
+    q (B, H, L, E), k (B, H, L, E), v (B, H, L, Ev)  ->  o (B, H, L, Ev)
+
+    block   the number of keys of a block
+    best    the largest number of blocks that a query reads, its own included
+    """
+    block = whole("block_attention", "block", block, least=1)
+    best = whole("block_attention", "best", best, least=1)
+    return _in_tiles(q, k, v, choose_blocks(q.data, k.data, block, best))
+
+
+def _in_tiles(q, k, v, mask):
+    """Compute the tiles that are one block wide, and skip those that nobody chose."""
+    L, S = q.shape[-2], k.shape[-2]
+    tiles = BlockMask.from_mask(mask, L, S, block=(TILE, mask.block))
+    return scaled_dot_product_attention(q, k, v, block_mask=tiles)
+
+
+@shapes
+def native_sparse(q, k, v, gates, block, best, window):
+    """Mix attention to block means, to the blocks that they choose, and to a window.
+
+    q (B, H, L, E), k (B, H, L, E), v (B, H, L, Ev), gates (B, H, L, 3)
+        ->  o (B, H, L, Ev)
+
+    gates   usually sigmoids of a linear map of each token
+    window  the number of keys of the third branch, the own one included
+    """
+    L = q.shape[-2]
+    whole_blocks = np.arange(L)[:, None] // block > np.arange(-(-L // block))
+    means = [_block_means(x, block) for x in (k, v)]  # (B, H, blocks, E)
+    compressed, weights = scaled_dot_product_attention(
+        q, *means, whole_blocks, return_weights=True
+    )
+    chosen = _in_tiles(q, k, v, _best(weights.data, L, block, best))
+    near = sliding_window(window - 1, 0)
+    local = scaled_dot_product_attention(q, k, v, mask_mod=near)
+    branches = stack([compressed, chosen, local], -2)  # (B, H, L, 3, Ev)
+    return (gates[..., None] * branches).sum(-2)
+
+
+def _block_means(x, block):
+    """x (B, H, L, E)  ->  the mean of each block, (B, H, blocks, E)
+
+    The last block may be short; its mean is never used.
+    """
+    *leading, L, E = x.shape
+    blocks = -(-L // block)
+    x = pad(x, [(0, 0)] * len(leading) + [(0, blocks * block - L), (0, 0)])
+    return mean(reshape(x, (*leading, blocks, block, E)), -2)
