@@ -241,6 +241,7 @@ def test_a_run_of_the_comparison_of_lesson_14_is_the_same_again(tmp_path):
 
 CHEAP = [  # script, its comparison, record and entry in it, an arm
     ("10_heads.ablation", "Sentences", "heads", "models", "whole"),
+    ("11_positions.experiment", "Positions", "positions", "schemes", "rope"),
     ("12_exact_and_cheap.quality", "Quality", "quality", "forms", "dense"),
     ("13_translation.experiment", "Scores", "translation", "500", "luong, additive"),
 ]
