@@ -396,6 +396,32 @@ def disentangled(q, k, Q_r, K_r):
     return (q @ k.T + to_position + from_position) / math.sqrt(3 * q.shape[1])
 
 
+def kerple(q, k, r, a):
+    """s_ij = q_i . k_j / sqrt(D) - r ln(1 + a |i - j|), r and a learned
+
+    Chi et al. 2022
+    """
+    i, j = positions(len(q), len(k))
+    return scaled_dot(q, k) - r * np.log1p(a * abs(i - j))
+
+
+def cope(q, k, e):
+    """+ q_i . e[p_ij], p_ij = the sum over t from j to i of sigmoid(q_i . k_t / sqrt(D))
+
+    e (n, D) is interpolated between two rows; p_ij is n - 1 at most, and later keys have
+    no position.    Golovneva et al. 2024
+    """
+    s, z = scaled_dot(q, k), q @ e.T
+    i, j = positions(len(q), len(k))
+    g = np.where(j <= i, sigmoid(s), 0)
+    p = np.minimum(g[:, ::-1].cumsum(1)[:, ::-1], len(e) - 1)
+    low = np.asarray(np.floor(p), int)
+    z_low, z_high = (
+        np.take_along_axis(z, np.minimum(n, len(e) - 1), 1) for n in (low, low + 1)
+    )
+    return np.where(j <= i, s + z_low + (p - low) * (z_high - z_low), s)
+
+
 # -- Exact and cheap: lesson 12 --------------------------------------------------------
 
 

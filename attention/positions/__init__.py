@@ -10,6 +10,8 @@ alibi.py          added to the scores           nothing              defined
 shaw.py           a term of score and output    2 tables (2c+1) x d  as distance c
 transformer_xl.py three terms of the score      W_kR and two d       defined
 disentangled.py   two terms of the score        1 table 2c x d       as distance c
+kerple.py         added to the scores           2 H                  defined
+contextual.py     a term of the score           1 table n x d        as position n
 rope.py           rotates queries and keys      nothing              defined
 
 "Defined" means that the formula gives a number. It does not mean that a trained model
@@ -20,8 +22,10 @@ into patches and rotates by rows and columns.
 """
 
 from .alibi import alibi_bias, alibi_by_offset, alibi_slopes
+from .contextual import cope_scores
 from .disentangled import disentangled_scores
 from .grid import grid, patches, rope_2d
+from .kerple import KERPLE
 from .learned import LearnedPositions
 from .offsets import OffsetBias, toeplitz
 from .rope import rope, rope_permutation
@@ -44,6 +48,8 @@ __all__ = [
     "transformer_xl_scores",
     "transformer_xl_distances",
     "disentangled_scores",
+    "KERPLE",
+    "cope_scores",
     "alibi_slopes",
     "alibi_bias",
     "alibi_by_offset",

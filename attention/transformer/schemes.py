@@ -6,6 +6,8 @@ sinusoidal      + sin, cos
 learned         + a row                                               max_length D
 t5                              + table[bucket(j - i), h]             num_buckets H
 alibi                           - m_h |i - j|
+kerple                          - r_h ln(1 + a_h |i - j|)             2 H
+cope                            + q_i . e[p_ij]                       n E
 shaw                            + q_i . a_r                           (2n + 1) E
 transformer-xl                  + (q_i + w) . R_r + u . k_j           D^2 + 2 D
 disentangled                    + q_i . K_r + k_j . Q_r               2n D
@@ -14,7 +16,7 @@ rope+linear, rope+ntk,                                     rotated, but more slo
 rope+yarn                                                  after ``extend``
 
 r is the distance j - i, in shaw and disentangled limited to n (``max_distance``); a_r,
-R_r, K_r and Q_r are its vectors, m_h is the slope of head h, and u and w are biases of
+R_r, K_r and Q_r are its vectors, m_h is the slope of head h, p_ij counts tokens, and u and w are biases of
 each head. H heads of width E have the width D = H E together.
 
 A causal model can learn some order without any scheme, because its first query has one
@@ -30,12 +32,14 @@ from minigrad import nn, reshape, swapaxes
 
 from ..choices import POSITIONS
 from ..positions import (
+    KERPLE,
     LearnedPositions,
     LinearScaling,
     NTKScaling,
     T5RelativeBias,
     YaRNScaling,
     alibi_by_offset,
+    cope_scores,
     disentangled_scores,
     rope,
     shaw_scores,
@@ -124,6 +128,17 @@ class ALiBi(Scheme):
         return {"bias": partial(alibi_by_offset, attention.num_heads, dtype=dtype)}
 
 
+class Kerple(Scheme):
+    """Subtract r_h ln(1 + a_h |j - i|); all layers share r and a."""
+
+    def __init__(self, config, causal, rng):
+        self.bias = KERPLE(config.heads)
+
+    def options(self, attention):
+        """Return the bias."""
+        return {"bias": self.bias.by_offset}
+
+
 class Scores(Scheme):
     """A scheme whose scores are more than products and a bias.
 
@@ -161,6 +176,18 @@ class Shaw(Scores):
     def scores(self, attention, q, k, align):
         """Return the scores with q_i . a_r added."""
         return shaw_scores(q, k, self.table, causal_align=align)
+
+
+class Cope(Scores):
+    """One table of ``max_distance`` contextual positions for all heads and layers."""
+
+    def __init__(self, config, causal, rng):
+        shape = config.max_distance, config.width // config.heads
+        self.table = nn.Parameter(np.zeros(shape, np.float32))
+
+    def scores(self, attention, q, k, align):
+        """Return the scores with q_i . e[p_ij] added."""
+        return cope_scores(q, k, self.table, align)
 
 
 class TransformerXL(Scores):

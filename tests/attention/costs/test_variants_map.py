@@ -80,6 +80,8 @@ POSITION_INPUTS = {  # the definition's arguments after q (6, 4) and k (8, 4)
     "shaw": [(5, 4)],
     "transformer-xl": [(13, 4), (4,), (4,)],
     "disentangled": [(6, 4), (6, 4)],
+    "kerple": [(), ()],
+    "cope": [(64, 4)],
 }
 
 

@@ -10,6 +10,7 @@ import minigrad as mg
 from attention import definitions, scaled_dot_product_attention
 from attention.template import attend
 from attention.positions import (
+    cope_scores,
     disentangled_scores,
     shaw_scores,
     shaw_values,
@@ -193,3 +194,13 @@ def test_no_array_has_a_vector_for_each_pair():
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert peak < L * S * D * 8 / 4, f.__name__
+
+
+def test_contextual_positions_with_open_gates_are_distances():
+    """Gates of 1: large products of one sign; then p_ij = i - j + 1, up to n - 1."""
+    q, k = np.full((5, 4), 20.0), np.full((5, 4), 20.0)
+    table = np.random.default_rng(0).normal(size=(4, 4))
+    found = cope_scores(q, k, table).data - q @ k.T / 2
+    i, j = np.indices((5, 5))
+    wanted = (q[:1] @ table.T)[0, np.minimum(i - j + 1, 3)]
+    np.testing.assert_allclose(found, np.where(j <= i, wanted, 0), atol=1e-6)

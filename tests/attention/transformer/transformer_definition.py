@@ -162,6 +162,14 @@ class Definition:
             return definitions.t5(q, k, table, *sizes)
         if kind == "alibi":
             return definitions.alibi(q, k, definitions.alibi_slopes(c.heads)[h])
+        if kind == "kerple":
+            r, a = (
+                np.logaddexp(0, self.state[f"{side}.scheme.bias.x_{x}"][h])
+                for x in "ra"
+            )
+            return definitions.kerple(q, k, r, a)
+        if kind == "cope":
+            return definitions.cope(q, k, self.state[f"{side}.scheme.table"])
         if kind == "shaw":
             return definitions.shaw(q, k, self.state[f"{side}.scheme.table"])
         if kind == "transformer-xl":

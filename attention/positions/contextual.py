@@ -1,0 +1,47 @@
+"""Contextual positions (CoPE): a position counts what the query takes for a unit.
+
+    g_ij = sigmoid(q_i . k_j / sqrt(D))          whether token j counts
+    p_ij = min(sum of g_it over t from j to i, n - 1)
+    s_ij = q_i . k_j / sqrt(D) + q_i . e[p_ij]   e (n, D) learned
+
+p_ij is the number of tokens that count between j and i, so a query can ask for the third
+sentence before, if its gates are 1 at full stops. With gates of 1 this is a relative
+position. p_ij is no whole number: e is interpolated between its two nearest rows, and so
+are the products z_ip = q_i . e_p, which are computed once for each query.
+
+The gates use the scaled products here. Golovneva et al. 2024.
+"""
+
+import math
+
+import numpy as np
+
+from minigrad import cumsum, flip, matmul, minimum, sigmoid, swapaxes, where
+from minigrad.shapes import shapes
+
+from .offsets import position_of_first_query
+
+
+@shapes
+def cope_scores(queries, keys, table, causal_align="upper_left"):
+    """Return the scores with contextual positions; those of later keys have none.
+
+    queries (..., L, D), keys (..., S, D), table (n, D)  ->  scores (..., L, S)
+
+    table          e, the rows of the positions 0 to n - 1
+    causal_align   "lower_right": the last query has the position of the last key
+    """
+    L, S, n = queries.shape[-2], keys.shape[-2], len(table)
+    first = position_of_first_query("cope_scores", L, S, causal_align)
+    content = matmul(
+        queries * (1 / math.sqrt(queries.shape[-1])), swapaxes(keys, -1, -2)
+    )
+    earlier = np.arange(S) <= np.arange(L)[:, None] + first  # (L, S): j <= i
+    gates = where(earlier, sigmoid(content), 0.0)
+    p = minimum(flip(cumsum(flip(gates, -1), -1), -1), n - 1.0)  # sum from j on
+    low = np.floor(p.data).astype(np.intp)  # the row below, and the share of the next
+    share = p - low.astype(p.dtype)
+    z = matmul(queries, swapaxes(table, -1, -2))  # (..., L, n)
+    at = np.indices(low.shape, sparse=True)[:-1]  # all axes but the last
+    z_low, z_high = z[(*at, low)], z[(*at, np.minimum(low + 1, n - 1))]
+    return content + where(earlier, z_low + share * (z_high - z_low), 0.0)
