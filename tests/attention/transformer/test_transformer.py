@@ -75,6 +75,13 @@ def test_gradients_of_a_decoder_are_slopes(positions, norm):
 
 
 @pytest.mark.deep
+@pytest.mark.parametrize("options", KINDS, ids=str)
+def test_gradients_of_a_decoder_with_another_attention_are_slopes(options):
+    m = model("rope", width=4, hidden=2, layers=1, bias=False, **options)
+    assert mg.gradcheck_module(m, np.array([[0, 1, 2, 1]]), np.array([3])).ok
+
+
+@pytest.mark.deep
 def test_gradients_of_an_encoder_and_a_decoder_are_slopes():
     options = dict(width=4, heads=1, hidden=1, layers=1, bias=False)
     m = model("t5", "post", EncoderDecoder, **options)
