@@ -34,7 +34,8 @@ call holds. (Chapter 6 of the textbook counts one query, and leaves out the aver
 the values, which is the same for all scores.)
 
 ``attention`` imports its parts when they are first used, so a command can list the
-names of this table without importing NumPy.
+names of this table without importing NumPy. A row that needs NumPy or minigrad imports
+it in a function.
 
 Dao et al. 2022, section 3.1; Bahdanau et al. 2015; Luong et al. 2015; See et al. 2017;
 Vaswani et al. 2017; Katharopoulos et al. 2020, section 3.2.

@@ -1,15 +1,14 @@
 """The rows of heads and small caches: lesson 17."""
 
-import numpy as np
-
 import attention
-from minigrad import stack
 
 from .rows import About, Formulas, Variant
 
 
 def _stepwise(q, k, v, budget, recent, sinks):
     """Return the contexts of all tokens, with a ``SmallCache`` of one head."""
+    from minigrad import stack
+
     cache = attention.SmallCache(budget, recent, sinks)
     rows = ((x[t][None] for x in (q, k, v)) for t in range(len(q)))
     return stack([cache.step(*row)[0][0] for row in rows])
@@ -34,7 +33,7 @@ def _cached(budget, recent, sinks, about):
         small=dict(budget=4, recent=2, sinks=min(sinks, 2)),
         # all pairs of the first tokens, and then budget + 1 keys for each
         letters=lambda L, S, T, budget, **others: {
-            "P": int(np.minimum(np.arange(S), budget).sum()) + S
+            "P": sum(min(j, budget) for j in range(S)) + S
         },
         about=about,
     )

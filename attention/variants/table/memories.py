@@ -1,7 +1,5 @@
 """The rows of memories and blocks by content: lesson 18."""
 
-import numpy as np
-
 import attention
 
 from .rows import About, Formulas, Variant
@@ -21,10 +19,9 @@ RECURRENCE = Formulas(
 
 def _pairs_of_blocks(L, block, best):
     """Return {"P", "M"}: the pairs of the chosen blocks, and the comparisons."""
-    i = np.arange(L)
-    own, inside = i // block, i % block + 1
-    pairs = np.minimum(own, best - 1) * block + inside
-    return {"P": int(pairs.sum()), "M": int(own.sum())}
+    own = [i // block for i in range(L)]  # the blocks before that of the query
+    pairs = [min(n, best - 1) * block + i % block + 1 for i, n in enumerate(own)]
+    return {"P": sum(pairs), "M": sum(own)}
 
 
 MEMORIES = {

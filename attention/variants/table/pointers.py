@@ -1,20 +1,21 @@
 """The rows of pointers, copying and alignment: lesson 16."""
 
-import numpy as np
-
 import attention
-from minigrad import softmax
 
 from .rows import About, Formulas, Variant
 
 
 def _copied(a, E):
     """Return source words, one of each weight: half of the E words, then new ones."""
+    import numpy as np
+
     return np.arange(a.shape[-1]) + E // 2
 
 
 def _probabilities(z, a, r):
     """Return P (L, W) of the definition, for logits z and the scores a."""
+    import numpy as np
+
     definitions, source = attention.definitions, _copied(a, z.shape[1])
     words = max(z.shape[1], source[-1] + 1)
     return np.stack([
@@ -24,6 +25,8 @@ def _probabilities(z, a, r):
 
 
 def _copy(z, a, r):
+    from minigrad import softmax
+
     source = _copied(a, z.shape[1])
     words = max(z.shape[1], source[-1] + 1)
     return attention.copy_probabilities(z, softmax(a), r, source, words)

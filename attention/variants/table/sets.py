@@ -1,9 +1,6 @@
 """The rows of graphs, sets and memories that are read several times: lesson 19."""
 
-import numpy as np
-
 import attention
-from minigrad import abs, minimum
 
 from .rows import About, Formulas, Variant
 
@@ -21,6 +18,8 @@ def _parameters(mab):
 
 def _addressed(key, memory, *others):
     """Return the new weights (L, S), with numbers of any sign as arguments."""
+    from minigrad import minimum
+
     last, beta, gate, shift, gamma = map(abs, others)
     gate = minimum(gate, 1.0)
     return attention.address(key, memory, last, beta, gate, shift, 1 + gamma)
@@ -28,7 +27,9 @@ def _addressed(key, memory, *others):
 
 def _addresses(key, memory, *others):
     """Return the same by the definition, query by query."""
-    last, beta, gate, shift, gamma = map(np.abs, others)
+    import numpy as np
+
+    last, beta, gate, shift, gamma = map(abs, others)
     rows = zip(key, last, beta, np.minimum(gate, 1), shift, 1 + gamma)
     definition = attention.definitions.address
     return np.stack([definition(q, memory, *each) for q, *each in rows])
