@@ -1,18 +1,25 @@
-"""Linear attention, forward: one pass over a sequence, with a running state.
+"""Linear attention and memories with decay: a pass over a sequence, with a state.
 
-The twin is ``Scan.forward`` in ``attention/variants/linear_scan.py``, and the one to
-read; the backward is in linear_backward.py. A work item is one head, read in chunks of
-64: the state holds the sums over the chunks before, and inside a chunk there is a small
-masked product. With a and b the features of the chunk's queries and keys, causal,
+The twins, and the ones to read, are ``Scan.forward`` in ``variants/linear_scan.py``,
+``scan`` in ``variants/decay.py`` and ``delta_scan`` in ``variants/delta_rule.py``. It
+is one recurrence. Linear attention has a = 1, features, and a denominator; the delta
+rule has u in the place of v. The backward of linear attention is in linear_backward.py,
+and that of the delta rule in delta.py; otherwise it is the same pass again, of other
+arrays.
 
-    o = a S + tril(a b^T) v          c = a z + rowsum(tril(a b^T))
-    S = S + b^T v                    z = z + sum_j b_j
+A work item is one head, read in chunks of 64: the state holds the sums over the chunks
+before, and inside a chunk there is a small masked product. With q and k the features of
+the chunk's queries and keys, and M, f and l the products of a (all 1 without decay),
 
-and then o is divided by c + eps. Not causal: S and z are summed over all keys first,
-o = a S and c = a z. The small products have keys down and queries along, as in tiled
-attention, so that every loop over them runs along queries.
+    o = f (q S) + (M * q k^T) v          c = q z + rowsum(tril(q k^T))
+    S = f_C S + (l k)^T v                z = z + sum_j k_j
+
+and then, in linear attention, o is divided by c + eps. Not causal: S and z are summed
+over all keys first, o = q S and c = q z. The small products have keys down and queries
+along, as in tiled attention, so that every loop over them runs along queries.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +32,8 @@ from .product import multiply
 CHUNK = 64
 MULTIPLY_NS = 0.02  # a multiplication with an addition, in float32
 NO_MASK = np.empty((0, 0), bool)  # for ``keep``: no key is masked
+SHORT = 16  # fewer tokens: the twin computes them alone, the loop a chunk of CHUNK
+BLOCK = 16  # tokens whose errors depend on each other, in ``write_errors``
 
 
 class Scan(NamedTuple):
@@ -51,30 +60,100 @@ class Scan(NamedTuple):
         return MULTIPLY_NS * N * ((L + S) * E * Ev + in_chunks)
 
 
+class Memory(NamedTuple):
+    """What a memory has beside the sums: decay, the delta rule, a first state."""
+
+    a: reads(2)  # (N, L), the decay; no numbers: none, a = 1
+    beta: reads(2)  # (N, L), of the delta rule; no numbers: v is written as it is
+    state: reads(3)  # (N, E, Ev), before the first token; no numbers: 0
+    reverse: bool  # from the last token to the first; see ``scan`` in variants/decay.py
+
+    @classmethod
+    def of(cls, dtype, a=None, beta=None, state=None, reverse=False):
+        """Return the record of a and beta (N, L, 1) and a state; None: it has none."""
+        a, beta, state = (
+            np.empty((0, 0, 0), dtype) if x is None else as_field(x, dtype)
+            for x in (a, beta, state)
+        )
+        return cls(a.reshape(a.shape[:2]), beta.reshape(beta.shape[:2]), state, reverse)
+
+
+class Results(NamedTuple):
+    """What the forward loop writes; an array without numbers is not written."""
+
+    o: writes(3)  # (N, L, Ev)
+    inv_sum: writes(2)  # (N, L): 1 / (c + eps), of linear attention
+    state: writes(3)  # (N, E, Ev), after the last token, of a memory
+    errors: writes(3)  # (N, L, Ev), v - S'^T k, of the delta rule
+
+
 def forward(q, k, v, keep, causal, elu, eps):
     """Return o (N, L, Ev) and 1 / (c + eps) (N, L); None when the twin should run.
 
     q (N, L, E), k (N, S, E), v (N, S, Ev), keep (N, S) bool or None
     """
-    scan = Scan.of(q, k, v, keep, causal, elu)
-    loop = forward_loop.version(q.dtype, scan.nanoseconds())
+    scan, (N, L, _), dtype = Scan.of(q, k, v, keep, causal, elu), q.shape, q.dtype
+    none = np.empty((0, 0, 0), dtype)
+    results = Results(
+        np.empty((N, L, v.shape[2]), dtype), np.empty((N, L), dtype), none, none
+    )
+    found = _run(scan, Memory.of(dtype), eps, results)
+    return found and (found.o, found.inv_sum)
+
+
+def memory(q, k, v, a, state, reverse=False, beta=None):
+    """Return o, the errors and the last state; None when the twin should run.
+
+    q and k (..., L, E), v (..., L, Ev), a and beta (..., L, 1), state (..., E, Ev)
+
+    The leading axes of the state are those of all results. With beta it is the delta
+    rule; otherwise there are no errors.
+    """
+    leading, dtype, none = state.shape[:-2], q.dtype, np.empty((0, 0, 0), q.dtype)
+    if q.shape[-2] < SHORT:
+        return None
+    q, k, v, *numbers = (
+        x if x is None else flatten_heads(x, leading) for x in (q, k, v, a, beta, state)
+    )
+    record = Memory.of(dtype, *numbers, reverse)
+    errors = none if beta is None else np.empty(v.shape, dtype)
+    o, last = np.empty(v.shape, dtype), np.empty(record.state.shape, dtype)
+    results = Results(o, np.empty((0, 0), dtype), last, errors)
+    if _run(Scan.of(q, k, v, None, True, False), record, 0.0, results) is None:
+        return None
+    return tuple(x.reshape(*leading, *x.shape[1:]) for x in (o, errors, last))
+
+
+def flatten_heads(x, leading):
+    """Broadcast the leading axes and make them one: (..., n, E) -> (N, n, E)."""
+    n, E = x.shape[-2:]
+    if x.shape[:-2] != leading:
+        x = np.broadcast_to(x, (*leading, n, E))
+    return np.ascontiguousarray(x.reshape(math.prod(leading), n, E))
+
+
+def _run(scan, memory, eps, results):
+    """Run the loop and return the results; None when the twin should run."""
+    time = scan.nanoseconds()
+    loop = forward_loop.version(scan.q.dtype, time)
     if loop is None:
         return None
-    (N, L, _), Ev = q.shape, v.shape[2]
-    o, inv_sum = np.empty((N, L, Ev), q.dtype), np.empty((N, L), q.dtype)
-    spread(loop, N, scan.nanoseconds(), scan, eps, o, inv_sum)
-    return o, inv_sum
+    spread(loop, len(scan.q), time, scan, memory, eps, results)
+    return results
 
 
 @kernel
 def forward_loop(
-    start: int, stop: int, scan: Scan, eps: float, o: writes(3), inv_sum: writes(2)
+    start: int, stop: int, scan: Scan, memory: Memory, eps: float, results: Results
 ):
-    """Compute o and 1 / (c + eps); a work item is one head."""
+    """Compute the results; a work item is one head."""
     q, v = scan.q, scan.v
     L, E = q.shape[1], q.shape[2]
     S, Ev = v.shape[1], v.shape[2]
-    columns = np.empty((E, CHUNK), q.dtype)  # a, a query in each column
+    has_decay, has_errors = memory.a.shape[0] > 0, memory.beta.shape[0] > 0
+    is_divided = results.inv_sum.shape[0] > 0
+    columns = np.empty((E, CHUNK), q.dtype)  # a query in each column
+    k_columns = np.empty((E if has_errors else 0, CHUNK), q.dtype)
     b = np.empty((CHUNK, E), q.dtype)
     v_j = np.empty((CHUNK, Ev), q.dtype)
     p = np.empty((CHUNK, CHUNK), q.dtype)
@@ -82,27 +161,175 @@ def forward_loop(
     c = np.empty(CHUNK, q.dtype)
     state = np.empty((E, Ev), q.dtype)
     z = np.empty((1, E), q.dtype)
+    m = np.empty((CHUNK if has_decay else 0, CHUNK), q.dtype)
+    f, l = np.empty(CHUNK, q.dtype), np.empty(CHUNK, q.dtype)
+    chunks = (L + CHUNK - 1) // CHUNK
     for n in range(start, stop):
         clear(state)
         clear(z)
+        if memory.state.shape[0] > 0:
+            store_rows(state, 0, memory.state[n], E)
         if not scan.causal:
             for j in range(0, S, CHUNK):
                 load_keys(b, v_j, scan, n, j)
                 multiply(state, b.T, v_j, True)
                 add_rows(z[0], b)
-        for i in range(0, L, CHUNK):
-            load_columns(columns, q[n], i, scan.elu)
-            multiply(o_i, columns.T, state, False)
-            weigh_rows(c, z[0], columns)
-            if scan.causal:
+        for number in range(chunks):
+            i = (chunks - 1 - number if memory.reverse else number) * CHUNK
+            load_rows(b, q[n], i, scan.elu)
+            transpose(columns, b)
+            if has_decay:
+                decay = products(m, f, l, memory.a[n], i, memory.reverse)
+            if has_errors:
                 load_keys(b, v_j, scan, n, i)
+                transpose(k_columns, b)
+                multiply(p, b, k_columns, False)
+                multiply(o_i, b, state, False)
+                solve_errors(v_j, p, m, f, o_i, memory.beta[n], results.errors[n], i)
+            multiply(o_i, columns.T, state, False)
+            if has_decay:
+                scale_rows(o_i, f)
+            if is_divided:
+                weigh_rows(c, z[0], columns)
+            if scan.causal:
+                if not has_errors:
+                    load_keys(b, v_j, scan, n, i)
                 multiply(p, b, columns, False)
-                drop_future(p)
-                add_rows(c, p)
-                multiply(o_i, p.T, v_j, True)
+                if has_decay:
+                    scale(p, m)
+                else:
+                    drop_future(p)
+                if is_divided:
+                    add_rows(c, p)
+                    add_rows(z[0], b)
+                add_values(o_i, p, v_j, memory.reverse)
+                if has_decay:
+                    scale_rows(b, l)
+                    multiply_number(state, decay)
                 multiply(state, b.T, v_j, True)
-                add_rows(z[0], b)
-            divide(o[n], inv_sum[n], i, o_i, c, eps)
+            if is_divided:
+                divide(results.o[n], results.inv_sum[n], i, o_i, c, eps)
+            else:
+                store_rows(results.o[n], i, o_i, min(CHUNK, L - i))
+        if results.state.shape[0] > 0:
+            store_rows(results.state[n], 0, state, E)
+
+
+@Helper
+def add_values(o: writes(2), p: reads(2), v: reads(2), reverse: bool):
+    """o += p^T v, where p is 0 for keys later than the query; reverse: for earlier."""
+    for s in range(0, CHUNK, BLOCK):
+        t = s + BLOCK
+        first, last = (s, CHUNK) if reverse else (0, t)
+        multiply(o[s:t], p[first:last, s:t].T, v[first:last], True)
+
+
+@Helper
+def products(
+    m: writes(2), f: writes(1), l: writes(1), a: reads(1), begin: int, reverse: bool
+):
+    """m[j, i] = M_ij for key j and query i, and the decays of ``products`` (decay.py).
+
+    f   from the state before to each query; l: from each key to the state after
+    """
+    zero, one = m.dtype.type(0), m.dtype.type(1)
+    rows = min(CHUNK, a.shape[0] - begin)
+    for r in range(CHUNK):
+        l[r] = a[begin + r] if r < rows else one
+    for j in range(CHUNK):
+        clear(m[j : j + 1])
+        m[j, j] = one
+    if reverse:  # M_ij = a_(i+1) ... a_j for keys j >= i
+        for j in range(1, CHUNK):
+            for i in range(j):
+                m[j, i] = l[j] * m[j - 1, i]
+    else:  # M_ij = a_(j+1) ... a_i for keys j <= i
+        for j in range(CHUNK - 2, -1, -1):
+            for i in range(j + 1, CHUNK):
+                m[j, i] = l[j + 1] * m[j + 1, i]
+    first, last = l[0], CHUNK - 1
+    for r in range(CHUNK):
+        f[r] = m[last, r] if reverse else first * m[0, r]
+        l[r] = first * m[r, 0] if reverse else m[r, last]
+    return f[0] * first if reverse else f[last]
+
+
+@Helper
+def solve_errors(
+    u: writes(2),
+    p: writes(2),
+    m: reads(2),
+    f: reads(1),
+    read: reads(2),
+    beta: reads(1),
+    errors: writes(2),
+    begin: int,
+):
+    """Replace the values u by beta r, and store the errors r: the delta rule.
+
+        r_i = v_i - f_i S^T k_i - sum_(j < i) M_ij (k_i . k_j) beta_j r_j
+
+    p (keys, queries) has k_j . k_i, and ``read`` S^T k_i. A block of tokens subtracts
+    what earlier blocks wrote in one product.
+    """
+    for j in range(CHUNK):
+        for i in range(CHUNK):
+            p[j, i] = -p[j, i] * m[j, i]
+    for i in range(CHUNK):
+        for e in range(u.shape[1]):
+            u[i, e] -= f[i] * read[i, e]
+    rows = min(CHUNK, beta.shape[0] - begin)
+    for s in range(0, CHUNK, BLOCK):
+        multiply(u[s : s + BLOCK], p[:s, s : s + BLOCK].T, u[:s], True)
+        for i in range(s, min(s + BLOCK, rows)):
+            for j in range(s, i):
+                w = p[j, i]
+                for e in range(u.shape[1]):
+                    u[i, e] += w * u[j, e]
+            for e in range(u.shape[1]):
+                errors[begin + i, e] = u[i, e]
+                u[i, e] *= beta[begin + i]
+
+
+@Helper
+def transpose(out: writes(2), x: reads(2)):
+    """out = x^T"""
+    for e in range(x.shape[1]):
+        for r in range(x.shape[0]):
+            out[e, r] = x[r, e]
+
+
+@Helper
+def scale(x: writes(2), y: reads(2)):
+    """x = x y, number by number"""
+    for r in range(x.shape[0]):
+        for e in range(x.shape[1]):
+            x[r, e] *= y[r, e]
+
+
+@Helper
+def scale_rows(x: writes(2), weights: reads(1)):
+    """x[r] = weights[r] x[r]"""
+    for r in range(x.shape[0]):
+        w = weights[r]
+        for e in range(x.shape[1]):
+            x[r, e] *= w
+
+
+@Helper
+def multiply_number(x: writes(2), number: float):
+    """x = number x"""
+    for r in range(x.shape[0]):
+        for e in range(x.shape[1]):
+            x[r, e] *= number
+
+
+@Helper
+def store_rows(out: writes(2), begin: int, x: reads(2), rows: int):
+    """out[begin + r] = x[r], for r < rows"""
+    for r in range(rows):
+        for e in range(out.shape[1]):
+            out[begin + r, e] = x[r, e]
 
 
 @Helper
@@ -133,19 +360,6 @@ def load_rows(out: writes(2), x: reads(2), begin: int, elu: bool):
         if elu:
             apply_phi(out[r])
     clear(out[rows:])
-
-
-@Helper
-def load_columns(out: writes(2), x: reads(2), begin: int, elu: bool):
-    """out[:, r] = phi(x[begin + r]), and 0 past the end of x."""
-    rows = min(CHUNK, x.shape[0] - begin)
-    for e in range(x.shape[1]):
-        for r in range(rows):
-            out[e, r] = x[begin + r, e]
-        if elu:
-            apply_phi(out[e, :rows])
-        for r in range(rows, CHUNK):
-            out[e, r] = 0
 
 
 @Helper

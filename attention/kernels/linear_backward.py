@@ -27,6 +27,7 @@ from .linear import (
     drop_future,
     load_keys,
     load_rows,
+    transpose,
 )
 from .pool import spread
 from .product import multiply
@@ -198,14 +199,6 @@ def load_queries(a, q, begin, unused, elu):
     for r in range(min(CHUNK, q.shape[0] - begin)):
         if unused[r]:
             clear(a[r : r + 1])
-
-
-@Helper
-def transpose(out: writes(2), x: reads(2)):
-    """out = x^T"""
-    for e in range(x.shape[1]):
-        for r in range(x.shape[0]):
-            out[e, r] = x[r, e]
 
 
 @Helper

@@ -32,11 +32,13 @@ digits after a token whose a is near 0.
     R_t = q_t g_t^T + a_(t+1) R_(t+1)
     dq_t = S_t g_t,    dk_t = R_t v_t,    dv_t = R_t^T k_t
 
-S_t^T is the state for keys v_t and values k_t, so dq is the same scan, of other arrays.
-R_t is the state of a scan from the last token to the first, with keys q_t and values
-g_t, so dv is one as well, and dk with R_t^T. No state is stored. For a, let
-c_t = ln a_1 + ... + ln a_t. M_ij is exp(c_i - c_j): the loss has q_i only as the product
-exp(c_i) q_i, and k_j only as exp(-c_j) k_j. So
+S_t^T is the state of keys v_t and values k_t, so dq is the same scan of other arrays.
+R_t is the state of a scan from the last token to the first, of keys q_t and values g_t,
+so dv is one as well, and so is dk, with R_t^T. In a chunk of such a scan M is
+transposed, and f and l change places. No state is stored.
+
+For a, let c_t = ln a_1 + ... + ln a_t. As M_ij is exp(c_i - c_j), the loss depends on
+q_i through exp(c_i) q_i alone, and on k_j through exp(-c_j) k_j alone. So
 
     dL/dc_t = q_t . dq_t - k_t . dk_t,        dL/d ln a_t = sum_(s >= t) dL/dc_s
 
@@ -51,7 +53,7 @@ from minigrad import differentiable
 from minigrad.arguments import whole
 from minigrad.shapes import shapes
 
-from ..kernels.linear import CHUNK
+from ..kernels.linear import CHUNK, memory
 
 
 @shapes
@@ -77,13 +79,11 @@ def decay_attention(q, k, v, log_decay, state=None, *, needs=(True,) * 5):
 
     def backward(gradients):
         g, R = gradients
-        reverse_a = from_the_end(a)
         dq, _ = scan(g, v, k, a, transposed(S_0))
-        dk, _ = scan(v, g, q, reverse_a, transposed(R), reverse=True)
-        dv, R_1 = scan(k, q, g, reverse_a, R, reverse=True)
-        dc = (q * dq - k * dk).sum(-1)  # (..., L)
+        dk, _ = scan(v, g, q, a, transposed(R), reverse=True)
+        dv, dS_0 = scan(k, q, g, a, R, reverse=True)
+        dc = dots(q, dq) - dots(k, dk)  # (..., L)
         dc[..., -1:] += (R * S).sum((-1, -2))[..., None]
-        dS_0 = a[..., :1, :].prod(-2, keepdims=True) * R_1  # a_1 R_1; R without tokens
         return (dq, dk, dv, summed_from_the_end(dc), dS_0)[: len(needs)]
 
     return (o, S), backward
@@ -100,46 +100,51 @@ def retnet_log_decay(num_heads):
 
 
 def scan(q, k, v, a, S, chunk=CHUNK, reverse=False):
-    """Return o (..., L, Ev) and the last S (..., E, Ev) of S_t = a_t S_(t-1) + k_t v_t^T.
+    """Return o (..., L, Ev) and the last state S (..., E, Ev) of the recurrence.
 
     a         (..., L, 1)
     S         the state before the first token, with all leading axes
     chunk     C. With 1 this is the recurrence, with L the matrix of all pairs
-    reverse   t runs from the last token to the first
+    reverse   from the last token to the first, as a gradient: R_t = S_t + k_t v_t^T,
+              o_t = R_t^T q_t, S_(t-1) = a_t R_t
     """
-    if reverse:
-        rows = (np.ascontiguousarray(x[..., ::-1, :]) for x in (q, k, v, a))
-        o, S = scan(*rows, S, chunk)
-        return o[..., ::-1, :], S
+    compiled = memory(q, k, v, a, S, reverse) if chunk == CHUNK else None
+    if compiled is not None:
+        return compiled[0], compiled[2]
     L = q.shape[-2]
     o = np.empty((*S.shape[:-2], L, v.shape[-1]), S.dtype)
-    for i in range(0, L, chunk):
+    starts = range(0, L, chunk)
+    for i in reversed(starts) if reverse else starts:
         rows = np.s_[..., i : i + chunk, :]
         Q, K, V = q[rows], k[rows], v[rows]
         M, f, l = products(a[rows])
+        all_a = f[..., -1:, :]
+        if reverse:  # pairs j >= i; the state comes from the end
+            M, f, l = transposed(M), l, f
         o[rows] = f * (Q @ S) + (M * (Q @ transposed(K))) @ V
-        S = f[..., -1:, :] * S + transposed(l * K) @ V  # sum over j
+        S = all_a * S + transposed(l * K) @ V  # sum over j
     return o, S
 
 
 def products(a):
     """Return M (..., C, C), f and l (..., C, 1) of a chunk, with a (..., C, 1).
 
-    M_ij = a_(j+1) ... a_i for j <= i, else 0;  f_i = a_1 ... a_i;  l_j = a_(j+1) ... a_C
+    M_ij = a_(j+1) ... a_i for j <= i, else 0
+    f_i = a_1 ... a_i,    l_j = a_(j+1) ... a_C
     """
     below = np.tri(a.shape[-2], k=-1, dtype=bool)  # j < i
     M = np.tril(np.where(below, a, a.dtype.type(1)).cumprod(-2))
     return M, a[..., :1, :] * M[..., :1], M[..., -1, :, None]
 
 
-def from_the_end(a):
-    """Return the factors of a scan from the end, a_(t+1): (..., L, 1), at the last 1."""
-    return np.concatenate([a[..., 1:, :], np.ones_like(a[..., :1, :])], -2)
-
-
 def summed_from_the_end(x):
     """y_t = sum_(s >= t) x_s, along the last axis"""
     return x[..., ::-1].cumsum(-1)[..., ::-1]
+
+
+def dots(x, y):
+    """x_t . y_t of all rows: (..., L)"""
+    return np.einsum("...te,...te->...t", x, y)
 
 
 def leading_axes(*arrays):

@@ -10,36 +10,37 @@ length 1, returns S_t^T k_t = (1 - b_t) S'^T k_t + b_t v_t: with b_t = 1, v_t al
 step is one step of gradient descent on |S^T k_t - v_t|^2 / 2 with the rate b_t.
 
 Write u_t = b_t r_t. Then S_t = a_t S_(t-1) + k_t u_t^T is linear attention with decay
-whose values are u (decay.py). There is no matrix of weights of the values v: u_t depends
-on all earlier u.
+whose values are u (decay.py). There are no weights of the values v, as every u depends
+on all earlier ones.
 
 **Chunks.** With the letters of decay.py, the errors in a chunk are
 
     r_i = v_i - f_i S^T k_i - sum_(j < i) B_ij b_j r_j        B_ij = M_ij (k_i . k_j)
 
-a system of equations with a triangular matrix, which replaces C steps:
+This is a system of equations with a triangular matrix. One solution replaces C steps:
 
     R = T (V - f (K S)),    T = (I + B b)^-1        column j of B b has the factor b_j
 
-**Backward.** Let D_t = dL/dS_t and e_t = dL/du_t, over all paths, and y_t = b_t e_t. u_t
-is used in the write, and y_t in the read before it, with a negative sign:
+**Backward.** Let g_t = dL/do_t, D_t = dL/dS_t, e_t = dL/du_t, over all paths, and y_t =
+b_t e_t. As r_t contains v_t and -S'^T k_t, the gradient of v_t is y_t, and that of S'
+has the term -k_t y_t^T. From the last token to the first:
 
-    D = q_t g_t^T + (what t + 1 returns)
-    e_t = D^T k_t,    y_t = b_t e_t = dL/dv_t,    db_t = e_t . r_t
-    D - k_t y_t^T, times a_t, is returned to t - 1
+    D_t = q_t g_t^T + a_(t+1) (D_(t+1) - k_(t+1) y_(t+1)^T)
+    e_t = D_t^T k_t,    dv_t = y_t = b_t e_t,    db_t = e_t . r_t
 
-In a chunk, y solves the transposed system, from the last token to the first:
+In a chunk, these are the transposed system, with the D of the chunk after it:
 
     Y = T^T b (P^T G + l (K D)),    P = M * Q K^T
 
-For all other gradients, u and y are given, and each is a scan of decay.py. A token has
-two queries, q_t with the gradient g_t, and k_t with -y_t, which does not see its own
-write (j < i):
+All other gradients are scans of decay.py, as y and u are known. k_t has two parts: it
+is read with, as a query whose gradient is -y_t and which does not see its own write,
+and it is written with, as a key:
 
-    dq_t = S_t g_t
-    dk_t = -S' y_t                           as a query, "read"
-         + D_t u_t                           as a key, "written"; D_t of later reads only
-    dL/dc_t = q_t . dq_t + k_t . (read - written),   summed from the end: dL/d ln a_t
+    dq_t = S_t g_t,    dk_t = read_t + written_t
+    read_t = -S' y_t,  written_t = D_t u_t
+    dL/dc_t = q_t . dq_t + k_t . read_t - k_t . written_t
+
+and dL/d ln a_t is the sum of dL/dc_s over s >= t, as in decay.py.
 
 Schlag et al. 2021; Yang et al. 2024 (chunks); Yang, Kautz and Hatamizadeh 2024 (gates).
 """
@@ -49,11 +50,12 @@ import numpy as np
 from minigrad import differentiable
 from minigrad.shapes import shapes
 
-from ..kernels.linear import CHUNK
+from ..kernels import delta as backward_kernel
+from ..kernels.linear import CHUNK, memory
 from .decay import (
     broadcast_rows,
+    dots,
     first_state,
-    from_the_end,
     leading_axes,
     products,
     scan,
@@ -83,47 +85,56 @@ def delta_rule(q, k, v, beta, log_decay=None, state=None, *, needs=(True,) * 6):
     b = broadcast_rows(b, leading, L)
     a = np.exp(broadcast_rows(np.zeros_like(b) if gates is None else gates, leading, L))
     S_0 = first_state(state, leading, k, v)
-    r = errors(k, v, a, b, S_0)
+    o, r, S = delta_scan(q, k, v, a, b, S_0)
     u = b * r
-    o, S = scan(q, k, u, a, S_0)
 
     def backward(gradients):
         g, D = gradients
-        reverse_a = from_the_end(a)
         e, dS_0 = errors_backward(q, k, g, a, b, D)
         y = b * e
-        own = (y * u).sum(-1, keepdims=True) * k  # a read does not see its own write
+        own = dots(y, u)[..., None] * k  # a read does not see its own write
         dq, _ = scan(g, u, k, a, transposed(S_0))
         read = own - scan(y, u, k, a, transposed(S_0))[0]
-        written, _ = scan(u, g, q, reverse_a, transposed(D), reverse=True)
+        written, _ = scan(u, g, q, a, transposed(D), reverse=True)
         zero = np.zeros_like(transposed(D))  # written has the gradient of S_L
-        written = written - scan(u, y, k, reverse_a, zero, reverse=True)[0] + own
+        written = written - scan(u, y, k, a, zero, reverse=True)[0] + own
         dlog = None
         if log_decay is not None:
-            dc = (q * dq + k * (read - written)).sum(-1)
+            dc = dots(q, dq) + dots(k, read) - dots(k, written)
             dc[..., -1:] += (D * S).sum((-1, -2))[..., None]
             dlog = summed_from_the_end(dc)
-        db = (e * r).sum(-1)
+        db = dots(e, r)
         return (dq, read + written, y, db, dlog, dS_0)[: len(needs)]
 
     return (o, S), backward
 
 
-def errors(k, v, a, b, S, chunk=CHUNK):
-    """Return r (..., L, Ev), the errors r_t = v_t - (a_t S_(t-1))^T k_t of all steps."""
-    r = np.empty((*S.shape[:-2], *v.shape[-2:]), S.dtype)
+def delta_scan(q, k, v, a, b, S, chunk=CHUNK):
+    """Return o and the errors r, both (..., L, Ev), and the last S (..., E, Ev).
+
+    a and b (..., L, 1); S is the state before the first token
+    """
+    compiled = memory(q, k, v, a, S, beta=b) if chunk == CHUNK else None
+    if compiled is not None:
+        return compiled
+    o, r = (np.empty((*S.shape[:-2], *v.shape[-2:]), S.dtype) for _ in range(2))
     for i in range(0, k.shape[-2], chunk):
         rows = np.s_[..., i : i + chunk, :]
-        K, V, beta = k[rows], v[rows], b[rows]
+        Q, K, V, beta = q[rows], k[rows], v[rows], b[rows]
         M, f, l = products(a[rows])
         B = np.tril(M * (K @ transposed(K)), -1)
-        r[rows] = inverse(B * transposed(beta)) @ (V - f * (K @ S))
-        S = f[..., -1:, :] * S + transposed(l * K) @ (beta * r[rows])
-    return r
+        R = inverse(B * transposed(beta)) @ (V - f * (K @ S))
+        o[rows] = f * (Q @ S) + (M * (Q @ transposed(K))) @ (beta * R)
+        S = f[..., -1:, :] * S + transposed(l * K) @ (beta * R)
+        r[rows] = R
+    return o, r, S
 
 
 def errors_backward(q, k, g, a, b, D, chunk=CHUNK):
     """Return e (..., L, Ev), the gradients of u, and dL/dS_0; D is dL/dS_L."""
+    compiled = backward_kernel.backward(q, k, g, a, b, D) if chunk == CHUNK else None
+    if compiled is not None:
+        return compiled
     L = k.shape[-2]
     e = np.empty((*D.shape[:-2], L, g.shape[-1]), D.dtype)
     for i in reversed(range(0, L, chunk)):

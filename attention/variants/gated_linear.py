@@ -2,30 +2,31 @@
 
     S_t = diag(a_t) S_(t-1) + k_t v_t^T,    o_t = S_t^T q_t        a_t (E,)
 
-This is decay.py with a number a_te for each coordinate of the keys, so that the state can
-keep one coordinate for long and forget another. In Yang et al. a_t = sigmoid(W x_t)^(1 /
-16): log_decay is log_sigmoid(W x_t) / 16, near 0. As attention of pairs,
+This is decay.py with a number a_te for each coordinate of the keys, so that the state
+can keep one coordinate for long and forget another. In Yang et al. it is near 1: a_t is
+sigmoid(W x_t)^(1 / 16), so log_decay is log_sigmoid(W x_t) / 16. As attention of pairs,
 
     o_i = sum_(j <= i) (sum_e q_ie k_je M_ije) v_j        M_ije = a_(j+1)e ... a_ie
 
-M has E numbers for each pair and is not computed. It would be exp(c_i - c_j) for the
-cumulative logarithms c, and the sum over e the product of q_i exp(c_i) with
-k_j exp(-c_j); but exp(-c_j) overflows in float32 after some hundred tokens.
+M has E numbers for each pair, too many to compute. With c_i = ln a_1 + ... + ln a_i,
+the sum over e is the product of q_i exp(c_i) and k_j exp(-c_j); but exp(-c_j) overflows
+in float32 after some hundred tokens.
 
-**Halves.** Take a block of 2h tokens, with i in its later half and j in the earlier. With
-m, the last token of the earlier half,
+**Halves.** Take a block of 2h tokens, with i in its later half and j in the earlier
+one, which ends with the token m. Then
 
     M_ij = f_i l_j        f_i = a_(m+1) ... a_i,    l_j = a_(j+1) ... a_m
 
 are two products of numbers from 0 to 1: nothing overflows, and nothing is divided. So
-the pairs of such a block are a product of matrices, (q f) (k l)^T. Blocks of 2, 4, ..., C
-have all pairs of a chunk of C tokens, each pair once, without those with j = i, which
-need no a. Between chunks a state is passed, with the same f and l:
+the pairs of such a block are one product of matrices, (q f) (k l)^T. Blocks of 2, 4,
+..., C tokens contain each pair of a chunk once, except j = i, which needs no a. Between
+chunks a state is passed, with the same f and l:
 
     O += (q f) S,        S <- diag(f_C) S + (k l)^T V
 
-**Backward.** As in decay.py, the gradients are scans. S_t^T is a state with keys v and
-values k whose *columns* decay, so ``scan`` has two decays, a for rows and b for columns:
+**Backward.** As in decay.py, the gradients are scans. S_t^T is the state of keys v_t
+and values k_t, and its *columns* decay. So ``scan`` has two decays, of rows and of
+columns:
 
     S_t = diag(a_t) S_(t-1) diag(b_t) + k_t v_t^T
 
@@ -45,7 +46,6 @@ from ..kernels.linear import CHUNK
 from .decay import (
     broadcast_rows,
     first_state,
-    from_the_end,
     leading_axes,
     summed_from_the_end,
     transposed,
@@ -73,14 +73,12 @@ def gated_linear_attention(q, k, v, log_decay, state=None, *, needs=(True,) * 5)
 
     def backward(gradients):
         g, R = gradients
-        reverse_a = from_the_end(a)
         dq, _ = scan(g, v, k, one, a, transposed(S_0))
-        dk, _ = scan(v, g, q, one, reverse_a, transposed(R), reverse=True)
-        dv, R_1 = scan(k, q, g, reverse_a, one, R, reverse=True)
+        dk, _ = scan(v, g, q, one, a, transposed(R), reverse=True)
+        dv, dS_0 = scan(k, q, g, a, one, R, reverse=True)
         dc = q * dq - k * dk  # (..., L, E)
         dc[..., -1:, :] += (R * S).sum(-1)[..., None, :]
         dlog = transposed(summed_from_the_end(transposed(dc)))
-        dS_0 = transposed(a[..., :1, :].prod(-2, keepdims=True)) * R_1
         return (dq, dk, dv, dlog, dS_0)[: len(needs)]
 
     return (o, S), backward
@@ -92,11 +90,8 @@ def scan(q, k, v, a, b, S, chunk=CHUNK, reverse=False):
     a         (..., L, E) or (..., L, 1), the decay of the rows of S
     b         (..., L, Ev) or (..., L, 1), the decay of its columns
     chunk     C, a power of 2
-    reverse   t runs from the last token to the first
+    reverse   from the last token to the first, as a gradient: see ``scan`` in decay.py
     """
-    if reverse:
-        o, S = scan(*(x[..., ::-1, :] for x in (q, k, v, a, b)), S, chunk)
-        return o[..., ::-1, :], S
     L = q.shape[-2]
     q, k, v = (_padded(x, 0, chunk) for x in (q, k, v))
     a, b = (_padded(x, 1, chunk) for x in (a, b))
@@ -104,22 +99,27 @@ def scan(q, k, v, a, b, S, chunk=CHUNK, reverse=False):
     o += (q * k).sum(-1, keepdims=True) * v  # j = i
     h = 1
     while h < chunk:
-        f, f_o = (_from_start(_halves(x, h)[1]) for x in (a, b))
-        l, l_v = (_to_end(_halves(x, h)[0]) for x in (a, b))
-        Q, K, V = _halves(q, h)[1], _halves(k, h)[0], _halves(v, h)[0]
-        later = _halves(o, h)[1]
-        later += ((Q * f) @ transposed(K * l)) @ (V * l_v) * f_o
+        _add_pairs(o, q, k, v, a, b, h, reverse)
         h = 2 * h
-    for i in range(0, o.shape[-2], chunk):
+    starts = range(0, o.shape[-2], chunk)
+    for i in reversed(starts) if reverse else starts:
         rows = np.s_[..., i : i + chunk, :]
-        f, f_o = _from_start(a[rows]), _from_start(b[rows])
+        (f, l), (f_o, l_v) = _products(a[rows]), _products(b[rows])
+        all_a, all_b = f[..., -1:, :], f_o[..., -1:, :]
+        if reverse:
+            f, l, f_o, l_v = l, f, l_v, f_o
         o[rows] += ((q[rows] * f) @ S) * f_o
-        keys, values = k[rows] * _to_end(a[rows]), v[rows] * _to_end(b[rows])
-        S = (
-            transposed(f[..., -1:, :]) * S * f_o[..., -1:, :]
-            + transposed(keys) @ values
-        )
+        S = transposed(all_a) * S * all_b + transposed(k[rows] * l) @ (v[rows] * l_v)
     return o[..., :L, :], S
+
+
+def _add_pairs(o, q, k, v, a, b, h, reverse):
+    """Add to o the pairs of blocks of 2h tokens: i in one half, j in the other."""
+    i, j = (0, 1) if reverse else (1, 0)  # which half
+    f, f_o = (_products(_halves(x, h)[i])[1 - i] for x in (a, b))
+    l, l_v = (_products(_halves(x, h)[j])[1 - j] for x in (a, b))
+    Q, K, V, O = (_halves(x, h)[n] for x, n in ((q, i), (k, j), (v, j), (o, i)))
+    O += ((Q * f) @ transposed(K * l)) @ (V * l_v) * f_o
 
 
 def _padded(x, number, chunk):
@@ -134,11 +134,7 @@ def _halves(x, h):
     return blocks[..., 0, :, :], blocks[..., 1, :, :]
 
 
-def _from_start(a):
-    """f_i = a_1 ... a_i of each block"""
-    return a.cumprod(-2)
-
-
-def _to_end(a):
-    """l_j = a_(j+1) ... a_C of each block"""
-    return from_the_end(a)[..., ::-1, :].cumprod(-2)[..., ::-1, :]
+def _products(a):
+    """Return f_i = a_1 ... a_i and l_j = a_(j+1) ... a_C of each block of rows of a."""
+    later = np.concatenate([a[..., 1:, :], np.ones_like(a[..., :1, :])], -2)
+    return a.cumprod(-2), later[..., ::-1, :].cumprod(-2)[..., ::-1, :]

@@ -24,7 +24,7 @@ from minigrad.shapes import shapes
 
 from ..kernels import linear as forward_kernel
 from ..kernels import linear_backward as backward_kernel
-from ..kernels.linear import CHUNK
+from ..kernels.linear import CHUNK, flatten_heads
 
 
 @shapes
@@ -64,11 +64,11 @@ def linear_scan(
         S = keep.shape[-1]
         keep = np.broadcast_to(keep, (*leading, S)).reshape(N, S)
         keep = np.ascontiguousarray(keep)
-    scan = Scan(*(_flatten_heads(x, leading) for x in (q, k, v)), keep, is_causal, elu)
+    scan = Scan(*(flatten_heads(x, leading) for x in (q, k, v)), keep, is_causal, elu)
     o, inv_sum = forward_kernel.forward(*scan.arguments, eps) or scan.forward(eps)
 
     def backward(g):
-        g = _flatten_heads(g, leading)
+        g = flatten_heads(g, leading)
         needs_q, needs_kv = needs[0], needs[1] or needs[2]
         saved = o, inv_sum, g, needs_q, needs_kv
         compiled = backward_kernel.backward(*scan.arguments, *saved)
@@ -218,11 +218,3 @@ class Scan:
 
 def _transposed(x):
     return x.swapaxes(1, 2)
-
-
-def _flatten_heads(x, leading):
-    """Broadcast the leading axes and make them one: (..., n, E) -> (N, n, E)."""
-    n, E = x.shape[-2:]
-    if x.shape[:-2] != leading:
-        x = np.broadcast_to(x, (*leading, n, E))
-    return np.ascontiguousarray(x.reshape(math.prod(leading), n, E))

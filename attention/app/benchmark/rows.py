@@ -5,6 +5,7 @@ or None without torch. Quick rows are smaller where the peer takes long.
 """
 
 import json
+import math
 import os
 import pathlib
 import subprocess
@@ -22,9 +23,11 @@ from ...costs import cost_of
 from ...exact.sdpa import scaled_dot_product_attention
 from ...scores import tanh_scores
 from ...transformer import DecoderOnly, TransformerConfig
+from ...variants.decay import decay_attention
+from ...variants.delta_rule import delta_rule
 from ..experiments import reversal
 from ..machine import SHORT_RUN
-from .timing import Case, peak_memory, timed
+from .timing import Case, number, peak_memory, timed
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 
@@ -87,6 +90,65 @@ def memory_case(quick, peer, n=8192, E=64):
     sides = {"ours": both_backends(run)["ours"]}
     sides["score matrix"] = cost_of("dense", L=n, E=E).score_bytes
     return Case(sides, measure=peak_memory)
+
+
+def recurrence_case(backward_of, n=2048):
+    """Read n tokens with a state, forward and backward; compare with tiled attention.
+
+    backward_of   a function of n, which returns the call, with the backward
+    """
+
+    def make(quick, peer):
+        return Case(
+            both_backends(backward_of(n)) | {"tiled": tiled_causal(n)}, compare=False
+        )
+
+    return make
+
+
+def crossing_case(backward_of, limit):
+    """Find the least n, a power of 2, from which on a state is faster than tiles."""
+
+    def crossing():
+        for n in (2**power for power in range(6, 13)):
+            sides = backward_of(n), tiled_causal(n)
+            for run in sides:
+                run()
+            times = [[timed(run) for run in sides] for _ in range(5)]
+            if np.median([ours / theirs for ours, theirs in times]) < 1:
+                return n
+        return math.inf
+
+    def make(quick, peer):
+        sides = {"ours": both_backends(crossing)["ours"], f"n = {limit}": limit}
+        return Case(sides, compare=False, measure=number)
+
+    return make
+
+
+def decay_backward(n, heads=8, E=64):
+    """Return a call of ``decay_attention`` with n tokens, and its backward."""
+    *arrays, g = draw(*[(1, heads, n, E)] * 4)
+    log_decay = -abs(draw((1, heads, n))[0]) / 16
+    return our_side(lambda *x: decay_attention(*x)[0], [*arrays, log_decay], g)
+
+
+def delta_backward(n, heads=8, E=64):
+    """Return a call of ``delta_rule`` with n tokens, and its backward."""
+    q, k, v, g = draw(*[(1, heads, n, E)] * 4)
+    k /= np.sqrt((k * k).sum(-1, keepdims=True))
+    beta = 1 / (1 + np.exp(draw((1, heads, n))[0]))
+    return our_side(lambda *x: delta_rule(*x)[0], [q, k, v, beta], g)
+
+
+def tiled_causal(n, heads=8, E=64):
+    """Return a call of tiled causal attention with n tokens, and its backward."""
+    *arrays, g = draw(*[(1, heads, n, E)] * 4)
+
+    def attention(q, k, v):
+        return scaled_dot_product_attention(q, k, v, is_causal=True, path="tiled")
+
+    return both_backends(our_side(attention, arrays, g))["ours"]
 
 
 def gru_case(quick, peer, B=64, T=32, hidden=128):
@@ -260,6 +322,26 @@ ROWS = {
     ),
     "causal": Row("tiled, causal", attention_case(True, True), {"fused": 1}),
     "window": Row("sliding window, n = 8192", window_case, {"fused": 1 / 12}),
+    "decay": Row(
+        "decay, n = 2048",
+        recurrence_case(decay_backward),
+        {"numpy": 1 / 3, "tiled": 1 / 2},
+    ),
+    "decay-from": Row(
+        "decay beats tiles from n on",
+        crossing_case(decay_backward, 1024),
+        {"n = 1024": 1},
+    ),
+    "delta": Row(
+        "delta rule, n = 2048",
+        recurrence_case(delta_backward),
+        {"numpy": 1 / 3, "tiled": 1},
+    ),
+    "delta-from": Row(
+        "delta beats tiles from n on",
+        crossing_case(delta_backward, 2048),
+        {"n = 2048": 1},
+    ),
     "memory": Row("tiled, bytes, n = 8192", memory_case, {"score matrix": 0.01}),
     "gru": Row("GRU layer", gru_case, {"eager": 0.6}),
     "gpt-64": Row("GPT (16 x 64), 64, 4, 4", gpt_case(16, 64, 64, 4, 4), {"eager": 1}),

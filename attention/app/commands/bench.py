@@ -40,7 +40,7 @@ def run(args):
         row, unit = measured.ROWS[name], time_text
         try:
             case = row.make(args.quick, peer)
-            unit = size if case.measure is timing.peak_memory else time_text
+            unit = UNITS.get(case.measure, time_text)
             rounds = (5, 0.5, 1) if args.quick else (31, 3.0, 7)
             with isolated(name, case, args.quick) as sides:
                 found = timing.measure(sides, *rounds)
@@ -99,6 +99,9 @@ def table_lines(row, found, unit):
                 line += f"{limit:8.3f}" + ("" if ratio <= limit else MISSED)
             yield line
         title = ""
+
+
+UNITS = {timing.peak_memory: size, timing.number: "{:.0f}".format}
 
 
 def time_text(seconds):

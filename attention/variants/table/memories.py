@@ -69,7 +69,7 @@ MEMORIES = {
         costs=RECURRENCE._replace(exponentials="L*E"),
         about=About(
             part="template",
-            changes="S = diag(a_t) S + k v^T, with a vector a_t computed from the token",
+            changes="S = diag(a_t) S + k v^T, with a vector a_t from the token",
             can="forget some coordinates of the keys and keep others",
             cannot="replace the value of one key among many",
             task="overwritten names",

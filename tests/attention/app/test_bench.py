@@ -104,6 +104,8 @@ def cases_of_kernels(peer):
     yield rows.attention_case(False, True, n=70, heads=2, E=8)(True, peer)
     yield rows.additive_case(2, 3, 4, 5)(True, peer)
     yield rows.window_case(True, peer, n=80, w=16, E=8)
+    yield rows.recurrence_case(rows.decay_backward, n=70)(True, peer)
+    yield rows.recurrence_case(rows.delta_backward, n=70)(True, peer)
     yield rows.memory_case(True, peer, n=128, E=8)
     yield rows.gru_case(True, peer, B=2, T=3, hidden=4)
     yield rows.gpt_case(2, 5, 8, 2, 2, V=7)(True, peer)
@@ -155,6 +157,31 @@ def test_the_sides_of_the_kernels_agree(torch):
     assert_sides_agree(cases_of_kernels(bench.torch_peer(1) if torch else None))
 
 
+def test_the_least_n_from_which_on_a_state_is_faster(monkeypatch, capsys, one_process):
+    """With times that grow with n for the state, and with its square for the tiles."""
+    sizes = []
+
+    def call(side):
+        return lambda n: lambda: sizes.append((side, n))
+
+    def seconds(run):
+        run()
+        side, n = sizes[-1]
+        return 300 * n if side == "state" else n * n
+
+    monkeypatch.setattr(rows, "tiled_causal", call("tiled"))
+    monkeypatch.setattr(rows, "timed", seconds)
+    monkeypatch.setattr(rows, "both_backends", lambda run: {"ours": run})
+    case = rows.crossing_case(call("state"), 1024)(True, None)
+    assert case.sides["ours"]() == 512
+    row = Row("from n", lambda quick, peer: case, {"n = 1024": 1})
+    monkeypatch.setattr(rows, "ROWS", {"from": row})
+    assert command_line("--quick", "--no-torch") == 0
+    assert "from n n = 1024 512 1024 0.500 1.000" in " ".join(
+        capsys.readouterr().out.split()
+    )
+
+
 def test_a_step_by_hand_is_the_step_of_the_optimizer():
     hand, optimizer = rows.sgd_case(True, None, width=5, batch=3).sides.values()
     weights = []
@@ -173,6 +200,7 @@ def test_the_option_lists_the_rows():
 def test_every_limit_belongs_to_a_side():
     """The peer's sides need torch; the others are there."""
     own = {"score matrix", "optim.SGD", "0.1 s", "1.5 s", "2 s"}
+    own |= {"numpy", "tiled", "n = 1024", "n = 2048"}
     for row in ROWS.values():
         assert row.limits and set(row.limits) <= own | {"eager", "compiled", "fused"}
 

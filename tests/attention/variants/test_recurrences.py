@@ -1,5 +1,7 @@
 """Decay, gated linear attention and the delta rule: identities, chunks and states."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -9,14 +11,18 @@ from attention import (
     definitions,
     delta_rule,
     gated_linear_attention,
+    kernels,
     retnet_log_decay,
 )
+from attention.kernels import delta as delta_kernel
+from attention.kernels import linear, pool
 from attention.variants import decay, gated_linear
-from attention.variants.delta_rule import errors, errors_backward, inverse
+from attention.variants.delta_rule import delta_scan, errors_backward, inverse
 from minigrad import Tensor
 
 from ...minigrad.array_cases import draw
 from ...ops.recurrence import delta, run
+from ..kernels.kernel_cases import BACKENDS, running
 
 B, H, L, E, Ev = 2, 3, 70, 4, 6  # L is no multiple of the chunk, 64
 
@@ -41,6 +47,13 @@ def close(x, y, roundings=400):
         np.testing.assert_allclose(x, y, rtol=0, atol=atol)
 
 
+@pytest.fixture(params=[pytest.param("numba", marks=pytest.mark.deep), "numpy"])
+def backend(request):
+    """Run a test on both backends; compiling these kernels takes long."""
+    with running(request.param):
+        yield request.param
+
+
 def orthonormal(n):
     return np.linalg.qr(draw((n, n))[0])[0]
 
@@ -61,7 +74,7 @@ def test_a_decay_of_0_leaves_the_own_token_only():
     close([o], [(q * k).sum(-1, keepdims=True) * v])
 
 
-def test_a_reset_forgets_all_earlier_tokens_exactly():
+def test_a_reset_forgets_all_earlier_tokens_exactly(backend):
     """Also in float32, where differences of cumulative logarithms lose their digits."""
     q, k, v, _, log_a, _ = example(dtype=np.float32)
     for reset in -np.inf, -1e9:
@@ -220,7 +233,7 @@ def test_definition(name):
 
 @every
 @pytest.mark.parametrize("n", [1, 2, 63, 64, 65, 133])
-def test_any_length_equals_the_recurrence(name, n):
+def test_any_length_equals_the_recurrence(backend, name, n):
     function, _, _ = CALLS[name]
     q, k, v, b, log_a, S = example(n, (2,))
     inputs = [q, k, v, log_a if name != "gla" else -abs(q), S]
@@ -231,7 +244,7 @@ def test_any_length_equals_the_recurrence(name, n):
 
 
 @every
-def test_the_state_is_carried_between_calls(name):
+def test_the_state_is_carried_between_calls(backend, name):
     """In two parts, and token by token as in decoding; gradients pass the state."""
     function, inputs, _ = CALLS[name]
     g = draw((B, H, L, Ev))[0]
@@ -253,6 +266,75 @@ def test_the_state_is_carried_between_calls(name):
     close([np.concatenate(outputs, -2), S], results[0][:2])
 
 
+def run_delta(q, k, v, b, log_a, S, g, D):
+    """Return o, S and all gradients of the gated delta rule."""
+    leaves = [Tensor(x, requires_grad=True) for x in (q, k, v, b, log_a, S)]
+    o, last = delta_rule(*leaves)
+    ((o * g).sum() + (last * D).sum()).backward()
+    return [o.data, last.data, *(x.grad for x in leaves)]
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("dtype", ["d", "f"])
+@pytest.mark.parametrize("width", [1, 17, 64])  # without and with vectors
+def test_kernel_and_numpy_agree_in_any_width(width, dtype):
+    """The delta rule has every loop: the forward, its errors, scans in both ways."""
+    pytest.importorskip("numba")
+    q, k = (
+        x / np.sqrt((x * x).sum(-1, keepdims=True)) for x in draw(*[(2, 70, width)] * 2)
+    )
+    v, g = draw(*[(2, 70, 81 - width)] * 2, seed=1)
+    S, D = draw(*[(2, width, 81 - width)] * 2, seed=2)
+    b, log_a = (sigmoid(x) for x in draw((2, 70), (2, 70), seed=3))
+    arrays = [x.astype(dtype) for x in (q, k, v, b, np.log(log_a), S, g, D)]
+    results = []
+    for name in BACKENDS:
+        with kernels.backend(name):
+            results.append(run_delta(*arrays))
+    assert all(x.dtype == dtype for x in results[0])
+    close(*results, roundings=100)
+
+
+@pytest.mark.deep
+def test_any_number_of_threads_gives_the_same_bits(monkeypatch):
+    pytest.importorskip("numba")
+    monkeypatch.setattr(pool, "WORTH_A_THREAD", 0)
+    arrays, before, results = example(130, (7,), np.float32), kernels.threads(), []
+    arrays += [arrays[2], arrays[5]]
+    try:
+        with kernels.backend("numba"):
+            for n in (1, 2, 3, 8):
+                kernels.threads(n)
+                results.append(run_delta(*arrays))
+            for kernel in linear.forward_loop, delta_kernel.errors_loop:
+                loop = kernel.version(np.dtype(np.float32))
+                assert len(loop.signatures) == 1 and not loop._can_compile
+    finally:
+        kernels.threads(before)
+    for other in results[1:]:
+        for x, y in zip(other, results[0]):
+            np.testing.assert_array_equal(x, y)
+
+
+@every
+def test_memory_grows_linearly(backend, name):
+    """No array (L, L), and no state of every token, forward and backward."""
+    function, inputs, _ = CALLS[name]
+    used = []
+    for n in 1024, 4096:
+        big = [np.repeat(x[0, :1], n // 64, 1)[:, :n] for x in inputs]
+        assert big[0].shape[-2] == n
+        tracemalloc.start()
+        try:
+            leaves = [Tensor(x, requires_grad=True) for x in big]
+            o, S = function(*leaves)
+            (o.sum() + S.sum()).backward()
+            used.append(tracemalloc.get_traced_memory()[1])
+        finally:
+            tracemalloc.stop()
+    assert used[1] < 4.2 * used[0] and used[1] < 0.1 * 8 * 4096**2
+
+
 @pytest.mark.parametrize("chunk", [1, 3, 16, 70, 200])
 def test_chunks_of_any_size_give_the_same(chunk):
     """1 is the recurrence, 70 the matrix of all pairs."""
@@ -261,7 +343,7 @@ def test_chunks_of_any_size_give_the_same(chunk):
     g, D = v[:, :, ::-1].copy(), S[:, ::-1].copy()
     for function, arrays in (
         (decay.scan, (q, k, v, a, S)),
-        (lambda *x: [errors(*x)], (k, v, a, b, S)),
+        (delta_scan, (q, k, v, a, b, S)),
         (errors_backward, (q, k, g, a, b, D)),
     ):
         close(function(*arrays, chunk), function(*arrays))
@@ -276,7 +358,7 @@ def test_blocks_of_any_size_give_the_same(chunk):
 
 
 @every
-def test_leading_axes_broadcast(name):
+def test_leading_axes_broadcast(backend, name):
     function, inputs, _ = CALLS[name]
     g = draw((B, H, L, Ev))[0]
     small = [x[:1] if i else x[:, :1] for i, x in enumerate(inputs)]
@@ -292,7 +374,7 @@ def test_leading_axes_broadcast(name):
 
 
 @every
-def test_float32_is_near_float64(name):
+def test_float32_is_near_float64(backend, name):
     function, inputs, _ = CALLS[name]
     g, found = draw((B, H, L, Ev))[0], []
     for dtype in np.float32, np.float64:
