@@ -36,8 +36,9 @@ from .product import multiply
 def backward(q, k, g, a, beta, D):
     """Return e (..., L, Ev) and dL/dS_0; None when the twin should run.
 
-    q and k (..., L, E), g (..., L, Ev), a and beta (..., L, 1), D (..., E, Ev) = dL/dS_L
-    The leading axes of D are those of the results.
+    q and k (..., L, E), g (..., L, Ev), a and beta (..., L, 1), D (..., E, Ev)
+
+    D is dL/dS_L, and its leading axes are those of the results.
     """
     leading = D.shape[:-2]
     if q.shape[-2] < SHORT:

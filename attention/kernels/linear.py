@@ -232,7 +232,7 @@ def products(
 
     f   from the state before to each query; l: from each key to the state after
     """
-    zero, one = m.dtype.type(0), m.dtype.type(1)
+    one = m.dtype.type(1)
     rows = min(CHUNK, a.shape[0] - begin)
     for r in range(CHUNK):
         l[r] = a[begin + r] if r < rows else one
