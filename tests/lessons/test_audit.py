@@ -73,6 +73,7 @@ def test_no_name_is_looked_for_if_an_answer_only_has_to_fail(monkeypatch):
 def test_the_table_in_the_readme_is_fresh():
     text = audit.README.read_text(encoding="utf-8")
     assert audit.exercise_table() in text, "python -m lessons dev sync"
+    assert audit.map_page() == audit.MAP.read_text("utf-8"), "python -m lessons dev sync"
 
 
 def test_the_exercises_need_each_other_without_a_cycle():

@@ -24,8 +24,9 @@ from ..checking.sequence import exit_code, run_steps
 from ..learner import hints
 from ..steps import Outcome
 from ..terminal import display_path, say
+from .map_page import map_page
 
-README = LESSONS / "README.md"
+README, MAP = LESSONS / "README.md", LESSONS / "MAP.md"
 TABLE = re.compile("<!-- exercises -->\n.*?<!-- /exercises -->\n", re.DOTALL)
 BUDGET = 1.5  # seconds of processor time for a right answer
 
@@ -35,7 +36,7 @@ class OutOfTime(BaseException):
 
 
 def sync(args):
-    """Write the stubs of exercises and the table in README.md, where they changed."""
+    """Write the stubs of exercises, the table in README.md and MAP.md, if they changed."""
     chosen = _with_solutions(args.id)
     faults, files = 0, {}
     for exercise in chosen:
@@ -47,6 +48,7 @@ def sync(args):
             say(f"{exercise.solution.name}: {error}")
     readme = README.read_text(encoding="utf-8")
     files[README] = TABLE.sub(lambda found: exercise_table(), readme)
+    files[MAP] = map_page()
     written = 0
     for path, text in files.items():
         if not path.exists() or path.read_text(encoding="utf-8") != text:

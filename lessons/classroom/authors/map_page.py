@@ -1,0 +1,43 @@
+"""The page "The map": a row for each variant, from the table of the library."""
+
+from attention.costs.variants_map import TEMPLATE, map_rows
+from attention.variants.table import PARTS
+
+from ..catalogue import lesson_folders, number
+
+HEAD = f"""# The map
+
+Every variant of the library, by what it changes in
+
+    {TEMPLATE}
+
+The column "cost" is the growth of scores and averages with n queries and n keys,
+computed from the formulas of `python -m attention ledger`. A variant's name leads to
+its file; [attention/definitions.py](../attention/definitions.py) has each of them in
+five to fifteen lines. `python -m attention variants` prints the same rows.
+"""
+
+
+def map_page():
+    """Return the page, in Markdown."""
+    pages = {int(number(f)): f"book/{f.name}/README.md" for f in lesson_folders()}
+    parts = [HEAD]
+    for part, what in PARTS.items():
+        rows = [
+            _row(name, row.about, order, pages)
+            for name, (row, order) in map_rows().items()
+            if row.about.part == part
+        ]
+        head = "| variant | changes | cost | can | cannot | shown by | source |"
+        parts.append(f"\n## {part.capitalize()}: {what}\n")
+        parts.append("\n".join([head, "|---" * 7 + "|", *rows]) + "\n")
+    return "\n".join(parts)
+
+
+def _row(name, about, order, pages):
+    task = about.task
+    if about.lesson in pages:
+        task = f"[{task}]({pages[about.lesson]})"
+    file = f"[{name}](../attention/{about.file})"
+    cells = file, about.changes, order, about.can, about.cannot, task, about.source
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
