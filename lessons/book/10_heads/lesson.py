@@ -616,14 +616,17 @@ show(fig, "parts", alt)
 
 
 # %%
-def steps_until(runs, share=0.95):  # the mean, or infinity
-    good = [np.array(run["curve"]) >= share for run in runs]
-    n = [every * (1 + each.argmax()) if each.any() else np.inf for each in good]
-    return np.mean(n)
+def steps_of(run, share=0.95):  # until so many answers are right, or infinity
+    good = np.array(run["curve"]) >= share
+    return every * (1 + good.argmax()) if good.any() else np.inf
+
+
+def in_words(n):
+    return f"{n:.0f}" if n < np.inf else "never"
 
 
 six = kept[depths[1]]["runs"]
-whole = steps_until([run for run in six if run["arm"] == "nothing"])
+whole = np.mean([steps_of(run) for run in six if run["arm"] == "nothing"])
 size = {run["arm"]: run["parameters"] for run in six}
 print(f"steps until 95 of 100 answers of whole models are right: {whole:.0f}")
 
@@ -652,7 +655,7 @@ print(f"steps until 95 of 100 answers of whole models are right: {whole:.0f}")
 # [Lesson 05](../05_scaling/README.md) says what unscaled scores of random vectors do to
 # the weights. [Lesson 07](../07_reversal/README.md) found that a recurrent model learns
 # without the factor. And a Transformer? A textbook says that it "would not train at
-# all" (38.6). We train blocks on the same task, in the same way, with all parts
+# all" (38.6). We train six blocks on the same task, in the same way, with all parts
 # ([scaling.py](scaling.py)). Each block has one head, so that $d_k$ is the width, 64 as
 # in the models that the textbook names. The output has the share of right answers for
 # each learning rate, a mean of three seeds, and in brackets the steps until 95 of 100
@@ -660,31 +663,32 @@ print(f"steps until 95 of 100 answers of whole models are right: {whole:.0f}")
 # What do you expect?
 
 # %%
-scaling = record("scaling")
-print(how_made(scaling))
+kept = record("scaling")
+print(how_made(kept))
+[deep] = (kept[name] for name in kept if name.endswith("blocks"))
 
 
-def at_rate(name, arm, rate):
-    runs = scaling[name]["choices"]
+def at_rate(arm, rate):
+    runs = deep["choices"]
     return [run for run in runs if (run["arm"], run["rate"]) == (arm, rate)]
 
 
-def fastest(arm):  # of six blocks, over the rates
-    rates = scaling[depths[1]]["rates"]
-    return round(min(steps_until(at_rate(depths[1], arm, rate)) for rate in rates))
+def steps_at(arm, rate):
+    return np.mean([steps_of(run) for run in at_rate(arm, rate)])
+
+
+def fastest(arm):  # over the rates
+    return round(min(steps_at(arm, rate) for rate in deep["rates"]))
 
 
 # %%
-for name in depths:
-    print(f"\n{name}: right answers of three seeds (steps until 0.95)")
-    for rate in scaling[name]["rates"]:
-        print(f"rate {rate:<6g}", end="")
-        for arm in scaling[name]["arms"]:
-            runs = at_rate(name, arm, rate)
-            n = steps_until(runs)
-            n = f"{n:.0f}" if n < np.inf else "never"
-            print(f"   {arm} {np.mean([r['figure'] for r in runs]):.3f} ({n})", end="")
-        print()
+print("right answers of three seeds (steps until 0.95)")
+for rate in deep["rates"]:
+    print(f"rate {rate:<6g}", end="")
+    for arm in deep["arms"]:
+        right = np.mean([run["figure"] for run in at_rate(arm, rate)])
+        print(f"   {arm} {right:.3f} ({in_words(steps_at(arm, rate))})", end="")
+    print()
 
 # %% [markdown]
 # Now each model has the rate that was best for it, and five other seeds. The output has
@@ -694,23 +698,22 @@ for name in depths:
 
 # %%
 script = import_module("lessons.book.10_heads.scaling")
-for name in depths:
-    for arm in scaling[name]["arms"]:
-        x, H = (fair.of_arm(scaling[name], arm, what) for what in ("figure", "entropy"))
-        before = script.comparison(int(name[0])).model(arm, 1).eval()
-        print(f"{name}, {arm:8s}  rate {scaling[name]['chosen'][arm]:<6g}", end="  ")
-        print(f"{x.value:.3f} [{x.low:.3f}, {x.high:.3f}]", end="  ")
-        print(f"entropy {small.entropy(before):.2f} to {H.value:.2f}")
+for arm in deep["arms"]:
+    x, H = (fair.of_arm(deep, arm, what) for what in ("figure", "entropy"))
+    before = script.comparison().model(arm, 1).eval()
+    print(f"{arm:8s}  rate {deep['chosen'][arm]:<6g}", end="  ")
+    print(f"{x.value:.3f} [{x.low:.3f}, {x.high:.3f}]", end="  ")
+    print(f"entropy {small.entropy(before):.2f} to {H.value:.2f}")
 
 # %% [figure]
-deep, largest = scaling[depths[1]], max(scaling[depths[1]]["rates"])
+largest = max(deep["rates"])
 title = "Do six blocks of width 64 learn without 1/√d?"
 fig, axes = figure(title, columns=2, sharey=True)
 axes[0].set_title(f"all with rate {largest:g}, three runs each")
 axes[1].set_title("each with its best rate, five runs each")
 for arm, colour, style in (("scaled", BLUE, "-"), ("unscaled", ORANGE, "--")):
     own = [run for run in deep["runs"] if run["arm"] == arm]
-    for ax, runs in zip(axes, (at_rate(depths[1], arm, largest), own)):
+    for ax, runs in zip(axes, (at_rate(arm, largest), own)):
         for k, run in enumerate(runs):
             steps = every * (np.arange(len(run["curve"])) + 1)
             label = arm if k == 0 else None
@@ -720,7 +723,7 @@ for ax in axes:
     ax.set(xlabel="training step", ylim=(0, 1.03))
 axes[0].set_ylabel("right answers (validation)")
 fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
-lost = [run["figure"] for run in at_rate(depths[1], "unscaled", largest)]
+lost = [run["figure"] for run in at_rate("unscaled", largest)]
 behind = fair.difference(deep, "unscaled", "scaled")
 ends = [run["figure"] for run in deep["runs"]]
 alt = f"""Share of right answers by training step, six blocks. Left, with rate
@@ -733,15 +736,15 @@ show(fig, "scaling", alt)
 # %% [markdown]
 # Whoever tries the largest rate alone sees that
 # {{ sum(x < without_order for x in lost) }} of {{ len(lost) }} unscaled models of six
-# blocks stay below what can be reached without the order, and writes that they do not
-# train. With each smaller rate they learn the task. With the best rate they differ from
-# the scaled ones by
+# blocks stay below what can be reached without the order, for {{ deep["budget"] }}
+# steps, and writes that they do not train. With each smaller rate they learn the task.
+# With the best rate they differ from the scaled ones by
 # {{ f"{behind.value:+.3f} [{behind.low:+.3f}, {behind.high:+.3f}]" }} of the answers.
 # So the factor is not necessary here. It makes a larger rate possible, and with it a
 # shorter training: 95 of 100 answers are right after {{ fastest("scaled") }} steps at
-# the best of these rates, without it after {{ fastest("unscaled") }}. A reason is that
-# Adam changes each parameter by about the rate, whatever the scale. So one step moves
-# an unscaled score $\sqrt{d_k}$ = {{ f"{script.WIDTH**0.5:.0f}" }} times as far.
+# the best of these rates, without it after {{ fastest("unscaled") }}. A possible reason
+# is that Adam changes each parameter by about the rate, whatever the scale. So one step
+# moves an unscaled score $\sqrt{d_k}$ = {{ f"{script.WIDTH**0.5:.0f}" }} times as far.
 #
 # A smaller start can do the work of the factor, too. T5 (Raffel and others 2020), a
 # Transformer for text, does not divide its scores by $\sqrt E$, but draws its $W_Q$
