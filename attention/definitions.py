@@ -879,6 +879,50 @@ def native_sparse(q, k, v, gates, block, best, window):
     return (gates[:, :, None] * np.array(branches)).sum(1)
 
 
+def random_features(x, W):
+    """phi_n(x) = exp(w_n . x - |x|^2 / 2) / sqrt(m), for the m rows w_n of W from N(0, I)
+
+    phi(q) . phi(k) is exp(q . k) on average.    Choromanski et al. 2021
+    """
+    return np.exp(x @ W.T - (x * x).sum(1, keepdims=True) / 2) / math.sqrt(len(W))
+
+
+def performer(q, k, v, W):
+    """``linear`` with random features, of q / E^(1/4) and k / E^(1/4)
+
+    Choromanski et al. 2021
+    """
+    root = q.shape[1] ** 0.25
+    return linear(q / root, k / root, v, lambda x: random_features(x, W), eps=0)
+
+
+def linformer(q, k, v, P, F):
+    """softmax(Q (P K)^T / sqrt(E)) (F V): P and F (r, S) reduce S keys to r
+
+    Wang et al. 2020
+    """
+    return scaled_dot_attention(q, P @ k, F @ v)
+
+
+def nystrom(q, k, v, landmarks=32, iterations=6):
+    """softmax(Q K~^T) A^-1 softmax(Q~ K^T) V, A = softmax(Q~ K~^T), for scores / sqrt(E)
+
+    The rows of Q~ and K~ are means of segments. Z_0 = A^T / (largest sum of a column),
+    Z <- Z (13 I - A Z (15 I - A Z (7 I - A Z))) / 4 is nearly A^-1. Xiong et al. 2021
+    """
+    m = min(landmarks, len(q), len(k))
+    q_m, k_m = (np.stack([part.sum(0) / len(part) for part in np.array_split(x, m)])
+                for x in (q, k))  # fmt: skip
+    I = np.eye(m)
+    A = softmax(scaled_dot(q_m, k_m))
+    Z = A.T / A.sum(0).max()
+    for _ in range(iterations):
+        AZ = A @ Z
+        Z = Z @ (13 * I - AZ @ (15 * I - AZ @ (7 * I - AZ))) / 4
+    read = scaled_dot_attention(q_m, k, v)
+    return scaled_dot_attention(q, k_m, Z @ read)
+
+
 # -- Sets, graphs, pictures: lesson 19 -------------------------------------------------
 
 

@@ -59,6 +59,7 @@ from .variants.hops import address, hops, sharpen
 from .variants.local import LocalAttention
 from .variants.location import LocationAttention
 from .variants.longformer import LongformerAttention
+from .variants.low_rank import linformer_attention, nystrom_attention
 from .variants.luong import LuongAttention
 from .variants.monotonic import (
     MoChA,
@@ -76,6 +77,11 @@ from .variants.sets import ISAB, PMA, Perceiver
 from .variants.sigmoid import sigmoid_weights
 from .variants.sink import Sink, sink_softmax, softmax_plus_one
 from .variants.small_cache import SmallCache, dequantize, quantize
+from .variants.random_features import (
+    performer_attention,
+    random_directions,
+    random_features,
+)
 from .variants.steps import BahdanauStep, LuongStep
 from .variants.stick_breaking import stick_breaking
 
@@ -96,6 +102,11 @@ __all__ = [
     "retnet_log_decay",
     "gated_linear_attention",
     "delta_rule",
+    "random_features",
+    "random_directions",
+    "performer_attention",
+    "linformer_attention",
+    "nystrom_attention",
     "MultiHeadAttention",
     "KVCache",
     "FixedKVCache",

@@ -226,3 +226,46 @@ for _name, _reference, _slips in (
 ):
     for _tag in _slips:
         wrong(_name, _tag, _slip(_reference, _tag), on="state")
+
+
+# random features
+
+
+def features(x, W, *, shift=None):
+    """Without a shift, feature by feature."""
+    columns = [np.exp((x * w).sum(-1) - (x * x).sum(-1) / 2) for w in W]
+    return np.stack(columns, -1) / np.sqrt(len(W))
+
+
+def _features_in_torch(T, x, W, *, shift=None):
+    return T.exp(x @ W.T - (x * x).sum(-1, keepdim=True) / 2) / len(W) ** 0.5
+
+
+spec(
+    "random_features",
+    features,
+    {
+        "rows": lambda r: call(normal(r, (3, 5, 7)), normal(r, (11, 7)) / 3),
+        "one": lambda r: call(normal(r, (1, 3)), normal(r, (5, 3))),
+        "empty": lambda r: call(normal(r, (0, 3)), normal(r, (5, 3))),
+    },
+    _features_in_torch,
+)
+
+
+def _wrong_features(dx=lambda t, x, W: t @ W - x * t.sum(-1, keepdims=True), times=1):
+    def backward(g, phi, x, W, **options):
+        t = g * phi * times
+        return dx(t, x, W), t.swapaxes(-1, -2) @ x
+
+    return backward
+
+
+for _tag, _slip in (
+    ("square-forgotten", _wrong_features(lambda t, x, W: t @ W)),
+    ("square-without-sum", _wrong_features(lambda t, x, W: t @ W - x)),
+    ("sign", _wrong_features(lambda t, x, W: t @ W + x * t.sum(-1, keepdims=True))),
+    ("half-the-square", _wrong_features(lambda t, x, W: t @ W - x * t.sum(-1, keepdims=True) / 2)),
+    ("root-of-m-forgotten", _wrong_features(times=np.sqrt(11))),
+):  # fmt: skip
+    wrong("random_features", _tag, _slip, on="rows")

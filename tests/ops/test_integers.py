@@ -9,7 +9,12 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from attention import decay_attention, delta_rule, gated_linear_attention
+from attention import (
+    decay_attention,
+    delta_rule,
+    gated_linear_attention,
+    random_features,
+)
 from attention.exact import merge
 from attention.variants.graph import leaky_scores
 from attention.variants.hops import sharpen
@@ -26,6 +31,7 @@ PUBLIC = {  # with shape lines, which refuse integers
     "decay_attention": decay_attention,
     "delta_rule": delta_rule,
     "gated_linear_attention": gated_linear_attention,
+    "random_features": random_features,
     "leaky_scores": leaky_scores,
     "linear_scan": linear_scan,
     "convolve": convolve,

@@ -31,7 +31,8 @@ ORDERS = {  # of all others: n^2
         "perceiver",
         *(PATTERNS.keys() - {"axial"}),
     }
-    | {"retnet", "decay", "gla", "delta", "delta-gate"},
+    | {"retnet", "decay", "gla", "delta", "delta-gate"}
+    | {"performer", "linformer", "nystrom"},
 }
 
 

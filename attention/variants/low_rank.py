@@ -1,0 +1,106 @@
+"""Two attentions of low rank: fewer keys by a learned matrix, or a few landmarks.
+
+**Linformer.** The weights of a row are nearly of low rank, so S keys are reduced to r
+by a learned matrix over *positions*, and the values by another:
+
+    o = softmax(Q (P K)^T / sqrt(E)) (F V)            P, F (r, S)
+
+This changes the source of keys and values. It costs r (E + Ev) (L + S) multiplications
+instead of L S (E + Ev). With dS = dL/d(scores) and p the weights, as of softmax
+attention to r keys,
+
+    dP = (dS^T Q / sqrt(E)) K^T,        dF = (p^T g) V^T
+
+P mixes positions: the length is fixed, nothing is causal, and padding must be 0 before.
+Independent tokens do not fit: r sums cannot hold more than r of them. P = F = I is
+softmax attention.
+
+**Nystrom.** m landmarks are the means of m segments, Q~ of the queries and K~ of the
+keys. The matrix of weights is interpolated from those between landmarks,
+
+    o = softmax(Q K~^T) A^-1 (softmax(Q~ K^T) V),     A = softmax(Q~ K~^T)
+
+with scores divided by sqrt(E): the landmarks attend to all keys, and the queries to the
+landmarks. The corrected weights may be negative. If A is a good sample, the error is
+small; more landmarks need not reduce it. With a landmark for each token, K~ = K and
+Q~ = Q, the product of the three matrices is softmax(Q K^T).
+
+The inverse Z is a limit of products alone, as of Newton's method:
+
+    Z_0 = A^T / (the largest sum of a column of A, times that of a row, which is 1)
+    Z <- Z (13 I - A Z (15 I - A Z (7 I - A Z))) / 4
+
+A step turns R = I - A Z into (3 R^3 + R^4) / 4, so it triples the correct digits. The
+gradient is that of these products. In the limit it is dA = -Z^T dZ Z^T, as d(A Z) = 0.
+
+Wang et al. 2020 (Linformer); Xiong et al. 2021 (Nystromformer).
+"""
+
+import numpy as np
+
+from minigrad import matmul, swapaxes, where
+from minigrad.arguments import whole
+from minigrad.shapes import shapes
+
+from ..exact.sdpa import scaled_dot_product_attention
+from ..scores import scaled_dot
+from ..softmax import masked_softmax
+
+
+@shapes
+def linformer_attention(q, k, v, P, F, key_mask=None):
+    """o = softmax(q (P k)^T / sqrt(E)) (F v)
+
+    q (..., L, E), k (..., S, E), v (..., S, Ev), P (r, S), F (r, S),
+    key_mask? (..., S) bool  ->  o (..., L, Ev)
+
+    key_mask   False for padding, whose keys and values are 0 in the sums over positions
+    """
+    if key_mask is not None:
+        k, v = (where(key_mask[..., None], x, 0.0) for x in (k, v))
+    return scaled_dot_product_attention(q, matmul(P, k), matmul(F, v))
+
+
+@shapes
+def nystrom_attention(q, k, v, landmarks=32, iterations=6):
+    """o = softmax(q k~^T) A^-1 softmax(q~ k^T) v,  A = softmax(q~ k~^T)
+
+    q (..., L, E), k (..., S, E), v (..., S, Ev)  ->  o (..., L, Ev)
+
+    landmarks    m: q~ and k~ are the means of m segments of nearly equal length. If
+                 there are fewer queries or keys, it is their number
+    iterations   of the inverse; with 20 it is exact up to rounding, unless A is singular
+    """
+    m = whole("nystrom_attention", "landmarks", landmarks, least=1)
+    n = whole("nystrom_attention", "iterations", iterations)
+    m = min(m, q.shape[-2], k.shape[-2])
+    q_m, k_m = (matmul(_segments(m, x), x) for x in (q, k))  # (..., m, E)
+    Z = iterated_inverse(masked_softmax(scaled_dot(q_m, k_m)), iterations=n)
+    read = scaled_dot_product_attention(q_m, k, v)  # (..., m, Ev)
+    return scaled_dot_product_attention(q, k_m, matmul(Z, read))
+
+
+@shapes
+def iterated_inverse(A, iterations=6):
+    """Z <- Z (13 I - A Z (15 I - A Z (7 I - A Z))) / 4, which converges to A^-1
+
+    A (..., m, m)  ->  Z (..., m, m)
+
+    The numbers of A are positive, and its rows sum to 1.
+    """
+    I = np.eye(A.shape[-1], dtype=A.dtype)
+    Z = swapaxes(A, -1, -2) / A.sum(-2).max(-1, keepdims=True)[..., None]
+    for _ in range(iterations):
+        AZ = matmul(A, Z)
+        inner = 15 * I - matmul(AZ, 7 * I - AZ)
+        Z = matmul(Z, 13 * I - matmul(AZ, inner)) / 4
+    return Z
+
+
+def _segments(m, x):
+    """Return the matrix (m, n) that takes the mean of each of m segments of x."""
+    n = x.shape[-2]
+    means = np.zeros((m, n), x.dtype)
+    for i, segment in enumerate(np.array_split(np.arange(n), max(m, 1))[:m]):
+        means[i, segment] = 1 / len(segment)
+    return means

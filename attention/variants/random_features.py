@@ -1,0 +1,111 @@
+"""Random features: linear attention whose weights are those of softmax on average.
+
+    phi_n(x) = exp(w_n . x - |x|^2 / 2) / sqrt(m)        w_n ~ N(0, I), n = 1, ..., m
+    o_i = sum_j phi(q_i) . phi(k_j) v_j / sum_j phi(q_i) . phi(k_j)
+
+with x = q / E^(1/4) or k / E^(1/4), so that q . k / sqrt(E) is the score. This replaces
+the feature map of linear.py. **Why it is exp on average:** w . (q + k) is a Gaussian
+number of variance |q + k|^2, and E exp(z) = exp(variance / 2). So
+
+    E[phi(q) . phi(k)] = exp(|q + k|^2 / 2 - |q|^2 / 2 - |k|^2 / 2) = exp(q . k)
+
+**How far from it:** one feature (m = 1) has
+
+    E[(phi(q) phi(k))^2] = exp(4 |q + k|^2 / 2 - |q|^2 - |k|^2) = exp(|q + k|^2 + 2 q . k)
+
+and from this exp(2 q . k) is subtracted for the variance, which m features divide by m.
+It grows exponentially with |q + k|^2. With entries of q and k of deviation 1/2, more
+features help; with deviation 1, hundreds are hardly better than an output of 0.
+
+**Orthogonal directions.** E directions that are orthogonal to each other, with the
+lengths of Gaussian vectors, have the same mean and a smaller variance: two equal
+directions add nothing.
+
+**Backward.** With t = dL/dphi * phi, as dphi_n/dx = phi_n (w_n - x):
+
+    dx = sum_n t_n w_n - x sum_n t_n,        dw_n = sum over rows of t_n x
+
+A factor exp(-c) of all features of a query, or of all keys, cancels in o. So c, the
+largest exponent, is subtracted before exp, and it has no gradient. One c for each key
+would not cancel: it would change the weights.
+
+Choromanski et al. 2021 (Performer).
+"""
+
+import numpy as np
+
+from minigrad import differentiable, where
+from minigrad.arguments import generator, whole
+from minigrad.shapes import shapes
+
+from .linear import linear_attention
+
+
+@shapes
+def performer_attention(q, k, v, W, is_causal=False, key_mask=None):
+    """Approximate softmax attention in linear time, with m random features.
+
+    q (..., L, E), k (..., S, E), v (..., S, Ev), W (m, E), key_mask? (..., S) bool
+        ->  o (..., L, Ev)
+
+    W           the directions, from ``random_directions``; draw them again in training,
+                so that a model does not learn the error of one draw
+    is_causal   sum over the keys j <= i; then L must equal S
+    key_mask    True = queries may attend to the key
+    """
+    scale = q.shape[-1] ** -0.25
+    if key_mask is not None:  # a masked key may be large, or NaN
+        k = where(key_mask[..., None], k, 0.0)
+    a = random_features(q * scale, W, shift="row")
+    b = random_features(k * scale, W, shift="all")
+    return linear_attention(
+        a, b, v, is_causal, key_mask=key_mask, feature_map=lambda phi: phi, eps=0
+    )
+
+
+@shapes
+@differentiable
+def random_features(x, W, *, shift=None):
+    """phi_n(x) = exp(w_n . x - |x|^2 / 2 - c) / sqrt(m)
+
+    x (..., L, E), W (m, E)  ->  phi (..., L, m)
+
+    shift   c, so that exp cannot overflow. None: 0. "row": the largest exponent of each
+            row; "all": of all rows. The gradient is that of the formula with a fixed c
+    """
+    s = x @ W.T - (x * x).sum(-1, keepdims=True) / 2  # (..., L, m)
+    axis = {"row": -1, "all": (-2, -1)}.get(shift)
+    c = 0 if axis is None or not s.size else s.max(axis, keepdims=True)
+    phi = np.exp(s - c) * len(W) ** -0.5
+
+    def backward(g):
+        t = g * phi
+        dW = t.swapaxes(-1, -2) @ x  # sum over the rows: (..., m, E)
+        return t @ W - x * t.sum(-1, keepdims=True), dW
+
+    return phi, backward
+
+
+def random_directions(m, E, rng=None, orthogonal=True):
+    """Return the directions W, an array (m, E) in float32.
+
+    orthogonal   whether each block of E rows is orthogonal
+    """
+    m = whole("random_directions", "m", m, least=1)
+    E = whole("random_directions", "E", E, least=1)
+    rng = generator("random_directions", rng)
+    W = rng.standard_normal((m, E))
+    if orthogonal:
+        lengths = np.sqrt((W * W).sum(1, keepdims=True))
+        W = np.concatenate([_rotation(E, rng) for _ in range(0, m, E)])[:m] * lengths
+    return W.astype(np.float32)
+
+
+def _rotation(E, rng):
+    """Return an orthogonal matrix (E, E), each as likely as any other.
+
+    The Q of a QR decomposition alone is not: its signs depend on the algorithm, and the
+    first number of LAPACK's is never positive. With those of R's diagonal it is.
+    """
+    Q, R = np.linalg.qr(rng.standard_normal((E, E)))
+    return Q * np.sign(np.diag(R))

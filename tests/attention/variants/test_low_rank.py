@@ -1,0 +1,183 @@
+"""Random features, Linformer and Nystrom: how near they are to softmax attention."""
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from attention import (
+    definitions,
+    linformer_attention,
+    nystrom_attention,
+    performer_attention,
+    random_directions,
+    random_features,
+    scaled_dot_product_attention,
+)
+from attention.variants.low_rank import iterated_inverse
+
+from ...minigrad.array_cases import draw
+from ..definition_cases import batched, check
+
+N, L, S, E, Ev = 2, 6, 9, 4, 3
+
+
+def close(x, y, atol=1e-12):
+    np.testing.assert_allclose(x.data, y, rtol=0, atol=atol)
+
+
+def softmax_attention(q, k, v, **options):
+    return scaled_dot_product_attention(q, k, v, path="dense", **options).data
+
+
+# random features
+
+
+def draws(orthogonal, q, k, m, times=4000):
+    """Return phi(q) . phi(k) of many draws of the directions."""
+    rng = np.random.default_rng(0)
+    found = []
+    for _ in range(times):
+        W = random_directions(m, len(q), rng, orthogonal).astype(float)
+        a, b = random_features(np.stack([q, k]), W).data
+        found.append(a @ b)
+    return np.array(found)
+
+
+def test_the_mean_of_random_features_is_exp():
+    """Within 4 standard errors, and with the variance of the formula."""
+    q, k = np.full((2, 8), 8**-0.5 / 2)  # of length 1/2
+    mean, both = np.exp(q @ k), (q + k) @ (q + k)
+    variance = np.exp(both + 2 * q @ k) - np.exp(2 * q @ k)
+    independent, orthogonal = (draws(each, q, k, 8) for each in (False, True))
+    for found in independent, orthogonal:
+        assert abs(found.mean() - mean) < 4 * found.std() / np.sqrt(len(found))
+    assert independent.var() * 8 == pytest.approx(variance, rel=0.1)
+    assert orthogonal.var() < 0.95 * independent.var()
+
+
+def test_orthogonal_directions_have_gaussian_lengths():
+    W = random_directions(700, 16, np.random.default_rng(0)).astype(float)
+    block = W[:16] / np.sqrt((W[:16] ** 2).sum(1, keepdims=True))
+    np.testing.assert_allclose(block @ block.T, np.eye(16), atol=1e-6)
+    assert (W * W).sum(1).mean() == pytest.approx(16, rel=0.1)
+    assert (W * W).sum(1).std() == pytest.approx(np.sqrt(32), rel=0.1)
+
+
+def test_features_are_positive_and_large_numbers_do_not_overflow():
+    q, k, v = 30 * draw((L, E), (S, E), (S, Ev), seed=1)[0], *draw((S, E), (S, Ev))
+    W = random_directions(16, E, np.random.default_rng(0)).astype(float)
+    for shift in "row", "all":
+        phi = random_features(q, W, shift=shift).data
+        assert np.isfinite(phi).all() and (phi >= 0).all()
+    assert np.isfinite(performer_attention(q, k, v, W).data).all()
+    assert np.isfinite(performer_attention(k, 30 * k, v, W).data).all()
+
+
+def test_more_features_are_nearer_to_softmax_only_for_small_scores():
+    """With entries of deviation 1, 256 features are no better than an output of 0."""
+    n, E, errors = 64, 16, {}
+    for deviation in 0.5, 1.0:
+        for m in 16, 256:
+            ratios = []
+            for seed in range(8):
+                q, k, v = draw((n, E), (n, E), (n, E), seed=seed)
+                q, k = deviation * q, deviation * k
+                W = random_directions(m, E, np.random.default_rng(seed)).astype(float)
+                exact = softmax_attention(q, k, v)
+                o = performer_attention(q, k, v, W).data
+                ratios.append(np.sqrt(((o - exact) ** 2).sum() / (exact**2).sum()))
+            errors[deviation, m] = np.median(ratios)
+    assert errors[0.5, 256] < 0.3 and errors[0.5, 256] < 0.5 * errors[0.5, 16]
+    assert errors[1.0, 256] > 0.8
+
+
+@pytest.mark.parametrize("is_causal", [False, True])
+def test_performer_and_its_definition(is_causal):
+    """Values, and gradients, in which the numbers c cancel."""
+    q, k, v = draw((N, S, E), (N, S, E), (N, S, Ev))
+    W = random_directions(5, E, np.random.default_rng(0)).astype(float)
+
+    def definition(q, k, v, W):
+        if not is_causal:
+            return definitions.performer(q, k, v, W)
+        root = q.shape[1] ** 0.25
+
+        def phi(x):
+            return definitions.random_features(x / root, W)
+
+        return definitions.causal_linear(q, k, v, phi, eps=0)
+
+    each = batched(definition, "(l,e),(s,e),(s,d),(m,e)->(l,d)")
+    check(lambda *x: performer_attention(*x, is_causal), each, (q, k, v, W))
+
+
+def test_masked_keys_of_a_performer_have_no_influence():
+    q, k, v = draw((N, L, E), (N, S, E), (N, S, Ev))
+    W = random_directions(5, E, np.random.default_rng(0)).astype(float)
+    keep = np.arange(S) < 5
+    few = performer_attention(q, k[:, :5], v[:, :5], W).data
+    k[:, 5:] = v[:, 5:] = np.nan
+    close(performer_attention(q, k, v, W, key_mask=keep), few)
+
+
+# Linformer
+
+
+def test_linformer_with_the_identity_is_softmax_attention():
+    q, k, v = draw((N, L, E), (N, S, E), (N, S, Ev))
+    one = np.eye(S)
+    close(linformer_attention(q, k, v, one, one), softmax_attention(q, k, v))
+
+
+def test_the_weights_of_linformer_have_the_rank_of_its_projections():
+    q, k, P = draw((S, E), (S, E), (3, S))
+    weights = linformer_attention(q, k, np.eye(S), P, P).data
+    assert np.linalg.matrix_rank(weights) == 3
+
+
+def test_gradients_of_the_projections():
+    """dP = (dS^T Q / sqrt(E)) K^T, dF = (p^T g) V^T"""
+    q, k, v, P, F, g = draw((L, E), (S, E), (S, Ev), (3, S), (3, S), (L, Ev))
+    leaves = [mg.Tensor(x, requires_grad=True) for x in (P, F)]
+    o = linformer_attention(q, k, v, *leaves)
+    o.backward(g)
+    p = definitions.softmax(definitions.scaled_dot(q, P @ k))
+    dS = p * (g @ (F @ v).T - (g * o.data).sum(1, keepdims=True))
+    close(leaves[0].grad, dS.T @ q / np.sqrt(E) @ k.T)
+    close(leaves[1].grad, p.T @ g @ v.T)
+
+
+def test_padding_of_linformer_has_no_influence():
+    q, k, v, P, F = draw((N, L, E), (N, S, E), (N, S, Ev), (3, S), (3, S))
+    keep = np.arange(S) < 5
+    few = linformer_attention(q, k[:, :5], v[:, :5], P[:, :5], F[:, :5]).data
+    k[:, 5:] = v[:, 5:] = np.nan
+    close(linformer_attention(q, k, v, P, F, keep), few)
+
+
+# Nystrom
+
+
+@pytest.mark.parametrize("m, found", [(1, 1), (4, 4), (6, 6), (99, 6)])
+def test_nystrom_and_its_definition(m, found):
+    q, k, v = draw((N, L, E), (N, S, E), (N, S, Ev))
+    each = batched(definitions.nystrom, "(l,e),(s,e),(s,d)->(l,d)", landmarks=found)
+    check(lambda *x: nystrom_attention(*x, m), each, (q, k, v))
+
+
+def test_a_landmark_for_each_token_is_softmax_attention():
+    q, k, v = draw((N, 6, 3), (N, 6, 3), (N, 6, Ev))
+    close(nystrom_attention(q, k, v, 6, 40), softmax_attention(q, k, v), atol=1e-9)
+
+
+def test_an_inverse_of_products_alone():
+    A = definitions.softmax(2 * draw((N, 6, 6))[0])
+    errors = [
+        abs(iterated_inverse(A, n).data @ A - np.eye(6)).max() for n in (0, 6, 20, 40)
+    ]
+    assert errors[0] > 0.5 > errors[2] and errors[3] < 1e-9
+    leaf, g = mg.Tensor(A, requires_grad=True), draw((N, 6, 6))[0]
+    Z = iterated_inverse(leaf, 40)
+    Z.backward(g)
+    Z = Z.data.swapaxes(-1, -2)
+    np.testing.assert_allclose(leaf.grad, -Z @ g @ Z, rtol=1e-5)
