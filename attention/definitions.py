@@ -880,9 +880,9 @@ def native_sparse(q, k, v, gates, block, best, window):
 
 
 def random_features(x, W):
-    """phi_n(x) = exp(w_n . x - |x|^2 / 2) / sqrt(m), for the m rows w_n of W from N(0, I)
+    """phi_n(x) = exp(w_n . x - |x|^2 / 2) / sqrt(m)
 
-    phi(q) . phi(k) is exp(q . k) on average.    Choromanski et al. 2021
+    The m rows w_n of W are drawn from N(0, I). phi(q) . phi(k) is exp(q . k) on average.    Choromanski et al. 2021
     """
     return np.exp(x @ W.T - (x * x).sum(1, keepdims=True) / 2) / math.sqrt(len(W))
 
@@ -905,9 +905,9 @@ def linformer(q, k, v, P, F):
 
 
 def nystrom(q, k, v, landmarks=32, iterations=6):
-    """softmax(Q K~^T) A^-1 softmax(Q~ K^T) V, A = softmax(Q~ K~^T), for scores / sqrt(E)
+    """softmax(Q K~^T) A^-1 softmax(Q~ K^T) V,  A = softmax(Q~ K~^T)
 
-    The rows of Q~ and K~ are means of segments. Z_0 = A^T / (largest sum of a column),
+    The scores are divided by sqrt(E). The rows of Q~ and K~ are means of segments. Z_0 = A^T / (largest sum of a column),
     Z <- Z (13 I - A Z (15 I - A Z (7 I - A Z))) / 4 is nearly A^-1. Xiong et al. 2021
     """
     m = min(landmarks, len(q), len(k))

@@ -69,7 +69,8 @@ def nystrom_attention(q, k, v, landmarks=32, iterations=6):
 
     landmarks    m: q~ and k~ are the means of m segments of nearly equal length. If
                  there are fewer queries or keys, it is their number
-    iterations   of the inverse; with 20 it is exact up to rounding, unless A is singular
+    iterations   of the inverse. With 20 it is exact up to rounding, except for an A
+                 that is nearly singular
     """
     m = whole("nystrom_attention", "landmarks", landmarks, least=1)
     n = whole("nystrom_attention", "iterations", iterations)

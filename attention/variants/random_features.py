@@ -11,7 +11,8 @@ number of variance |q + k|^2, and E exp(z) = exp(variance / 2). So
 
 **How far from it:** one feature (m = 1) has
 
-    E[(phi(q) phi(k))^2] = exp(4 |q + k|^2 / 2 - |q|^2 - |k|^2) = exp(|q + k|^2 + 2 q . k)
+    E[(phi(q) phi(k))^2] = exp(2 |q + k|^2 - |q|^2 - |k|^2)
+                         = exp(|q + k|^2 + 2 q . k)
 
 and from this exp(2 q . k) is subtracted for the variance, which m features divide by m.
 It grows exponentially with |q + k|^2. With entries of q and k of deviation 1/2, more

@@ -261,11 +261,15 @@ def _wrong_features(dx=lambda t, x, W: t @ W - x * t.sum(-1, keepdims=True), tim
     return backward
 
 
+def _square_halved(t, x, W):
+    return t @ W - x * t.sum(-1, keepdims=True) / 2
+
+
 for _tag, _slip in (
     ("square-forgotten", _wrong_features(lambda t, x, W: t @ W)),
     ("square-without-sum", _wrong_features(lambda t, x, W: t @ W - x)),
     ("sign", _wrong_features(lambda t, x, W: t @ W + x * t.sum(-1, keepdims=True))),
-    ("half-the-square", _wrong_features(lambda t, x, W: t @ W - x * t.sum(-1, keepdims=True) / 2)),
+    ("half-the-square", _wrong_features(_square_halved)),
     ("root-of-m-forgotten", _wrong_features(times=np.sqrt(11))),
 ):  # fmt: skip
     wrong("random_features", _tag, _slip, on="rows")
