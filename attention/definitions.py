@@ -882,7 +882,8 @@ def native_sparse(q, k, v, gates, block, best, window):
 def random_features(x, W):
     """phi_n(x) = exp(w_n . x - |x|^2 / 2) / sqrt(m)
 
-    The m rows w_n of W are drawn from N(0, I). phi(q) . phi(k) is exp(q . k) on average.    Choromanski et al. 2021
+    The m rows w_n of W are drawn from N(0, I); phi(q) . phi(k) is exp(q . k) on average.
+    Choromanski et al. 2021
     """
     return np.exp(x @ W.T - (x * x).sum(1, keepdims=True) / 2) / math.sqrt(len(W))
 
@@ -907,8 +908,9 @@ def linformer(q, k, v, P, F):
 def nystrom(q, k, v, landmarks=32, iterations=6):
     """softmax(Q K~^T) A^-1 softmax(Q~ K^T) V,  A = softmax(Q~ K~^T)
 
-    The scores are divided by sqrt(E). The rows of Q~ and K~ are means of segments. Z_0 = A^T / (largest sum of a column),
-    Z <- Z (13 I - A Z (15 I - A Z (7 I - A Z))) / 4 is nearly A^-1. Xiong et al. 2021
+    The scores are divided by sqrt(E). The rows of Q~ and K~ are means of segments.
+    Z_0 = A^T / (largest sum of a column), and Z (13 I - A Z (15 I - A Z (7 I - A Z))) / 4
+    again and again, is nearly A^-1.    Xiong et al. 2021
     """
     m = min(landmarks, len(q), len(k))
     q_m, k_m = (np.stack([part.sum(0) / len(part) for part in np.array_split(x, m)])

@@ -20,6 +20,7 @@ from minigrad import nn
 from minigrad.shapes import shapes
 
 from ..exact.multihead import MultiHeadAttention
+from ..variants.recurrent_heads import RecurrentHeads
 from ..variants.table import NORMALIZERS
 from .config import ACTIVATIONS
 
@@ -58,7 +59,13 @@ class Block(nn.Module):
     def __init__(self, config, scheme, cross=False, causal=False, rng=None):
         D = self.width = config.width
         self.norm, self.causal = config.norm, causal
-        self.self_attn = _attention(config, scheme.scale, rng, causal)
+        self.has_state = config.memory is not None
+        if self.has_state:
+            self.self_attn = RecurrentHeads(
+                D, config.heads, config.memory, config.bias, rng
+            )
+        else:
+            self.self_attn = _attention(config, scheme.scale, rng, causal)
         self.normalize = None  # the softmax
         if config.normalizer != "softmax":
             self.normalize = NORMALIZERS[config.normalizer].of_heads(config.heads)
@@ -101,11 +108,14 @@ class Block(nn.Module):
         memory        the encoder's output, or the result of ``cross_attn.precompute``
         mask          True for tokens, also for those in the cache; False for padding
         memory_mask   the same for the memory
-        cache         a KVCache with the earlier tokens of this block
+        cache         a KVCache with the earlier tokens of this block; a StateCache if
+                      it has a memory
         need_weights  whether to return the weights, without their graph
         """
 
         def self_attention(x):
+            if self.has_state:
+                return self.self_attn(x, mask, cache)
             options = scheme.options(self.self_attn)
             return self.self_attn(
                 x,

@@ -14,6 +14,7 @@ from minigrad import gelu, relu, sigmoid, tanh
 from minigrad.arguments import flag, number, one_of, probability, whole
 
 from ..choices import POSITIONS
+from ..variants.recurrent_heads import KINDS
 from ..variants.table import NORMALIZERS
 
 
@@ -41,6 +42,7 @@ CHECKS = {
     "normalizer": partial(one_of, choices=NORMALIZERS),
     "qk_norm": flag,
     "forgetting": flag,
+    "memory": partial(one_of, choices=KINDS),
 }  # all others are whole numbers, 1 or more
 
 
@@ -76,6 +78,9 @@ class TransformerConfig:
     qk_norm          whether attention normalises queries and keys, see variants/qk_norm
     forgetting       whether causal self-attention has forgetting gates; they do not fit
                      positions that replace the products, such as "shaw"
+    memory           of a ``DecoderOnly``: "decay" or "delta" replaces self-attention by
+                     ``RecurrentHeads``, which have a state. None: attention. Options of
+                     scores and weights do not fit it
     """
 
     vocabulary: int
@@ -98,6 +103,7 @@ class TransformerConfig:
     normalizer: str = "softmax"
     qk_norm: bool = False
     forgetting: bool = False
+    memory: str | None = None
 
     def __post_init__(self):
         owner = type(self).__name__
@@ -117,6 +123,26 @@ class TransformerConfig:
                 f"{owner}: {self.positions!r} rotates pairs of entries, and a head is "
                 f"{E} wide; expected width / heads to be even."
             )
+
+        if self.memory is not None:
+            self._check_memory(owner)
+
+    def _check_memory(self, owner):
+        """Raise ValueError for options that change scores or weights."""
+        changes = POSITIONS[self.positions].changes
+        if changes not in ("nothing", "input"):
+            raise ValueError(
+                f"{owner}: memory is {self.memory!r} and positions {self.positions!r}, "
+                f"which changes {changes}; expected positions that change the input."
+            )
+        options = "key_heads", "normalizer", "qk_norm", "forgetting"
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name in options and value != field.default:
+                raise ValueError(
+                    f"{owner}: memory is {self.memory!r} and {field.name} {value!r}; "
+                    f"expected {field.default!r}, as there are no scores."
+                )
 
     @property
     def ends_with_norm(self):
@@ -150,3 +176,11 @@ class EncoderDecoderConfig(TransformerConfig):
 
     decoder_layers: int | None = None
     target_vocabulary: int | None = None
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.memory is not None:
+            raise ValueError(
+                f"EncoderDecoderConfig: memory is {self.memory!r}; expected None: an "
+                "encoder reads in both directions. A DecoderOnly has memories."
+            )

@@ -25,11 +25,12 @@ class Decoding:
 
     length    the number of columns so far, including padding
     padding   (B,), the number of padding columns of each row
+    cache     the class of the caches, one for each block
     logits    (B, V) of the token after the prompt; None without a prompt
     """
 
-    def __init__(self, blocks, padding, memories=None, memory_mask=None):
-        self.caches = [KVCache() for _ in range(blocks)]
+    def __init__(self, blocks, padding, memories=None, memory_mask=None, cache=KVCache):
+        self.caches = [cache() for _ in range(blocks)]
         self.memories = [None] * blocks if memories is None else memories
         self.padding, self.memory_mask = padding, memory_mask
         self.length, self.logits = 0, None

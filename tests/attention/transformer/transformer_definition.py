@@ -99,6 +99,8 @@ class Definition:
 
     def attention(self, name, x, y, side=None, causal=False):
         """out (L, D) and weights (H, L, S); a side: it is self-attention."""
+        if self.config.memory is not None:
+            return self.recurrent(name, x), None
         W_q, W_k, W_v = (with_bias(self.state, f"{name}.W_{w}") for w in "qkv")
         W_o = self.state[f"{name}.W_o.weight"]
         i, j = definitions.positions(len(x), len(y))
@@ -119,6 +121,26 @@ class Definition:
         y = with_ones(y)
         out = definitions.multi_head(with_ones(x), y, y, W_q, W_k, W_v, W_o, heads)
         return out + self.state.get(f"{name}.W_o.bias", 0), np.stack(weights)
+
+    def recurrent(self, name, x):
+        """out (L, D) of heads with a state."""
+        log_a = np.log(definitions.sigmoid(self.linear(f"{name}.W_a", x)))
+        H, outputs = self.config.heads, []
+        q, k, v = (np.split(self.linear(f"{name}.W_{w}", x), H, axis=1) for w in "qkv")
+        for h in range(H):
+            root, own = math.sqrt(q[h].shape[1]), slice(h, h + 1)
+            if self.config.memory == "decay":
+                o = definitions.decay(q[h] / root, k[h], v[h], log_a[:, own])
+            else:
+                q_h, k_h = (self.divided_by_rms(y[h]) / root for y in (q, k))
+                b = definitions.sigmoid(self.linear(f"{name}.W_b", x))[:, own]
+                o = definitions.delta_rule(q_h, k_h, v[h], b, log_a[:, own])
+            outputs.append(self.state[f"{name}.gain"] * self.divided_by_rms(o))
+        return self.linear(f"{name}.W_o", np.concatenate(outputs, axis=1))
+
+    @staticmethod
+    def divided_by_rms(x):
+        return x / np.sqrt((x * x).mean(1, keepdims=True) + 1e-6)
 
     def normalizer(self, name, side, h):
         """The way from scores to weights of head h: (s, allowed) -> p."""

@@ -1,0 +1,98 @@
+"""Transformers whose heads have a state, with decay or the delta rule."""
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from attention.variants.recurrent_heads import KINDS, RecurrentHeads, StateCache
+
+from ...minigrad.array_cases import draw as normal
+from .transformer_cases import D, H, L, close, draw, model
+from .transformer_definition import Definition
+
+every = pytest.mark.parametrize("kind", KINDS)
+
+
+def memory_model(kind, positions="none", **options):
+    return model(positions, memory=kind, **options)
+
+
+@every
+@pytest.mark.parametrize("positions", ["none", "sinusoidal"])
+def test_a_decoder_is_its_definition(kind, positions):
+    m, ids = memory_model(kind, positions), draw(2, L)
+    found, expected = m(ids).data, Definition(m.config, m.state_dict())
+    for b in range(2):
+        np.testing.assert_allclose(found[b], expected.decoder_only(ids[b]), **close)
+
+
+@every
+def test_the_number_of_parameters(kind):
+    """That of the docstring of decoder_only.py: with attention, and what is more."""
+    more = D // H + (1 + (kind == "delta")) * H * (D + 1)
+    sizes = [
+        sum(p.size for p in m.parameters()) for m in (memory_model(kind), model("none"))
+    ]
+    assert sizes[0] - sizes[1] == 2 * more  # two layers
+
+
+@every
+def test_step_by_step_is_the_full_pass(kind):
+    """The state has as many numbers after 9 tokens as after one."""
+    m, ids = memory_model(kind), draw(3, L)
+    with mg.no_grad():
+        full, state = m(ids).data, m.start(ids[:, :0])
+        for t in range(L):
+            logits, state, _ = m.step(state, ids[:, t])
+            np.testing.assert_allclose(logits.data, full[:, t], **close)
+            sizes = {cache.state.shape for cache in state.caches}
+            assert sizes == {(3, H, D // H, D // H)}
+
+
+@every
+def test_prompts_of_several_lengths_continue_as_if_alone(kind):
+    m, ids, lengths = memory_model(kind), draw(3, L), np.array([4, 1, 6])
+    with mg.no_grad():
+        full, rows = m(ids).data, np.arange(3)
+        prompts = np.where(np.arange(6) < lengths[:, None], ids[:, :6], 5)
+        state = m.start(prompts, lengths)
+        np.testing.assert_allclose(state.logits.data, full[rows, lengths - 1], **close)
+        for t in range(3):
+            logits, state, _ = m.step(state, ids[rows, lengths + t])
+            np.testing.assert_allclose(logits.data, full[rows, lengths + t], **close)
+
+
+@every
+def test_a_choice_of_rows_takes_their_states(kind):
+    m, ids = memory_model(kind), draw(3, L)
+    with mg.no_grad():
+        full = m(ids).data
+        state = m.start(ids[:, :4]).select([2, 0, 2])
+        logits, state, _ = m.step(state, ids[[2, 0, 2], 4])
+        np.testing.assert_allclose(logits.data, full[[2, 0, 2], 4], **close)
+    assert StateCache().select([0]) is None  # no tokens yet
+
+
+@every
+def test_later_tokens_have_no_influence(kind):
+    m, ids = memory_model(kind), draw(2, L)
+    before = m(ids).data
+    ids[:, 5:] = (ids[:, 5:] + 1) % 7
+    after = m(ids).data
+    np.testing.assert_array_equal(after[:, :5], before[:, :5])
+    assert (after[:, 5:] != before[:, 5:]).any()
+
+
+@every
+def test_gradients_of_the_layer(kind):
+    layer = RecurrentHeads(6, 2, kind, rng=np.random.default_rng(0))
+    for p in layer.parameters():
+        p.data = normal(p.shape)[0] / 2
+    result = mg.gradcheck_module(layer, normal((2, 5, 6))[0])
+    assert result.ok, result.message
+
+
+def test_little_is_forgotten_at_first():
+    layer = RecurrentHeads(D, H, "decay")
+    assert (layer.W_a.bias.data == 3).all() and 1 / (1 + np.exp(-3)) > 0.95
+    assert "'decay', heads=2" in repr(layer)
