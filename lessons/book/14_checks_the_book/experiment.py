@@ -28,18 +28,23 @@ PAIRS, KEYS, VALUES, WIDTH = 10, 12, 8, 4
 
 
 class Lookup(nn.Module):
-    """Attend from the key that is asked for to the pairs; name the value."""
+    """Attend from the key that is asked for to the pairs; name the value.
 
-    def __init__(self, arm, rng):
-        size = (KEYS, WIDTH)
+    arm         "additive", "dot" or "mean"
+    normalize   a function that replaces the softmax, see ``attend``
+    """
+
+    def __init__(self, arm, rng, width=WIDTH, normalize=None):
+        size = (KEYS, width)
         self.queries, self.keys = (nn.Parameter(rng.normal(size=size)) for _ in "qk")
-        self.values = nn.Parameter(rng.normal(size=(VALUES, WIDTH)))
-        self.output = nn.Linear(WIDTH, VALUES, rng=rng)
+        self.values = nn.Parameter(rng.normal(size=(VALUES, width)))
+        self.output = nn.Linear(width, VALUES, rng=rng)
+        self.normalize = normalize
         self.attention = None
         if arm == "dot":
             self.attention = DotProductAttention()
         if arm == "additive":
-            self.attention = AdditiveAttention(WIDTH, WIDTH, WIDTH, rng=rng)
+            self.attention = AdditiveAttention(width, width, width, rng=rng)
 
     def forward(self, asked, keys, values):
         """asked (B, 1), keys and values (B, 10)  ->  scores of all values (B, 8)"""
@@ -48,7 +53,7 @@ class Lookup(nn.Module):
             context = V.mean(1, keepdims=True)
         else:
             q, K = mg.embedding(asked, self.queries), mg.embedding(keys, self.keys)
-            context = self.attention(q, K, V)  # (B, 1, 4)
+            context = self.attention(q, K, V, normalize=self.normalize)  # (B, 1, 4)
         return self.output(context)[:, 0]
 
 
@@ -68,7 +73,7 @@ class Scores(fair.Comparison):
     question = "Does a dot product look a key up as well as the additive score?"
     arms, rates = ("additive", "dot", "mean"), (0.004, 0.016, 0.064)
     choosing, seeds = (101, 102), (1, 2, 3, 4, 5)
-    budget, every, warmup = 2000, 20, 20
+    budget, every, warmup = 4000, 20, 20
     chance, resolution = 1 / VALUES, 0.01
 
     def build(self, arm, rate, seed):
