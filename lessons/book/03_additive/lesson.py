@@ -24,6 +24,9 @@ import numpy as np
 
 import minigrad as mg
 from attention import AdditiveAttention, BahdanauStep, additive
+from attention.app.experiments import fair
+from attention.app.experiments.verdict import below, verdict
+from lessons.classroom.records import how_made, record
 from lessons.pages import schematics
 from lessons.pages.figures import BLUE, GREY, ORANGE, figure, show
 
@@ -291,6 +294,62 @@ print("softmax", mg.softmax(signed).data.round(3))
 #
 # > **The book says** (6.2.2) that dividing by the sum of absolute values would give
 # > non-negative weights that sum to one. Neither holds, as the output shows.
+#
+# The absolute values, divided by their sum, are weights: $`|e_j| / \sum_l |e_l|`$. Why
+# not these? The textbook has a second reason: without the exponential it would be
+# harder "to focus sharply on a single position". That can be measured. A model sees ten
+# pairs of a key and a value, and one of the keys, and has to name its value. So it has
+# to put its weight on one pair of ten. There are 12 keys and 8 values, and the vectors
+# of queries, keys and values are learned. The scores are additive, as in this lesson,
+# or dot products of vectors with 4 or with 16 numbers ([lesson
+# 04](../04_scores/README.md)). Each model has the best of three learning rates and is
+# trained until a plateau. What is right with a softmax, with absolute values, and with
+# signed ones? (Who names the most frequent of the ten values, without a key, has
+# {{ f"{record('normalizers')['dot, 4']['trivial']:.2f}" }} right.)
+
+# %%
+kept = record("normalizers")
+print(how_made(kept))
+settings = tuple(name for name in kept if name != "made")
+seeds = len(kept[settings[0]]["seeds"])
+print(f"means of {seeds} seeds{'':7s}right   largest weight")
+for name in settings:
+    for arm in kept[name]["arms"]:
+        right, weight = (fair.of_arm(kept[name], arm, x) for x in ("figure", "largest"))
+        print(f"{name:14s} {arm:9s} {right.value:5.2f}   {weight.value:.2f}")
+
+# %%
+judged = {}
+print("right values, absolute minus softmax; by more than 0.01 fewer?")
+for name in settings:
+    found = fair.difference(kept[name], "absolute", "softmax")
+    judged[name] = f'"{verdict(below(-0.01), found)}"'
+    if found.steps is not None:
+        judged[name] += f", after {found.steps} steps,"
+    ends = f"[{found.low:+.3f}, {found.high:+.3f}]"
+    print(f"{name:14s} {found.value:+.3f} {ends}  {judged[name]}")
+blurred, hard = (
+    fair.of_arm(kept["dot, 4"], "absolute", what).value for what in ("figure", "hard")
+)
+
+# %% [markdown]
+# With additive scores the weights need no exponential: the small network can bring the
+# scores of the other keys near 0. Dot products of 4 numbers cannot, and the absolute
+# values have only {{ f"{blurred:.2f}" }} right. If the key with the largest weight
+# received all of it, {{ f"{hard:.2f}" }} would be right: the model finds the key, but
+# its weight is not sharp, and the values of the nine others are mixed in.
+#
+# Why? With a softmax the other scores need not be 0. They have to be *lower*: a
+# difference of 5 makes a weight {{ f"{np.exp(5):.0f}" }} times smaller. Without it, each
+# of the 12 queries needs a score of 0 for 11 of the 12 keys, so that the $12 \times 12$
+# scores have numbers on their diagonal only. Such a matrix has the rank 12. A matrix of
+# products of vectors with 4 numbers has a rank of 4 at most. With 16 numbers it is
+# possible, and all values are right again.
+#
+# > **The book says** (6.2.2) that with absolute values it would be harder for a model
+# > "to focus sharply on a single position". In this task, at this size, the verdict is
+# > {{ judged["dot, 4"] }} with dot products of 4 numbers, {{ judged["dot, 16"] }} with
+# > 16, and {{ judged["additive, 4"] }} with additive scores.
 #
 # ## What reaches the decoder?
 #

@@ -1,0 +1,125 @@
+"""Can a model focus on one word without a softmax? A record of lesson 03.
+
+    python lessons/book/03_additive/experiment.py
+
+A model sees ten pairs of a key and a value, and the key of one of them, and has to
+name its value. Its weights are a softmax of the scores, or the scores divided by the
+sum of their absolute values, or their absolute values divided by it. The scores are
+additive, or dot products of 4 or of 16 numbers. Three learning rates, five seeds. Some
+3 minutes on two cores.
+"""
+
+import os
+import pathlib
+import sys
+
+# Each process computes with one thread; NumPy reads this when it is imported.
+os.environ.update(dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
+
+from importlib import import_module
+
+import numpy as np
+
+import minigrad as mg
+from attention.app.experiments.fair import Comparison
+from attention.training import Run
+from lessons.classroom.studies import study
+from minigrad import optim
+
+task = import_module("lessons.book.14_checks_the_book.experiment")
+SMALL = 1e-6  # so that scores of 0 are not divided by 0
+
+
+def softmax(scores, allowed):
+    """Return exp(e_j) / sum_l exp(e_l)."""
+    return mg.softmax(scores)
+
+
+def signed(scores, allowed):
+    """Return e_j / sum_l |e_l|."""
+    return scores / (mg.abs(scores).sum(-1, keepdims=True) + SMALL)
+
+
+def absolute(scores, allowed):
+    """Return |e_j| / sum_l |e_l|."""
+    return mg.abs(signed(scores, allowed))
+
+
+NORMALIZERS = {"softmax": softmax, "absolute": absolute, "signed": signed}
+
+
+def hardened(normalize):
+    """Return a normalizer that puts all weight on the key with the largest weight."""
+
+    def hard(scores, allowed):
+        weights = normalize(scores, allowed).numpy()
+        largest = np.abs(weights).argmax(-1)[..., None]
+        one = np.zeros_like(weights)
+        np.put_along_axis(one, largest, 1, -1)
+        return mg.Tensor(one * np.sign(weights))
+
+    return hard
+
+
+class Lookups(Comparison):
+    """A softmax beside two divisions by a sum of absolute values."""
+
+    measure = "share of right values"
+    arms, rates = tuple(NORMALIZERS), (0.004, 0.016, 0.064)
+    choosing, seeds = (101, 102), (1, 2, 3, 4, 5)
+    budget, every, warmup = 4000, 20, 20
+    chance, resolution = 1 / task.VALUES, 0.01
+
+    def __init__(self, score="dot", width=16):
+        self.name, self.score, self.width = f"{score}, {width}", score, width
+        self.question = f"Which weights look up, with scores {score}, width {width}?"
+
+    @property
+    def trivial(self):
+        """The figure of the most frequent of the ten values."""
+        (_, _, values), answers = task.draw(2000, 0)
+        often = [np.bincount(row).argmax() for row in values]
+        return float((often == answers).mean())
+
+    def build(self, arm, rate, seed):
+        rng = np.random.default_rng(seed)
+        model = task.Lookup(self.score, rng, self.width, NORMALIZERS[arm])
+        return Run(model, optim.Adam(model.parameters(), lr=rate))
+
+    def loss_at(self, arm, run, seed, step):
+        x, y = task.draw(16, seed, step)  # the same for each arm
+        return mg.cross_entropy(run.model(*x), y)
+
+    def validate(self, arm, model):
+        return right(model, *task.draw(500, 1000))
+
+    def test(self, arm, model):
+        """Return the figure, and what it is if the largest weight becomes 1.
+
+        largest   the mean size of the largest weight
+        meant     the mean weight of the key that is asked for
+        """
+        x, y = task.draw(2000, 2000)
+        asked, keys, _ = x
+        figure = right(model, x, y)
+        weights = model.attention.attention_weights.data[:, 0]  # (n, 10)
+        model.normalize = hardened(NORMALIZERS[arm])
+        hard = right(model, x, y)
+        model.normalize = NORMALIZERS[arm]
+        return {
+            "figure": figure, "hard": hard,
+            "largest": float(np.abs(weights).max(-1).mean()),
+            "meant": float(weights[keys == asked].mean()),
+        }  # fmt: skip
+
+
+def right(model, x, y):
+    """Return the share of right values."""
+    with mg.no_grad():
+        return float((model(*x).numpy().argmax(-1) == y).mean())
+
+
+if __name__ == "__main__":
+    settings = ("additive", 4), ("dot", 4), ("dot", 16)
+    sys.exit(study("normalizers", [Lookups(*each) for each in settings], __file__))
