@@ -240,6 +240,8 @@ def test_a_run_of_the_comparison_of_lesson_14_is_the_same_again(tmp_path):
 
 
 CHEAP = [  # script, its comparison, record and entry in it, an arm
+    ("03_additive.experiment", "Lookups", "normalizers", "dot, 16", "absolute"),
+    ("09_self_attention.experiment", "Pronouns", "pronouns", "models", "two blocks"),
     ("10_heads.ablation", "Sentences", "heads", "models", "whole"),
     ("11_positions.experiment", "Positions", "positions", "schemes", "rope"),
     ("12_exact_and_cheap.quality", "Quality", "quality", "forms", "dense"),

@@ -11,6 +11,24 @@ from lessons.classroom.records import record
 from .claims import claim, count, interval, seeds, timed
 
 
+for setting, words in (
+    ("additive, 4", "additive scores"), ("dot, 4", "dot products of 4 numbers"),
+    ("dot, 16", "dot products of 16 numbers"),
+):  # fmt: skip
+    register = claim(
+        "6.2.2",
+        "absolute values over their sum make it harder than a softmax to focus on one "
+        f"key of ten ({words}: right values minus those of a softmax, below -0.01)",
+        below(-0.01),
+        "03",
+        "focus sharply",
+    )
+
+    @register
+    def less_of_absolute_values(setting=setting):
+        return fair.difference(record("normalizers")[setting], "absolute", "softmax")
+
+
 for order in ("bahdanau", "luong"):
     register = claim(
         "6.3.1",
@@ -55,6 +73,79 @@ for task, within, words in (
 def time_of_local():
     calls = record("local")["calls"]
     return timed([calls["global"][-1] / calls["local-m"][-1]])
+
+
+@claim(
+    "6.4.1",
+    '"it" finds "animal" (two blocks: weight of "it" on its noun, minus that on the '
+    "other noun, in the head that finds it best: above 0)",
+    above(0),
+    "09",
+)
+def lead_of_the_noun():
+    def lead(run):
+        return run["looks"]["meant"] - run["looks"]["other"]
+
+    return fair.of_arm(record("pronouns")["models"], "two blocks", lead)
+
+
+@claim(
+    "6.4.1",
+    "a single step has no intervening information loss (after training: largest weight "
+    'of any head of "it" on its noun, above 0.9)',
+    above(0.9),
+    "09",
+)
+def weight_of_the_noun():
+    kept = record("pronouns")["models"]
+    return fair.of_arm(
+        kept, "two blocks", lambda run: run["looks"]["any_head"]["meant"]
+    )
+
+
+@claim(
+    "6.4.1",
+    '"it" and "animal" show the central advantage of self-attention (right nouns of two '
+    "blocks, minus those of a GRU of equal size: above 0.01)",
+    above(0.01),
+    "09",
+    "central advantage",
+)
+def lead_over_a_recurrence():
+    return fair.difference(record("pronouns")["models"], "two blocks", "GRU")
+
+
+for setting, words in (
+    ("additive, 4", "additive scores"), ("dot, 4", "dot products"),
+):  # fmt: skip
+    register = claim(
+        "6.5.2",
+        f"a trained lookup is as precise as a hard one ({words}: right values with all "
+        "weight on the largest, minus right values, within 0.01)",
+        between(-0.01, 0.01),
+        "09",
+        "as precise as a hard lookup" if setting == "additive, 4" else "",
+    )
+
+    @register
+    def hard_minus_soft(setting=setting):
+        return fair.of_arm(
+            record("normalizers")[setting],
+            "softmax",
+            lambda run: run["hard"] - run["figure"],
+        )
+
+    register = claim(
+        "6.5.2",
+        f"nearly all weight is on one value ({words}, trained: the largest weight of "
+        "ten, above 0.9)",
+        above(0.9),
+        "09",
+    )
+
+    @register
+    def largest_weight(setting=setting):
+        return fair.of_arm(record("normalizers")[setting], "softmax", "largest")
 
 
 def nearness(late, trained=True):

@@ -1,0 +1,292 @@
+"""Does "it" find the noun that it means? A record of lesson 09.
+
+    python lessons/book/09_self_attention/experiment.py
+
+Small models read sentences such as "yesterday the animal did not cross the old street
+because it was too tired ." and name the noun that "it" means. Where "it" looks is
+measured: in Transformers of two blocks and of one, in one whose answer is read at the
+full stop, and before the training. A GRU of equal size answers, too. Three learning
+rates, six seeds. Some 2 minutes on two cores.
+"""
+
+import os
+import pathlib
+import sys
+
+# Each process computes with one thread; NumPy reads this when it is imported.
+os.environ.update(dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
+
+import functools
+from dataclasses import dataclass
+from importlib import import_module
+
+import numpy as np
+
+import minigrad as mg
+from attention.app.experiments.fair import Comparison
+from attention.tasks.vocabulary import Vocabulary
+from attention.training import Run
+from attention.transformer import TransformerConfig
+from lessons.classroom.studies import study
+from minigrad import nn
+
+Transformer = import_module("lessons.book.10_heads.small").Transformer
+KINDS = (  # nouns of a kind, and what is said of them and of no other kind
+    ("animal dog horse child bird goat", "tired hungry thirsty afraid sleepy ill"),
+    ("street river bridge road tunnel path", "wide narrow flooded steep closed muddy"),
+    ("car clock radio phone lamp engine", "broken rusty loud electric noisy digital"),
+    ("soup bread cake salad stew pie", "salty sweet burnt stale raw sour"),
+)
+KINDS = [(nouns.split(), adjectives.split()) for nouns, adjectives in KINDS]
+VERBS = ("cross", "reach", "like", "find", "notice", "see")
+SIZES = {"training": 20_000, "validation": 500, "test": 1000}
+EXTRA = 3  # of the five words that a sentence may have or not
+WIDTH, HEADS = 32, 4
+EXAMPLE = "yesterday the animal did not cross the old street because it was too {} ."
+
+
+def part_of(noun, adjective):
+    """Return where this noun and adjective of a kind may be together, by number.
+
+    A sixth of the pairs of a kind is in each of the test and the validation, and
+    nowhere else, so a model cannot know them by heart.
+    """
+    return {0: "test", 3: "validation"}.get((noun + adjective) % 6, "training")
+
+
+def sentence(rng, part, first):
+    """Return the words of a sentence, the noun that is meant, and the other noun.
+
+    first   whether "it" means the first of the two nouns
+    """
+    kinds, (meant, other) = rng.permutation(len(KINDS))[:2], rng.integers(6, size=2)
+    fit = [j for j in range(6) if part_of(meant, j) == part]
+    adjective = KINDS[kinds[0]][1][rng.choice(fit)]
+    nouns = KINDS[kinds[0]][0][meant], KINDS[kinds[1]][0][other]
+    one, two = nouns if first else nouns[::-1]
+    text = f"yesterday? the small? {one} did not {rng.choice(VERBS)} the old? {two} "
+    text += f"again? because it was too? {adjective} ."
+    words = text.split()
+    extra = [t for t, word in enumerate(words) if word.endswith("?")]
+    left_out = rng.permutation(extra)[EXTRA:]
+    words = [word.strip("?") for t, word in enumerate(words) if t not in left_out]
+    return words, *nouns
+
+
+@dataclass
+class Sentences:
+    """ids (n, T); and, of each sentence (n,), the answer and where four words stand."""
+
+    ids: np.ndarray
+    answer: np.ndarray
+    it: np.ndarray
+    meant: np.ndarray
+    other: np.ndarray
+    adjective: np.ndarray
+
+    def __getitem__(self, rows):
+        return Sentences(*(value[rows] for value in vars(self).values()))
+
+
+@functools.cache
+def vocabulary():
+    """Return all words. Each has an id."""
+    text = (
+        f"yesterday the small did not old again because it was too . {' '.join(VERBS)}"
+    )
+    return Vocabulary.build(
+        [text.split(), *(words for kind in KINDS for words in kind)]
+    )
+
+
+@functools.cache
+def sentences(part):
+    """Return ``Sentences``; "it" means each of the two nouns in one half of them."""
+    rng = np.random.default_rng([*SIZES].index(part))
+    drawn = [sentence(rng, part, k % 2 == 0) for k in range(SIZES[part])]
+    return encoded(drawn)
+
+
+def encoded(drawn):
+    """Return ``Sentences`` of [(words, noun that is meant, other noun)]."""
+    places = [
+        [words.index(word) for word in ("it", meant, other)] + [len(words) - 2]
+        for words, meant, other in drawn
+    ]
+    ids = np.array([vocabulary().encode(words) for words, *_ in drawn])
+    answer = np.array([vocabulary().encode([meant])[0] for _, meant, _ in drawn])
+    return Sentences(ids, answer, *np.transpose(places))
+
+
+class Reader(Transformer):
+    """A Transformer whose attentions may have a mask (B, 1, T, T), True = may attend."""
+
+    mask = None
+
+    def attend(self, attention, x):
+        if self.mask is None:
+            return super().attend(attention, x)
+        return attention(x, mask=self.mask)
+
+
+class Recurrent(nn.Module):
+    """Two layers of GRUs, in both directions: ids (B, T)  ->  logits (B, T, V)."""
+
+    def __init__(self, width, rng):
+        V = len(vocabulary())
+        self.embedding = nn.Embedding(V, width, rng=rng)
+        options = {"num_layers": 2, "bidirectional": True, "rng": rng}
+        self.gru = nn.GRU(width, width // 2, **options)
+        self.output = nn.Linear(width, V, rng=rng)
+
+    def forward(self, ids):
+        return self.output(self.gru(self.embedding(ids))[0])
+
+
+class Pronouns(Comparison):
+    """Transformers and a GRU name the noun that "it" means."""
+
+    name, question = "models", 'Does "it" find the noun that it means?'
+    measure = "share of right nouns, with pairs of noun and adjective that are new"
+    arms = ("two blocks", "one block", "asked later", "GRU")
+    rates, seeds = (1e-3, 2e-3, 4e-3), (1, 2, 3, 4, 5, 6)
+    every, budget = 25, 3000
+    chance = 1 / sum(len(nouns) for nouns, _ in KINDS)
+    trivial = 1 / 2  # one of the two nouns of the sentence
+
+    def model(self, arm, seed):
+        """Return a model before its training."""
+        rng = np.random.default_rng(seed)
+        if arm == "GRU":
+            return Recurrent(50, rng)  # as many parameters as two blocks
+        layers = 1 if arm == "one block" else 2
+        config = TransformerConfig(
+            len(vocabulary()), width=WIDTH, heads=HEADS, layers=layers
+        )
+        return Reader(config, rng=rng)
+
+    def build(self, arm, rate, seed):
+        model = self.model(arm, seed)
+        return Run(model, mg.optim.Adam(model.parameters(), lr=rate))
+
+    def loss_at(self, arm, run, seed, step):
+        rows = np.random.default_rng([seed, step]).integers(SIZES["training"], size=32)
+        batch = sentences("training")[rows]
+        return mg.cross_entropy(logits(arm, run.model, batch), batch.answer)
+
+    def validate(self, arm, model):
+        return right(arm, model, sentences("validation"))
+
+    def test(self, arm, model):
+        """Return the share of right nouns; of a Transformer also where "it" looks."""
+        figure = right(arm, model, sentences("test"))
+        if arm == "GRU":
+            return {"figure": figure}
+        return {
+            "figure": figure, "looks": looks(model),
+            "hidden": {
+                noun: right_without(arm, model, noun) for noun in ("meant", "other")
+            },
+        }  # fmt: skip
+
+
+def logits(arm, model, batch):
+    """Return the logits of the answer, (B, V): at "it", or at the full stop."""
+    T = batch.ids.shape[1]
+    place = np.full_like(batch.it, T - 1) if arm == "asked later" else batch.it
+    return model(batch.ids)[np.arange(len(place)), place]
+
+
+def right(arm, model, batch):
+    """Return the share of right nouns."""
+    with mg.no_grad():
+        found = logits(arm, model, batch).numpy().argmax(-1)
+    return float((found == batch.answer).mean())
+
+
+def right_without(arm, model, noun):
+    """Return the share of right nouns if "it" may not attend to one of the two nouns.
+
+    The noun, "meant" or "other", is hidden from "it" in all blocks and heads, and from
+    no other word.
+    """
+    batch = sentences("test")
+    n, T = batch.ids.shape
+    model.mask = np.ones((n, 1, T, T), bool)
+    model.mask[np.arange(n), 0, batch.it, getattr(batch, noun)] = False
+    share = right(arm, model, batch)
+    model.mask = None
+    return share
+
+
+def weights_of_it(model, batch):
+    """Return the weights of "it", (blocks, heads, n, T)."""
+    with mg.no_grad():
+        model(batch.ids)
+    rows = np.arange(len(batch.it))
+    return np.stack([p[rows, :, batch.it].swapaxes(0, 1) for p in model.weights])
+
+
+def weights_on(p, places):
+    """Return the weights of "it" on these places (n,): (blocks, heads, n)."""
+    return p[:, :, np.arange(len(places)), places]
+
+
+def looks(model):
+    """Return where "it" looks in the test: in one head, and in all of them.
+
+    The head is the one that finds the noun best in the sentences for validation: with
+    the largest mean weight on the noun that is meant, minus that on the other noun.
+
+    meant, other, adjective   the mean weight of "it" on these words in this head
+    any_head   the mean, over sentences, of the largest weight that a head has there
+    more       the share of sentences with more weight on "meant" than on "other": in
+               this head, and in all heads of its block together
+    """
+    batch = sentences("validation")
+    p = weights_of_it(model, batch)
+    lead = (weights_on(p, batch.meant) - weights_on(p, batch.other)).mean(-1)
+    head = np.unravel_index(lead.argmax(), lead.shape)
+    batch = sentences("test")
+    p = weights_of_it(model, batch)
+    on = {
+        word: weights_on(p, getattr(batch, word))
+        for word in ("meant", "other", "adjective")
+    }
+    of_head = {word: float(each[head].mean()) for word, each in on.items()}
+    of_all = {word: float(each.max((0, 1)).mean()) for word, each in on.items()}
+    ahead = on["meant"] - on["other"]  # (blocks, heads, n)
+    by_hand = weights_of_it(model, examples())[head]  # (2, T)
+    return of_head | {
+        "more": {
+            "head": float((ahead[head] > 0).mean()),
+            "block": float((ahead[head[0]].sum(0) > 0).mean()),
+        },
+        "any_head": of_all,
+        "block": int(head[0]) + 1,
+        "head": int(head[1]) + 1,
+        "examples": by_hand.astype(float).round(4).tolist(),
+    }
+
+
+def examples():
+    """Return the sentence of the lesson with each of its two endings."""
+    nouns = ("animal", "street"), ("street", "animal")
+    return encoded(
+        [
+            (EXAMPLE.format(adjective).split(), *pair)
+            for adjective, pair in zip(("tired", "wide"), nouns)
+        ]
+    )
+
+
+def before_training():
+    """Return the example, and where "it" looks in each model before its training."""
+    c = Pronouns()
+    untrained = [looks(c.model("two blocks", seed).eval()) for seed in c.seeds]
+    return {"example": EXAMPLE, "untrained": untrained}
+
+
+if __name__ == "__main__":
+    sys.exit(study("pronouns", [Pronouns()], __file__, before_training))
