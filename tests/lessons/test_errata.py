@@ -149,7 +149,7 @@ COMPUTED = {
     31: [("05", "The mean and the typical", "d = 1024 mean 1.61 median 0.00048")],
     35: [
         ("04", "What does each score cost", "concat score 216 (38.6: 216)"),
-        ("14", EXACT, "keys projected once) | 100 | **no**"),
+        ("14", EXACT, "2,500, which share 100 products with a matrix | holds"),
     ],
     37: [("04", "Project the key", "s.(W h_j): True")],
     38: [("04", "What do the four", "general e = +0.3471 printed +0.3471")],
