@@ -691,6 +691,7 @@ for arm, of_seeds in looks.items():
     rows = [(one["meant"], one["other"], one["more"]["block"]) for one in of_seeds]
     means[arm] = np.mean(rows, 0)
     print(f"{arm:12s}", *(f"{x:13.2f}" for x in means[arm]))
+two = means["two blocks"]
 
 
 # %%
@@ -709,7 +710,6 @@ gain = fair.difference(models, "two blocks", "GRU")
 print("two blocks: on its noun minus on the other", written(ahead))
 print("            most of any head on its noun  ", written(most))
 print("            right, minus those of the GRU ", written(gain))
-two = means["two blocks"]
 prefers = [one["more"]["block"] for one in looks["two blocks"]]
 
 # %% [figure]
