@@ -89,7 +89,7 @@ class RecurrentHeads(nn.Module):
 
 
 class StateCache:
-    """The state (B, H, E, E) of a layer of ``RecurrentHeads``; None before any token."""
+    """The state (B, H, E, E) of ``RecurrentHeads``; None before any token."""
 
     def __init__(self):
         self.state = None
