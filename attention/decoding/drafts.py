@@ -39,7 +39,7 @@ def verify(p, q, drafts, rng=None):
 def distribution(p, q):
     """Return the distribution of the first token of ``verify``, by enumeration.
 
-    p, q (V,)  ->  (V,)
+    p, q   (V,), the probabilities of both models
     """
     kept = q * np.minimum(1, p / np.where(q > 0, q, 1))
     rest = np.maximum(p - q, 0)

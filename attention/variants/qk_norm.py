@@ -38,11 +38,12 @@ from ..scores import dot, scaled_dot
 ONLY_NO_ZERO = 1e-14  # eps of the cosine, far below the squares of usual vectors
 
 
+@shapes
 @differentiable
 def rms_norm(x, gain=None, eps=1e-6):
     """y = gain * x / r, r = sqrt(mean_a x_a^2 + eps), along the last axis.
 
-    x (..., D), gain (D,) or (..., D) or None  ->  y (..., D)
+    x (..., D), gain? (D,) or (..., D)  ->  y (..., D)
     """
     x = real(x)
     r = np.sqrt((x * x).mean(-1, keepdims=True) + eps)  # (..., 1)

@@ -117,6 +117,10 @@ class Perceiver(nn.Module):
         return z
 
 
+@shapes
 def for_each_example(vectors, x):
-    """vectors (m, D), x (..., n, D)  ->  the vectors for each example, (..., m, D)"""
+    """Repeat the vectors for each example.
+
+    vectors (m, D), x (..., n, D)  ->  out (..., m, D)
+    """
     return expand(vectors, (*x.shape[:-2], *vectors.shape))

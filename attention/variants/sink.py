@@ -76,10 +76,11 @@ class Sink(nn.Module):
         """Return the weights of scores (..., H, L, S), or (..., L, S) without heads."""
         return sink_softmax(scores, allowed, self.b[..., None, None])
 
+    @shapes
     def rescale(self, o, lse):
         """Return the output with the sink, from that of the softmax and its lse.
 
-        o (..., H, L, Ev), lse (..., H, L)  ->  o (..., H, L, Ev)
+        o (..., L, Ev), lse (..., L)  ->  o (..., L, Ev)
 
         ``scaled_dot_product_attention`` calls it on the path "tiled".
         """

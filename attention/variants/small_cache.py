@@ -24,6 +24,7 @@ import numpy as np
 
 from minigrad import concat, unsqueeze
 from minigrad.arguments import whole
+from minigrad.shapes import shapes
 
 from ..template import attend
 
@@ -48,10 +49,11 @@ class SmallCache:
         """The number of tokens in the cache."""
         return 0 if self.key is None else self.key.shape[1]
 
+    @shapes
     def step(self, q, k, v):
         """Add a token, attend with its query, and remove a token if there are too many.
 
-        q and k (H, E), v (H, Ev)  ->  o (H, Ev), weights (H, n)
+        q (H, E), k (H, E), v (H, Ev)  ->  o (H, Ev), weights (H, n)
         """
         q, k, v = (unsqueeze(x, 1) for x in (q, k, v))  # (H, 1, E)
         self.key = k if self.key is None else concat([self.key, k], 1)

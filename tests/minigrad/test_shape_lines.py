@@ -170,7 +170,8 @@ def wrong_shapes(call):
                 before_dots = shape.dots is None or k < shape.dots
                 at = k if before_dots else k + len(LEADING)
                 wrong = *right[:at], right[at] + 1, *right[at + 1 :]
-                yield item, wrong, [f"{expected} = (", f"{right[at]}"]
+                sizes = " = (" * bool(shape.letters())  # a shape of numbers has none
+                yield item, wrong, [f"{expected}{sizes}", f"{right[at]}"]
         known |= shape.letters()
         dots = dots or shape.dots is not None
 
