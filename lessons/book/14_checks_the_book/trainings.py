@@ -60,7 +60,7 @@ for task, within, words in (
 
         @register
         def less_of_local(task=task, kind=kind):
-            return fair.difference(record("local")[task], kind, "global")
+            return fair.difference(record("local")[task], f"{kind}, D = 3", "global")
 
 
 @claim(
