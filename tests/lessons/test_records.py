@@ -266,6 +266,53 @@ def test_the_first_steps_of_a_study_repeat(case, tmp_path):
     assert abs(run["curve"] - curve[:n]).max() < 3 * kept["resolution"]
 
 
+@pytest.fixture
+def sentences(monkeypatch):
+    """The study of heads, with few sentences."""
+    study = importlib.import_module("lessons.book.10_heads.ablation")
+    kept = study.corpus, study.nouns, study.clauses
+    monkeypatch.setattr(study, "SENTENCES", 200)
+    monkeypatch.setattr(study, "TEST", 90)
+    for each in kept:
+        each.cache_clear()
+    yield study
+    for each in kept:
+        each.cache_clear()
+
+
+def test_a_verb_has_the_number_of_its_subject_and_not_of_the_nearest_noun(sentences):
+    words, clauses = sentences.corpus()[-1], sentences.clauses(0)
+    assert sum(c.differ for c in clauses) > 5
+    assert "read" not in sentences.OTHER  # "the man read" is past
+    assert sum(c.other is not None for c in clauses) > 5
+    for c in clauses:
+        text = ["", *words.decode(sentences.corpus()[0][c.row])]
+        subject, verb = text[c.subject], text[c.noun + 1]
+        assert text[c.subject + 1 : c.subject + 3] == ["near", "the"]
+        plural, of_noun = (sentences.PLURAL[w] for w in (subject, text[c.noun]))
+        assert c.differ == (plural != of_noun) and verb in sentences.FINITE
+        if c.other is not None:
+            [other] = words.decode([c.other])
+            assert sentences.OTHER[verb] == other
+            assert verb.endswith("s") != plural  # sees, has, does
+
+
+def test_a_head_of_distances_or_of_nouns_does_not_follow_agreement(sentences):
+    ids, clauses = sentences.corpus()[0][:, :-1], sentences.clauses(0)
+    n, T = ids.shape
+    three_back = np.broadcast_to(np.eye(T, k=-3), (n, T, T))
+    noun = np.tril(np.ones((T, T)), -1) * np.isin(ids, sentences.nouns())[:, None]
+    subject = np.zeros((n, T, T))
+    for c in clauses:
+        subject[c.row, c.noun, c.subject] = 1
+    found = [sentences.follows(p, 0, "before") for p in (three_back, noun / T, subject)]
+    assert 0.3 < found[0]["subject"] < 0.7  # the phrase has an adjective or not
+    excess = [sentences.excess(each) for each in found]
+    assert np.allclose(excess[:2], 0, atol=1e-6) and excess[2] > 0.5
+    heads = [{"validation": {"before": each}} for each in found]
+    assert sentences.follower(heads) == 2
+
+
 def test_the_experiment_of_a_reader_writes_into_the_work_folder(
     tmp_path, monkeypatch, capsys
 ):

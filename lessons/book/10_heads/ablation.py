@@ -3,10 +3,15 @@
     python lessons/book/10_heads/ablation.py
 
 A model of four blocks with four heads learns to continue sentences of the course's
-English grammar, with six seeds and the best of three learning rates, until it has
-learned what it can. Then each head is removed in turn, by a zero in W_o in place of its
-columns, and the loss is measured again. A record of lesson 10; some 4 minutes on two
-cores.
+English grammar, with six seeds and the best of four learning rates, until it has
+learned what it can. A phrase stands between half of the subjects and their verbs, so
+that the model has to look back in order to write "see" or "sees":
+
+    the women near the old dog see a child .
+
+Then each head is removed in turn, by a zero in W_o in place of its columns, and the
+loss is measured again, and how many verbs have the number of their subject. A record of
+lesson 10; some 6 minutes on two cores.
 """
 
 import collections
@@ -14,6 +19,7 @@ import functools
 import os
 import pathlib
 import sys
+from typing import NamedTuple
 
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # each process; NumPy reads this once
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
@@ -29,6 +35,7 @@ from attention.metrics import attention_entropy, self_attention_pattern
 from attention.tasks.batch import EOS, PAD, SOS
 from attention.tasks.batching import pad
 from attention.tasks.grammar import generate
+from attention.tasks.grammar.lexicon_german import ADJECTIVES, NOUNS, SAYING, VERBS
 from attention.tasks.vocabulary import Vocabulary
 from attention.training import Run
 from attention.transformer import TransformerConfig
@@ -36,18 +43,78 @@ from lessons.classroom.studies import study
 
 Transformer = import_module("lessons.book.10_heads.small").Transformer
 LAYERS, HEADS, WIDTH = 4, 4, 64
-SENTENCES, TEST = 20_000, 200
-EXAMPLE = "if the small children have visited us , he can play ."
+SENTENCES, TEST = 20_000, 1000
+FEW = 200  # sentences, for what is slow
+QUERIES = "before", "verb"  # places, from the word before the verb on
+EXAMPLE = "if the small children near the dog have visited us , he can play ."
+
+PLURAL = {noun.english: noun.plural for noun in NOUNS}
+LIVING = [noun.english for noun in NOUNS if noun.kind in ("person", "animal")]
+SOME = [adjective.english for adjective in ADJECTIVES]
+FORMS = [verb.english.split()[:3] for verb in (*VERBS, *SAYING)]  # see, sees, saw
+OTHER = {"have": "has", "do": "does"}  # the form of the other number
+OTHER |= {base: third for base, third, past in FORMS if base != past}
+OTHER |= {third: base for base, third in OTHER.items()}
+FINITE = {"did", "will", "can", "cannot", *OTHER}.union(*FORMS)
+
+
+def with_phrases(words, rng):
+    """Return a sentence with "near the old dog" behind half of its subjects.
+
+    A subject that is a noun stands directly before its verb.
+    """
+    found = []
+    for word, after in zip(words, [*words[1:], ""]):
+        found.append(word)
+        if word in PLURAL and after in FINITE and rng.random() < 0.5:
+            plural = rng.random() < 0.5
+            nouns = [n for n in LIVING if PLURAL[n] == plural and n != word]
+            adjective = [str(rng.choice(SOME))] * (rng.random() < 0.5)
+            found += ["near", "the", *adjective, str(rng.choice(nouns))]
+    return found
 
 
 @functools.cache
 def corpus():
     """Return ids (n, T), padded, to test, to validate and to train; and the words."""
-    sentences = [pair.source for pair in generate("english-german", SENTENCES)]
-    words = Vocabulary.build([list(each) for each in sentences])
+    rng = np.random.default_rng(0)
+    pairs = generate("english-german", SENTENCES)
+    sentences = [with_phrases(pair.source, rng) for pair in pairs]
+    words = Vocabulary.build(sentences)
     rows = [[SOS, *words.encode(each), EOS] for each in sentences]
     parts = rows[:TEST], rows[TEST : 2 * TEST], rows[2 * TEST :]
     return *(pad(part)[0] for part in parts), words
+
+
+@functools.cache
+def nouns():
+    """Return the ids of all nouns."""
+    return corpus()[-1].encode([*PLURAL])
+
+
+class Clause(NamedTuple):
+    """Where a phrase stands between a subject and its verb."""
+
+    row: int  # of the sentence
+    subject: int  # its place
+    noun: int  # place of the noun of the phrase; the verb is the next word
+    other: int | None  # id of the verb in the other number, if it has one
+    differ: bool  # whether noun and subject differ in number
+
+
+@functools.cache
+def clauses(part):
+    """Return the clauses with a phrase of the sentences to test (0) or validate (1)."""
+    found, words = [], corpus()[-1]
+    for row, ids in enumerate(corpus()[part]):
+        text = ["", *words.decode(ids)]  # "" for SOS
+        for k in np.flatnonzero(np.array(text) == "near"):
+            noun = next(i for i in range(k + 1, len(text)) if text[i] in PLURAL)
+            other = OTHER.get(text[noun + 1])
+            other = words.encode([other])[0] if other else None
+            differ = PLURAL[text[k - 1]] != PLURAL[text[noun]]
+            found.append(Clause(row, int(k) - 1, noun, other, differ))
+    return found
 
 
 def loss_of(model, ids):
@@ -77,9 +144,9 @@ class Sentences(Comparison):
 
     name, question = "models", "What do the heads of a language model look at?"
     measure = "minus the mean loss of a next word"
-    arms, rates = ("whole",), (1e-3, 2e-3, 4e-3)
+    arms, rates = ("whole",), (1e-3, 2e-3, 4e-3, 8e-3)
     seeds = (1, 2, 3, 4, 5, 6)
-    every, budget = 50, 2000
+    every, budget = 50, 4000
 
     @functools.cached_property
     def chance(self):
@@ -111,31 +178,93 @@ class Sentences(Comparison):
 
     def validate(self, arm, model):
         with mg.no_grad():
-            return -loss_of(model, corpus()[1]).item()
+            return -loss_of(model, corpus()[1][:FEW]).item()
 
     def test(self, arm, model):
         """Return the loss and what each head does; the first seed's on a sentence."""
         ids, *_, words = corpus()
         with mg.no_grad():
-            loss = loss_of(model, ids).item()
-            seen, size = looks(model, ids), sizes(model)
-            without = removed(model, ids)
-            found = {"figure": -loss, "heads": seen}
-            for head, length, each in zip(seen, size.ravel(), without.ravel()):
-                head |= {"size": float(length), "rise": float(each - loss)}
-            if model.seed == self.seeds[0]:
+            loss, agrees = loss_of(model, ids).item(), agreement(model, 0)
+            without = removed(model)
+        found = {"figure": -loss, "agreement": agrees, "heads": looks(model, 0)}
+        lengths = sizes(model).ravel()
+        for k, head in enumerate(found["heads"]):
+            head |= {"size": float(lengths[k]), "without": without[k]}
+            head["rise"] = without[k].pop("loss") - loss
+        for head, each in zip(found["heads"], looks(model, 1)):
+            head["validation"] = each["follows"]
+        if model.seed == self.seeds[0]:
+            with mg.no_grad():
                 model(np.array([[SOS, *words.encode(EXAMPLE.split())]]))
-                found["example"] = [p[0].round(3).tolist() for p in model.weights]
+            found["example"] = [p[0].round(3).tolist() for p in model.weights]
         return found
 
 
-def looks(model, ids):
-    """Return what each head does in its last call: a dict for each."""
+def looks(model, part):
+    """Return what each head does in the sentences ``part``: a dict for each head."""
+    ids = corpus()[part]
+    with mg.no_grad():
+        loss_of(model, ids)
     return [
-        {"layer": layer, "head": head} | look(p[:, head], ids)
+        {"layer": layer, "head": head}
+        | (look(p[:FEW, head], ids[:FEW]) if part == 0 else {})
+        | {"follows": {query: follows(p[:, head], part, query) for query in QUERIES}}
         for layer, p in enumerate(model.weights)
         for head in range(HEADS)
     ]
+
+
+def follows(p, part, query):
+    """Return the mean weight on the subject, beside what other heads would have there.
+
+    p       weights of a head (n, T, T) in the sentences ``part``
+    query   "before": the word before the verb, which predicts it; or "verb"
+
+    "positions" is the mean weight at the same distance, over all words: a head that
+    looks at distances alone has it on the subject. "nouns" is the mean weight on the
+    nouns at that distance: a head that looks for a noun there has it.
+    """
+    ids = corpus()[part][:, :-1]
+    real, noun = ids != PAD, np.isin(ids, nouns())  # (n, T)
+    where = [(c.row, c.noun + QUERIES.index(query), c.subject) for c in clauses(part)]
+    row, i, j = np.transpose(where)
+    found = {"subject": p[row, i, j], "positions": {}, "nouns": {}}
+    for d in set(i - j):
+        w = p.diagonal(-d, 1, 2)  # (n, T - d), from place k + d to place k
+        found["positions"][d] = w[real[:, d:]].mean()
+        found["nouns"][d] = w[real[:, d:] & noun[:, :-d]].mean()
+    for name in ("positions", "nouns"):
+        found[name] = [found[name][d] for d in i - j]
+    return {name: float(np.mean(each)) for name, each in found.items()}
+
+
+def excess(found):
+    """Return how much more weight is on the subject than the baselines have there.
+
+    found   what ``follows`` returns
+    """
+    return found["subject"] - max(found["positions"], found["nouns"])
+
+
+def follower(heads):
+    """Return which head follows agreement most, in sentences that are not reported."""
+    return int(np.argmax([excess(head["validation"]["before"]) for head in heads]))
+
+
+def agreement(model, part):
+    """Return the share of verbs that have the number of their subject.
+
+    "same" counts the clauses in which the noun before the verb has the number of the
+    subject, "differ" the others: there, the nearest noun gives the wrong number.
+    """
+    ids = corpus()[part]
+    scores, right = model(ids[:, :-1]).numpy(), {"same": [], "differ": []}
+    for c in clauses(part):
+        if c.other is not None:
+            at = scores[c.row, c.noun]  # of the next word, which is the verb
+            name = "differ" if c.differ else "same"
+            right[name].append(at[ids[c.row, c.noun + 1]] > at[c.other])
+    return {name: float(np.mean(each)) for name, each in right.items()}
 
 
 def look(p, ids):
@@ -176,9 +305,9 @@ def sizes(model):
     return np.array(found)
 
 
-def removed(model, ids):
-    """Return the loss without each head: (LAYERS, HEADS)."""
-    E, losses = WIDTH // HEADS, []
+def removed(model):
+    """Return the loss and the agreement without each head, in its order: dicts."""
+    E, found = WIDTH // HEADS, []
     for attention in model.attentions:
         W = attention.W_o.weight
         whole = W.data.copy()  # (D, H E)
@@ -186,24 +315,22 @@ def removed(model, ids):
             without = whole.copy()
             without[:, head * E : (head + 1) * E] = 0
             W.data = without
-            losses.append(loss_of(model, ids).item())
+            loss = loss_of(model, corpus()[0]).item()
+            found.append({"loss": loss} | agreement(model, 0))
         W.data = whole
-    return np.reshape(losses, (LAYERS, HEADS))
+    return found
 
 
 def before_training():
     """Return the settings, the losses of counted tables, and heads at random."""
-    study, untrained = Sentences(), []
-    ids = corpus()[0]
-    for seed in study.seeds:
-        model = study.model(seed).eval()
-        with mg.no_grad():
-            loss_of(model, ids)
-        untrained.append(looks(model, ids))
+    study, n = Sentences(), {"same": 0, "differ": 0}
+    untrained = [looks(study.model(seed).eval(), 0) for seed in study.seeds]
+    for c in clauses(0):
+        n["differ" if c.differ else "same"] += c.other is not None
     return {
         "layers": LAYERS, "heads": HEADS, "sentence": EXAMPLE,
         "counted": {"words": counted_loss(0), "pairs": counted_loss(1)},
-        "untrained": untrained,
+        "untrained": untrained, "clauses": len(clauses(0)), "verbs": n,
     }  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """Claims that rest on experiments of single lessons, each with its record."""
 
 from dataclasses import replace
+from importlib import import_module
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from lessons.classroom.records import record
 
 from .claims import claim, count, interval, seeds, timed
 
+ablation = import_module("lessons.book.10_heads.ablation")
 
 for setting, words in (
     ("additive, 4", "additive scores"), ("dot, 4", "dot products of 4 numbers"),
@@ -181,6 +183,45 @@ def nearness_by_layer():
 )
 def nearness_of_deep_layers():
     return seeds(nearness(late=True) - nearness(late=True, trained=False))
+
+
+def of_followers(what):
+    """Return what each model of lesson 10 has, of its head that follows agreement."""
+
+    def of_run(run):
+        k = ablation.follower(run["heads"])
+        return what(run["heads"][k], run["heads"][:k] + run["heads"][k + 1 :])
+
+    return fair.of_arm(record("heads")["models"], "whole", of_run)
+
+
+@claim(
+    "6.5.4",
+    "some heads follow the agreement of subject and verb (in each model, the head that "
+    "does so most: its weight on the subject, from the word that predicts the verb, "
+    "minus that of a head that looks at distances or at nouns: above 0.3)",
+    above(0.3),
+    "10",
+    "subject-verb agreement heads",
+)
+def weight_on_the_subject():
+    return of_followers(lambda own, others: ablation.excess(own["follows"]["before"]))
+
+
+@claim(
+    "6.5.4",
+    "the number of a verb needs them (share of right verbs where the nearest noun has "
+    "another number: without another head, minus without that one: above 0)",
+    above(0),
+    "10",
+)
+def verbs_that_need_the_head():
+    def right(head):
+        return head["without"]["differ"]
+
+    return of_followers(
+        lambda own, others: np.mean([right(head) for head in others]) - right(own)
+    )
 
 
 @claim(
