@@ -602,14 +602,14 @@ def in_words(n):
 
 # %%
 print(how_made(kept))
-for name in [*depths, "no positions"]:
-    print(f"\n{name}, without")
+for name, blocks in (*zip(depths, depths), ("no positions", depths[-1])):
+    print(f"\n{blocks}, without")
     print("              rate    right  interval        plateaus  steps  fails")
     for arm, rate in kept[name]["chosen"].items():
         x, ended = of(name, arm), fair.figures(kept[name], arm, "plateau").sum()
         n = in_words(fair.figures(kept[name], arm, steps_of).mean())
-        print(f"{arm:12s}  {rate:<6g}  {x.value:.3f}  [{x.low:.3f}, {x.high:.3f}]", end="")
-        print(f"  {ended:<8d}  {n:5s}  {fails(name, arm)}")
+        print(f"{arm:12s}  {rate:<6g}  {x.value:.3f}  [{x.low:.3f}, ", end="")
+        print(f"{x.high:.3f}]  {ended:<8d}  {n:5s}  {fails(name, arm)}")
 
 # %% [figure]
 fig, axes = figure("Which blocks learn the table?", columns=2, sharey=True)
