@@ -2,137 +2,185 @@
 
     python lessons/book/08_local_coverage/repeating.py
 
-Additive attention without coverage, with coverage from the first step (in the score and
-in the loss), and with coverage in a last phase learns to translate 500 pairs of English
-and German, three seeds. Greedy decoding and beam search write the test sentences. A
-repetition is a word that an output has more often than its reference, which has it,
-too. Five minutes on a core.
+Two tasks in which the attention must not return: to copy a list without its
+repetitions, and to write the letters of a list in a random order. The decoders are
+small, so that they have room to fail. Additive attention without coverage, with
+coverage in the score, also in the loss, and with both in the last phase alone: five
+seeds, three learning rates, until they have learned what they can. They answer lists as
+long as those of the training, and longer ones. Some 15 minutes on two cores.
 """
 
+import functools
+import os
 import pathlib
 import sys
 from collections import Counter
-from concurrent.futures import ProcessPoolExecutor
 
+# Each process computes with one thread; NumPy reads this when it is imported.
+os.environ.update(dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 
 import numpy as np
 
-from attention.app.experiments import bootstrap, translation
-from attention.decoding.beam import beam_search
-from attention.tasks.batch import EOS
-from attention.tasks.batching import Batches, in_order
-from lessons.classroom.records import write_record
-
-STEPS, LAST, SEEDS, LONGEST = 300, 60, (1, 2, 3), 40
-SEARCHES = {  # beta: the penalty of beam search for words that were not looked at
-    "greedy": {"beam": 1},
-    "beam": {"beam": 4},
-    "beam, beta": {"beam": 4, "alpha": 0.2, "beta": 0.2},
-}
+import minigrad as mg
+from attention import coverage_loss
+from attention.app.experiments.translating import Translating
+from attention.app.experiments.translation_data import Data
+from attention.tasks.algorithmic import Copy
+from attention.tasks.batch import PAD
+from attention.tasks.questions import splits
+from attention.tasks.vocabulary import Vocabulary
+from lessons.classroom.studies import study
 
 
-def repetitions(said, wanted):
-    """(repeated words, words) of an output beside its reference."""
-    mine, right = Counter(said), Counter(wanted)
-    return sum(max(mine[w] - right[w], 0) for w in right), len(said)
+class Once(Copy):
+    """Copy each letter once, in the order of the first occurrences: abbac -> abc."""
+
+    def answer(self, text):
+        """Return the different letters of a string."""
+        return "".join(dict.fromkeys(text))
+
+    def is_right(self, said, wanted):
+        """Return whether an answer is right."""
+        return said == wanted
+
+    def alignment(self, text):
+        """Link each letter to its first occurrence; the others are possible."""
+        answer = self.answer(text)
+        sure = {(t, text.index(c)) for t, c in enumerate(answer)}
+        return sure, {(answer.index(c), s) for s, c in enumerate(text)}
 
 
-def written(model, data, options):
-    """The translations of the test sentences, lists of words."""
-    found = []
-    for batch in in_order(data.ids("test"), 100):
-        out = beam_search(model, batch.source, batch.lengths, LONGEST, **options)
-        for row, n in zip(out.ids, out.lengths):
-            found.append(data.target.decode([i for i in row[:n] if i != EOS]))
-    return found
+class AnyOrder(Once):
+    """Write different letters in an order that nothing predicts: abc -> cab."""
+
+    def questions(self, rng, n):
+        """Return n strings of different letters."""
+        lengths = rng.integers(self.min_length, self.max_length + 1, n)
+        letters = self.symbols.characters[: self.letters]
+        return ["".join(rng.permutation(list(letters))[:m]) for m in lengths]
+
+    def answer(self, text):
+        """Return the letters in a random order, which is the same at each call."""
+        order = np.random.default_rng([ord(c) for c in text]).permutation(len(text))
+        return "".join(text[i] for i in order)
+
+    def is_right(self, said, wanted):
+        """Return whether an answer has each letter once, in whatever order."""
+        return sorted(said) == sorted(wanted)
 
 
-def config_of(coverage, seed, **options):
-    options = {"pairs": 500, "steps": STEPS, "patience": STEPS} | options
-    return translation.Config(coverage=coverage, seed=seed, **options)
+class Repeating(Translating):
+    """One task: lists of the lengths of the training, and longer ones.
 
-
-def train(coverage, seed, data):
-    """{kind: what ``judged`` returns} of a model with coverage, or of two without.
-
-    The second of the two gets coverage for LAST more steps, as in See et al. 2017.
+    The figure is the share of right answers to the first.
     """
-    config = config_of(coverage, seed)
-    run, _ = translation.train(config, data)
-    model = translation.translator_of(config, data, run).model
-    if coverage:
-        return {"with": judged(model, data)}
-    found = {"without": judged(model, data)}
-    late, _ = translation.build(config_of(True, seed, steps=LAST, lr=1e-3), data)
-    late.model.load_state_dict(model.state_dict(), strict=False)
-    batches = Batches(data.ids("train"), config.batch, seed + 1000)
-    for step in range(LAST):
-        late.descend(translation.loss_of(late.model, batches[step]))
-    return found | {"at the end": judged(late.model, data)}
 
-
-def judged(model, data):
-    """{search: (counts of BLEU (n, 10), repetitions (n, 2), some translations)}"""
-    wanted, found = [list(pair.target) for pair in data.test], {}
-    for name, options in SEARCHES.items():
-        said = written(model, data, options)
-        repeated = np.array([repetitions(*each) for each in zip(said, wanted)])
-        worst = sorted(range(len(said)), key=lambda i: -repeated[i, 0])[:3]
-        examples = [[" ".join(x[i]) for x in (said, wanted)] for i in worst]
-        found[name] = bootstrap.counts(said, wanted), repeated, examples
-    return found
-
-
-def intervals(by_kind, of):
-    """{kind: [value, low, high], "less": {kind: likewise, of the first kind - this}}
-
-    by_kind   {kind: (seeds, n, k)} counts;  of   (..., k) sums -> a number
-    """
-    rng, times = np.random.default_rng(1), 2000
-    n = next(iter(by_kind.values())).shape[1]
-    weights = rng.multinomial(n, np.full(n, 1 / n), size=times)
-    values, drawn = {}, {}
-    for kind, counts in by_kind.items():
-        values[kind] = float(of(counts.sum(1)).mean())
-        each = of(np.einsum("tn,snk->tsk", weights, counts))  # (times, seeds)
-        seeds = rng.integers(len(counts), size=each.shape)
-        drawn[kind] = np.take_along_axis(each, seeds, 1).mean(1)
-    found = {k: [values[k], *bootstrap.interval(drawn[k])] for k in by_kind}
-    first, *others = by_kind
-    less = {
-        k: [values[first] - values[k], *bootstrap.interval(drawn[first] - drawn[k])]
-        for k in others
+    measure = "share of right answers"
+    arms = {
+        "without": {},
+        "in the score": {"coverage": True},
+        "score and loss": {"coverage": True},
+        "at the end": {"coverage": True},
     }
-    return found | {"less": less}
+    rates, every = (4e-3, 8e-3, 16e-3), 100
+    options = {"hidden": 16, "embedding": 16, "bidirectional": False, "dropout": 0.0}
+
+    def __init__(self, name, question, task, lengths, longer, letters, budget):
+        self.name, self.question, self.budget = name, question, budget
+        self.task, self.longer_task = task(*lengths, letters), task(*longer, letters)
+
+    @functools.cached_property
+    def data(self):
+        """The lists of the training and the validation, and those of a test."""
+        symbols = Vocabulary(list(self.task.symbols.characters))
+        parts = splits(self.task, 20_000, 200, 400)
+        return Data(*parts, symbols, symbols, questions=self.task)
+
+    @functools.cached_property
+    def tests(self):
+        """The lists of both tests."""
+        longer = splits(self.longer_task, 0, 0, 400).test
+        return {"trained": self.data.test, "longer": longer}
+
+    def loss_at(self, arm, run, seed, step):
+        batch = self.batches(seed)[step]
+        is_last = run.schedule.falls_at is not None
+        if arm == "at the end":  # before, w_c is 0 and the coverage has no effect
+            run.model.decoder.order.attention.w_c.requires_grad = is_last
+        out = run.model.forced(batch.source, batch.target_in, batch.lengths)
+        loss = mg.cross_entropy(out.logits, batch.target_out, ignore_index=PAD)
+        if arm == "score and loss" or (arm == "at the end" and is_last):
+            lengths = batch.target_lengths
+            loss = loss + coverage_loss(out.weights, out.coverages, lengths)
+        return loss
+
+    def scores(self, model, pairs):
+        found = super().scores(model, pairs)
+        answers = zip(found["said"], pairs)
+        right = [self.task.is_right(said, list(pair.target)) for said, pair in answers]
+        return {**found, "right": float(np.mean(right))}
+
+    def figure_of(self, scores):
+        return scores["right"]
+
+    def test(self, arm, model):
+        """Return the shares of right answers and of repeated letters, of both tests."""
+        found = {}
+        for name, pairs in self.tests.items():
+            scores = self.scores(model, pairs)
+            found[name] = {
+                "right": scores["right"],
+                "repeated": repeated(scores["said"], pairs),
+                "said": ["".join(said) for said in scores["said"][:4]],
+            }
+        return {"figure": found["trained"]["right"], **found}
 
 
-def main():
-    data = translation.load(config_of(False, 1))
-    plan = [(coverage, seed) for seed in SEEDS for coverage in (False, True)]
-    runs = {"without": [], "with": [], "at the end": []}
-    with ProcessPoolExecutor(2) as workers:
-        for one in [workers.submit(train, *each, data) for each in plan]:
-            for kind, found in one.result().items():
-                runs[kind].append(found)
-                print(kind, [found[s][1].sum(0) for s in SEARCHES], flush=True)
-    results = {
-        "steps": STEPS, "last": LAST, "bleu": {}, "repeated": {}, "said": {}, "searches": {},
-    }  # fmt: skip
-    for search, options in SEARCHES.items():
-        ngrams, repeated = (
-            {kind: np.stack([one[search][i] for one in runs[kind]]) for kind in runs}
-            for i in (0, 1)
-        )
-        results["bleu"][search] = intervals(ngrams, bootstrap.bleu)
-        share = intervals(repeated, lambda x: x[..., 0] / x[..., 1])
-        results["repeated"][search] = share
-        results["said"][search] = runs["without"][0][search][2]
-        results["searches"][search] = options
-        print(search, results["bleu"][search], share)
-    command = "python lessons/book/08_local_coverage/repeating.py"
-    print(write_record("repeating", results, command=command, seeds=SEEDS))
+def repeated(said, pairs):
+    """The share of letters that an answer has more often than the right one has them.
+
+    Letters that the right answer does not have are not counted.
+    """
+    surplus = 0
+    for answer, pair in zip(said, pairs):
+        mine, right = Counter(answer), Counter(pair.target)
+        surplus += sum(max(mine[c] - right[c], 0) for c in right)
+    return surplus / max(sum(map(len, said)), 1)
+
+
+LENGTHS = (5, 12), (16, 24)
+TASKS = (
+    Repeating(
+        "once", "Does coverage help to copy a list once?", Once, *LENGTHS, 12, 3000
+    ),
+    Repeating(
+        "any order", "Does coverage help to write a list in any order?", AnyOrder,
+        *LENGTHS, 26, 4000,
+    ),
+)  # fmt: skip
+
+
+def baselines():
+    """Return the lists of the tests, and what needs no training.
+
+    no memory   the share of repeated letters if each letter is drawn from the whole
+                list, as many as the right answer has
+    copied      the share of right answers if the list itself is the answer
+    """
+    found, rng = {}, np.random.default_rng(0)
+    for each in TASKS:
+        for name, pairs in each.tests.items():
+            drawn = [rng.choice(pair.source, len(pair.target)) for pair in pairs]
+            copied = [each.task.is_right(list(p.source), list(p.target)) for p in pairs]
+            found.setdefault(each.name, {})[name] = {
+                "no memory": repeated(drawn, pairs),
+                "copied": float(np.mean(copied)),
+                "lists": ["".join(pair.source) for pair in pairs[:4]],
+                "answers": ["".join(pair.target) for pair in pairs[:4]],
+            }
+    return {"baselines": found}
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(study("repeating", TASKS, __file__, baselines))

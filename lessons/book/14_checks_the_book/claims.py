@@ -105,11 +105,6 @@ def count(values, claimed):
     return replace(share(inside, len(values)), words=words)
 
 
-def interval(value, low, high, rests_on):
-    """Return a number over trained models whose interval the record has."""
-    return Measured(value, low, high, "trained", rests_on)
-
-
 def timed(values, words=""):
     """Return the mean of several runs on one machine, from the least to the most."""
     n, mean = len(values), np.mean(values)
