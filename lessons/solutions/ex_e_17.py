@@ -1,4 +1,4 @@
-"""E.17  Sparsemax and its Jacobian  ●●○○  30 min  needs E.2  lesson 05
+"""E.17  Sparsemax and its Jacobian  ●●○○  30 min  needs E.2
 
 A softmax gives every key a positive weight. Sparsemax gives exact zeros: its weights
 are the point of the simplex that is nearest to the scores,

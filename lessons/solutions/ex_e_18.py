@@ -1,4 +1,4 @@
-"""E.18  The sink through lse  ●●○○  30 min  needs E.7  lesson 12
+"""E.18  The sink through lse  ●●○○  30 min  needs E.7
 
 A softmax spends the weight 1 also where no key fits. With a sink, one number b for each
 head, the weights of a row sum to less than 1:

@@ -1,4 +1,4 @@
-"""E.19  REINFORCE and its baseline  ●●●○  35 min  needs E.2  lesson 05
+"""E.19  REINFORCE and its baseline  ●●●○  35 min  needs E.2
 
 Hard attention chooses one key: j is drawn from p = softmax(e), and the loss is l_j. A
 choice has no derivative. The expected loss J = sum_j p_j l_j has one, but it takes the

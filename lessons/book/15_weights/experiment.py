@@ -1,0 +1,329 @@
+"""Which normaliser finds nothing, finds one of many, counts? The record of lesson 15.
+
+    python lessons/book/15_weights/experiment.py
+
+Small models attend with a single query, and differ in how weights are made of scores:
+
+    nothing   8 keys; half of the queries match none, and the wanted output is 0
+    many      one of 16 keys matches; tested with up to 4096 keys
+    counting  how many of 4 to 16 symbols are the one of the query?
+    choosing  one of 8 keys is drawn, and only its loss is known
+
+Each arm has four learning rates and five seeds. Some eight minutes on two cores.
+"""
+
+import functools
+import os
+import pathlib
+import sys
+
+# Each process computes with one thread; NumPy reads this when it is imported.
+os.environ.update(dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
+
+import numpy as np
+
+import attention
+import minigrad as mg
+from attention import attend
+from attention.app.experiments import fair
+from attention.training import Run
+from lessons.classroom.studies import study
+from minigrad import nn, optim
+
+PLAIN = {  # normalisers without parameters
+    "softmax": None,
+    "softmax, gate": None,
+    "softmax + 1": attention.softmax_plus_one,
+    "entmax": attention.entmax,
+    "sparsemax": attention.sparsemax,
+}
+VALUE = 8  # width of a value, of numbers N(0, 1)
+
+
+class Finder(nn.Module):
+    """Attend from one query to n keys; the result is the context.
+
+    The sink and the sigmoid have a parameter b, the gate a matrix W_g.
+    """
+
+    def __init__(self, arm, width, n, rng):
+        self.W = nn.Linear(width, width, bias=False, rng=rng)
+        self.normalize = PLAIN.get(arm)
+        if arm == "sink":
+            self.b = nn.Parameter(np.zeros((), np.float32))
+            self.normalize = attention.Sink(b=self.b)
+        if arm == "sigmoid":
+            self.b = nn.Parameter(np.array(-np.log(n), np.float32))
+            self.normalize = functools.partial(attention.sigmoid_weights, b=self.b)
+        self.W_g = None
+        if arm == "softmax, gate":
+            self.W_g = nn.Linear(width, VALUE, rng=rng)
+
+    def forward(self, q, k, v, temperature=1.0):
+        """q (B, 1, D), k (B, n, D), v (B, n, 8)  ->  context (B, 8), weights (B, n)"""
+        c, p = attend(
+            self.W(q), k, v, normalize=self.normalize, temperature=temperature
+        )
+        if self.W_g is not None:
+            c = attention.output_gate(c, self.W_g(q))
+        return c[:, 0], p[:, 0]
+
+
+def vectors(rng, *shape):
+    """Draw random vectors of length sqrt(D), so that the largest score is sqrt(D)."""
+    x = rng.standard_normal(shape, np.float32)
+    return x * np.sqrt(shape[-1] / (x * x).sum(-1, keepdims=True))
+
+
+@functools.cache
+def lookups(B, n, width, missing, *key):
+    """Draw q, k, v, the wanted output (B, 8), the place (B,), and which are missing."""
+    rng, rows = np.random.default_rng(key), np.arange(B)
+    k, v = vectors(rng, B, n, width), rng.standard_normal((B, n, VALUE), np.float32)
+    place, none = rng.integers(n, size=B), rng.random(B) < missing
+    q = np.where(none[:, None], vectors(rng, B, width), k[rows, place])
+    return q[:, None], k, v, np.where(none[:, None], 0, v[rows, place]), place, none
+
+
+class Lookup(fair.Comparison):
+    """Find the value of the key that is the query; what ``Nothing`` and ``Many`` share.
+
+    The figure is 1 - (mean squared error) / (mean square of the wanted output), so that
+    a model that always answers 0 has 0.
+    """
+
+    measure, chance = "explained share of the wanted output", 0.0
+    rates, every, warmup = (0.003, 0.01, 0.03, 0.1), 25, 25
+    width = keys = 0
+    missing = 0.0
+
+    def build(self, arm, rate, seed):
+        model = Finder(arm, self.width, self.keys, np.random.default_rng(seed))
+        return Run(model, optim.Adam(model.parameters(), lr=rate))
+
+    def loss_at(self, arm, run, seed, step):
+        q, k, v, y, _, _ = lookups.__wrapped__(
+            64, self.keys, self.width, self.missing, seed, step
+        )
+        c, _ = run.model(q, k, v)
+        return ((c - y) ** 2).mean()
+
+    def validate(self, arm, model):
+        return measured(model, self, 500, self.keys)["explained"]
+
+
+def measured(model, task, rows, n, temperature=1.0):
+    """Return errors and weights with n keys, on data that training has not seen."""
+    q, k, v, y, place, none = lookups(rows, n, task.width, task.missing, 10**6, n)
+    with mg.no_grad():
+        c, p = (x.numpy() for x in model(q, k, v, temperature))
+    error, found = ((c - y) ** 2).mean(-1), ~none
+    result = {
+        "explained": 1 - error.mean() / (y * y).mean(),
+        "found": error[found].mean(),
+        "weight": p[np.arange(rows), place][found].mean(),
+        "sum found": p[found].sum(-1).mean(),
+    }
+    if none.any():
+        result |= {"none": error[none].mean(), "sum none": p[none].sum(-1).mean()}
+    return {name: float(x) for name, x in result.items()}
+
+
+class Nothing(Lookup):
+    """Half of the queries match no key."""
+
+    name, question = "nothing", "Which weights can say that no key fits?"
+    arms = (
+        "softmax", "softmax, gate", "entmax", "sparsemax", "softmax + 1", "sink",
+        "sigmoid",
+    )  # fmt: skip
+    width, keys, missing = 32, 8, 0.5
+    trivial = missing / keys  # the mean of all values, times 1/2
+    budget, least = 3000, 600
+
+    def test(self, arm, model):
+        at = {str(n): measured(model, self, 500, n) for n in (8, 32, 128)}
+        return {"figure": at["8"]["explained"], "at": at}
+
+
+class Many(Lookup):
+    """One key of 16 fits in training, one of up to 4096 in the test."""
+
+    name, question = "many", "Which weights find one key among many more?"
+    arms = ("softmax", "sigmoid", "entmax", "sparsemax")
+    width, keys = 64, 16
+    trivial = 1 / keys
+    budget = least = 1500  # a softmax becomes sharper as long as it is trained
+
+    def test(self, arm, model):
+        """Measure with more keys; a softmax also with its scores times ln n / ln 16."""
+        rows = {16: 500, 64: 500, 256: 500, 1024: 200, 4096: 100}
+        at = {str(n): measured(model, self, rows[n], n) for n in rows}
+        result = {"figure": at["16"]["explained"], "at": at}
+        if arm == "softmax":
+            colder = {n: np.log(self.keys) / np.log(n) for n in rows}
+            result["sharpened"] = {
+                str(n): measured(model, self, rows[n], n, colder[n]) for n in rows
+            }
+        return result
+
+    def watch(self, arm, model):
+        return {"far": measured(model, self, 50, 1024)["explained"]}
+
+
+SYMBOLS, FEWEST, MOST, D = 6, 4, 16, 24
+
+
+class Counter(nn.Module):
+    """Attend from a symbol to a row of symbols; name the number, from the context."""
+
+    def __init__(self, arm, rng):
+        self.queries, self.keys, self.values = (
+            nn.Parameter(rng.standard_normal((SYMBOLS, D), np.float32)) for _ in "qkv"
+        )
+        self.hidden = nn.Linear(D, 2 * D, rng=rng)
+        self.output = nn.Linear(2 * D, MOST + 1, rng=rng)
+        self.arm = arm
+        if arm == "sink":
+            self.b = nn.Parameter(np.zeros((), np.float32))
+
+    def forward(self, x, n, asked):
+        """x (B, 16), n (B,), asked (B, 1)  ->  scores of the numbers (B, 17)"""
+        q, k, v = (
+            mg.embedding(i, table)
+            for i, table in ((asked, self.queries), (x, self.keys), (x, self.values))
+        )
+        normalize = PLAIN.get(self.arm)
+        if self.arm == "sink":
+            normalize = attention.Sink(b=self.b)
+        if self.arm == "sigmoid":
+            normalize = attention.sigmoid_weights
+        if self.arm == "sigmoid, -ln n":
+            b = -np.log(n, dtype=np.float32)[:, None, None]
+            normalize = functools.partial(attention.sigmoid_weights, b=b)
+        c, _ = attend(q, k, v, valid_lens=n, normalize=normalize)  # (B, 1, D)
+        return self.output(mg.relu(self.hidden(c)))[:, 0]
+
+
+def counts(B, *key):
+    """Draw x (B, 16), of which n (B,) count, a symbol asked (B, 1); and the answer."""
+    rng = np.random.default_rng(key)
+    x, n = rng.integers(SYMBOLS, size=(B, MOST)), rng.integers(FEWEST, MOST + 1, size=B)
+    asked = rng.integers(SYMBOLS, size=(B, 1))
+    inside = np.arange(MOST) < n[:, None]
+    return (x, n, asked), ((x == asked) & inside).sum(1)
+
+
+class Counting(fair.Comparison):
+    """How often does the symbol of the query occur?"""
+
+    name, question = "counting", "Which weights can count?"
+    measure, chance = "share of right numbers", 1 / (MOST + 1)
+    arms = ("softmax", "sigmoid, -ln n", "softmax + 1", "sink", "sigmoid")
+    rates, every, warmup = (0.001, 0.003, 0.01, 0.03), 50, 50
+    trivial = 0.36  # who knows n alone has this share; the page computes it
+    budget, least = 6000, 1500
+
+    def build(self, arm, rate, seed):
+        model = Counter(arm, np.random.default_rng(seed))
+        return Run(model, optim.Adam(model.parameters(), lr=rate))
+
+    def loss_at(self, arm, run, seed, step):
+        x, y = counts(128, seed, step)
+        return mg.cross_entropy(run.model(*x), y)
+
+    def validate(self, arm, model, key=10**6):
+        x, y = counts(1000, key)
+        with mg.no_grad():
+            return (model(*x).numpy().argmax(-1) == y).mean()
+
+    def test(self, arm, model):
+        x, y = counts(4000, 2 * 10**6)
+        with mg.no_grad():
+            right = model(*x).numpy().argmax(-1) == y
+        by_number = {str(m): float(right[y == m].mean()) for m in range(6)}
+        return {"figure": float(right.mean()), "by number": by_number}
+
+
+LABELS = 8
+
+
+class Chooser(nn.Module):
+    """Choose a key for a query; name the label behind the chosen key."""
+
+    def __init__(self, rng, width=16):
+        self.W = nn.Linear(width, width, bias=False, rng=rng)
+        self.output = nn.Linear(LABELS, LABELS, rng=rng)
+
+    def scores(self, q, k):
+        """q (B, 1, D), k (B, n, D)  ->  scores (B, n)"""
+        return attention.scaled_dot(self.W(q), k)[:, 0]
+
+
+def choices(B, *key):
+    """Draw q (B, 1, D), k (B, 8, D), labels v (B, 8, 8) as one-hot rows.
+
+    Then the label and the place of the right key, both (B,).
+    """
+    rng, rows = np.random.default_rng(key), np.arange(B)
+    k, label = vectors(rng, B, 8, 16), rng.integers(LABELS, size=(B, 8))
+    place = rng.integers(8, size=B)
+    v = np.eye(LABELS, dtype=np.float32)[label]
+    return k[rows, place][:, None], k, v, label[rows, place], place
+
+
+class Choosing(fair.Comparison):
+    """Learn which key to choose."""
+
+    name, question = "choosing", "How does a model learn to choose one key?"
+    measure, chance = "probability of the right key", 1 / 8
+    arms = ("soft", "reinforce", "reinforce, mean", "gumbel")
+    rates, every, warmup = (0.003, 0.01, 0.03, 0.1), 10, 10
+    budget = 1500
+
+    def build(self, arm, rate, seed):
+        model = Chooser(np.random.default_rng(seed))
+        return Run(model, optim.Adam(model.parameters(), lr=rate))
+
+    def loss_at(self, arm, run, seed, step):
+        q, k, v, y, _ = choices(64, seed, step)
+        rng = np.random.default_rng((seed, step, 7))  # of the draws
+        e = run.model.scores(q, k)  # (B, n)
+        if arm == "soft":
+            p = mg.softmax(e)
+        elif arm == "gumbel":
+            p = attention.gumbel_softmax(e, rng=rng, hard=True)
+        else:
+            p = attention.hard_weights(e, rng=rng)
+        c = (p[:, None] @ v)[:, 0]  # (B, 8)
+        loss = mg.cross_entropy(run.model.output(c), y, reduction="none")
+        if arm.startswith("reinforce"):
+            l = loss.data  # the mean of the other examples does not depend on the draw
+            others = (l.sum() - l) / (len(l) - 1) if "mean" in arm else 0.0
+            loss = attention.reinforce(loss, e, p, others)
+        return loss.mean()
+
+    def validate(self, arm, model):
+        return chosen(model, 10**6)[0]
+
+    def test(self, arm, model):
+        right_key, right_label = chosen(model, 2 * 10**6)
+        return {"figure": right_key, "labels": right_label}
+
+
+def chosen(model, key):
+    """Return the mean probability of the right key, and the share of right labels.
+
+    The label is that of the key with the largest probability.
+    """
+    q, k, v, y, place = choices(1000, key)
+    rows = np.arange(len(y))
+    with mg.no_grad():
+        p = mg.softmax(model.scores(q, k)).numpy()  # (B, n)
+        named = model.output(v[rows, p.argmax(-1)]).numpy().argmax(-1)
+    return float(p[rows, place].mean()), float((named == y).mean())
+
+
+if __name__ == "__main__":
+    sys.exit(study("weights", [Nothing(), Many(), Counting(), Choosing()], __file__))

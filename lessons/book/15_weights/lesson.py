@@ -1,0 +1,569 @@
+"""Lesson 15: weights of another kind.  ●●●○"""
+
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
+
+# %% [markdown]
+# # 15. Weights of another kind
+#
+# You look for a name in a list, and it is not there. Attention cannot answer that. Its
+# weights sum to 1, so it has to return some average of the values, whether a key fits or
+# not. What else can make weights of scores, and what does each cost?
+#
+# You need [lesson 05](../05_scaling/README.md), [lesson 09](../09_self_attention/README.md)
+# and, for the measurements, [lesson 14](../14_checks_the_book/README.md). Forty minutes.
+
+# %%
+import numpy as np
+
+import attention
+import minigrad as mg
+from attention import attend, entmax, masked_softmax, sparsemax
+from attention.app.experiments import fair
+from attention.app.experiments.verdict import above, below, between, verdict, written
+from lessons.classroom.records import how_made, record
+from lessons.pages.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, figure, show
+
+rng = np.random.default_rng(15)
+
+# %% [markdown]
+# ## What does a softmax return if no key fits?
+#
+# Three keys, three values. The first query is the second key; the other query fits no
+# key, and each of its scores is low. What do you expect of the second row?
+
+# %%
+scores = np.array([[0.0, 6.0, 0.0], [-4.0, -4.0, -4.0]])  # (L = 2, S = 3)
+values = np.array([[1.0], [2.0], [6.0]])  # (S, Ev = 1)
+p = masked_softmax(mg.Tensor(scores)).data
+print("weights", p.round(3).tolist())
+print("outputs", (p @ values)[:, 0].round(3).tolist())
+
+# %% [markdown]
+# Equal weights, and the mean of all values. A softmax sees differences of scores only:
+# three scores of $-4$ are to it what three scores of $+4$ are. That all are low is lost.
+#
+# ## A key that takes the rest
+#
+# So give the weight a place where it does no harm: one more key, with the score $b$ and
+# the value 0. It is called an [attention sink](../../GLOSSARY.md#attention-sink).
+#
+# ```math
+# p_{ij} = \frac{\exp(s_{ij})}{\exp(b) + \sum_l \exp(s_{il})}, \qquad
+# r_i = 1 - \sum_j p_{ij} = \frac{\exp(b)}{\exp(b) + \sum_l \exp(s_{il})}
+# ```
+#
+# | letter | meaning |
+# |---|---|
+# | $`s_{ij}`$ | the score of query $i$ and key $j$; $l$ runs over all keys |
+# | $b$ | the score of the sink, one number for each head |
+# | $`p_{ij}`$ | the weight of key $j$; those of a row sum to less than 1 |
+# | $r_i$ | the rest, the weight of the sink |
+#
+# With $b = 0$ this is the *softmax plus one* (Miller 2023). Current open models learn a
+# $b$ for each head (OpenAI 2025, gpt-oss). Models without one make their own: they spend
+# the weight on the first token, whatever it is (Xiao and others 2024). Here is $b = 0$:
+
+# %%
+everything = np.ones((2, 3), bool)  # all keys are allowed
+p = attention.softmax_plus_one(mg.Tensor(scores), everything).data
+print("weights", p.round(3).tolist(), "  sums", p.sum(1).round(3).tolist())
+print("outputs", (p @ values)[:, 0].round(3).tolist())
+
+# %% [markdown]
+# The second output is near 0: nothing was found. What does this cost? Divide numerator
+# and denominator by $`\sum_l \exp(s_{il})`$, whose logarithm is called
+# $`\mathrm{lse}_i`$:
+#
+# ```math
+# p_{ij} = \sigma(\mathrm{lse}_i - b) \cdot \mathrm{softmax}(s_i)_j, \qquad
+# \mathrm{lse}_i = \ln \sum_l \exp(s_{il}), \qquad \sigma(x) = \frac{1}{1 + e^{-x}}
+# ```
+#
+# So a sink multiplies the output of ordinary attention by one number for each query,
+# and that number knows how well the best keys fit. The tiled attention of
+# [lesson 12](../12_exact_and_cheap/README.md) has $`\mathrm{lse}_i`$ anyway. Are the two
+# forms equal, with $b = 1$?
+
+# %%
+q, k, v = (mg.Tensor(rng.normal(size=(5, 4))) for _ in range(3))  # (L = S = 5, E = 4)
+sink = attention.Sink(b=mg.Tensor(np.array(1.0)))
+dense, _ = attend(q, k, v, normalize=sink)
+o, _ = attend(q, k, v)
+lse = np.log(np.exp((q @ k.swapaxes(0, 1)).data / 2).sum(1))  # 2 is sqrt(E)
+gate = 1 / (1 + np.exp(1.0 - lse))  # sigmoid(lse - b), (L,)
+print(np.allclose(dense.data, gate[:, None] * o.data))
+
+# %% [source] attention.variants.sink.sink_softmax
+
+# %% [markdown]
+# The gradient of a score is that of a softmax, with these smaller $p$. For $b$, every
+# row adds $`-r_i \sum_j p_{ij} g_{ij}`$: E.18 derives it.
+#
+# ## Does it help where nothing fits?
+#
+# A model sees 8 keys, random vectors of length $\sqrt d$ with $d = 32$, and 8 values of
+# 8 numbers. The query is one of the keys, and the wanted output its value; or, in half
+# of the cases, the query is another random vector, and the wanted output is 0. The model
+# learns a matrix $W$ in $`s_{ij} = q_i^\top W k_j / \sqrt d`$, and what its normaliser
+# has.
+#
+# Before we look: what can a softmax do at best? If no key fits, its output is an average
+# of independent values. The weights sum to 1, so $`\sum_j p_j^2 \ge 1/8`$, and the mean
+# square of the output is at least an eighth. Of the wanted outputs, half of which are 0,
+# it explains at most three quarters plus an eighth:
+
+# %%
+kept = record("weights")
+print(how_made(kept))
+nothing, keys = kept["nothing"], 8
+bound = 1 - (1 / keys) * 0.5 / 0.5  # found without error, an eighth where nothing fits
+shrunk = 1 - (1 / keys) / (1 + 1 / keys)  # with the best constant factor, 8/9
+print(f"a softmax explains at most {bound:.3f}; always 0 explains 0")
+print("explained share      rate   mean  every seed                      plateaus")
+for arm in nothing["arms"]:
+    x, ended = fair.figures(nothing, arm), fair.figures(nothing, arm, "plateau")
+    each = " ".join(f"{y:.3f}" for y in x)
+    rate = nothing["chosen"][arm]
+    print(f"{arm:16s} {rate:8g}  {x.mean():.3f}  {each}  {sum(ended)} of {len(ended)}")
+
+# %% [markdown]
+# Two arms need a word. *Softmax, gate* multiplies the output by $\sigma(W_g q_i)$, which
+# is computed from the query alone. Whether a key fits does not depend on the query
+# alone, so all that this gate can do is to make every output smaller, which raises the
+# bound to {{ f"{shrunk:.3f}" }}. And *softmax + 1* has $b = 0$ where the sink may learn: a random key has a score
+# of about $\pm 1$ times the scale of $W$, and the sum over 8 of them is not small beside
+# $\exp(0)$. The two errors apart, and what the weights sum to:
+
+# %%
+print("                 mean squared error     sum of the weights")
+print("                   found      none        found      none")
+for arm in nothing["arms"]:
+    each = [
+        np.mean([run["at"]["8"][name] for run in nothing["runs"] if run["arm"] == arm])
+        for name in ("found", "none", "sum found", "sum none")
+    ]
+    print(f"{arm:16s} " + "    ".join(f"{x:6.3f}" for x in each))
+
+
+# %%
+def compare(part, says, claim, a, b, what="figure"):
+    """Print the difference of two arms of a comparison, and the verdict on a claim."""
+    found = fair.difference(kept[part], a, b, what)
+    words = written(found, 3)
+    print(f"{says:35s} {words}\n{'':37s}{verdict(claim, found)}")
+
+
+compare("nothing", "sink ahead of softmax", above(0), "sink", "softmax")
+compare("nothing", "sink ahead of softmax + 1", above(0), "sink", "softmax + 1")
+compare("nothing", "gate as softmax, within .05", between(-0.05, 0.05),
+        "softmax, gate", "softmax")  # fmt: skip
+compare("nothing", "sigmoid as sink, within .02", between(-0.02, 0.02),
+        "sigmoid", "sink")  # fmt: skip
+compare("nothing", "sparsemax behind softmax", below(0), "sparsemax", "softmax")
+
+# %% [figure]
+LOOKS = {
+    "softmax": (BLUE, "-"), "softmax, gate": (BLUE, "--"), "entmax": (PURPLE, "-"),
+    "sparsemax": (GREEN, "-"), "softmax + 1": (ORANGE, "--"), "sink": (ORANGE, "-"),
+    "sigmoid": (RED, "-"), "sigmoid, -ln n": (RED, "--"), "softmax, ln n": (BLUE, ":"),
+}  # fmt: skip
+title = f"Which weights find nothing? ({len(nothing['seeds'])} runs each)"
+fig, ax = figure(title, size=(7.2, 3.2))
+for arm in nothing["arms"]:
+    colour, style = LOOKS[arm]
+    for run in (run for run in nothing["runs"] if run["arm"] == arm):
+        steps = nothing["every"] * np.arange(1, len(run["curve"]) + 1)
+        label = arm if run["seed"] == nothing["seeds"][0] else None
+        ax.plot(steps[::2], run["curve"][::2], style, color=colour, lw=1, label=label)
+ax.axhline(bound, color=GREY, ls=":", lw=1, label="best of a softmax")
+ax.set(xlabel="training step, before the rate falls", ylabel="explained share")
+ax.set(ylim=(0, 1.03))
+ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+means = "; ".join(
+    f"{arm} {fair.of_arm(nothing, arm).value:.2f}" for arm in nothing["arms"]
+)
+alt = f"""Explained share of the wanted output against steps, a line for each run. At the
+end, means: {means}. The dotted line is the most that weights with the sum 1 can
+explain, {bound:.3f}."""
+show(fig, "nothing", alt)
+
+# %% [markdown]
+# In this task, at this size, the table of differences says it: what can return nothing
+# passes the dotted line, and no arm whose weights sum to 1 can. The last normaliser,
+# the sigmoid, follows below.
+#
+# ## Many keys: why does a softmax need larger scores in longer texts?
+#
+# Now a key always fits, and the others are many. Let the right key lead by $\delta$, and
+# let all others have equal scores. Its weight among $n$ keys is
+#
+# ```math
+# p = \frac{e^\delta}{e^\delta + n - 1}
+# ```
+#
+# With any fixed $\delta$ it goes to 0 as $n$ grows: the others get little each, and much
+# together. To keep it, $\delta$ must grow like $\ln n$. What if small weights were
+# exactly 0? [Sparsemax](../../GLOSSARY.md#sparsemax) (Martins and Astudillo 2016) takes
+# the weights that are nearest to the scores:
+#
+# ```math
+# p = \arg\min_{p \ge 0,\; \sum_j p_j = 1} \; \sum_j (p_j - s_j)^2
+# \qquad \Rightarrow \qquad p_j = \max(s_j - \tau, 0)
+# ```
+#
+# The threshold $\tau$ is the one for which the weights sum to 1. With the scores
+# $-2, 0, 1/2$ the first key drops out, and $\tau = (0 + 1/2 - 1) / 2 = -1/4$. A family
+# lies between the two, *entmax* (Peters and others 2019) with a number $\alpha$:
+# $\alpha = 1$ is the softmax, $\alpha = 2$ sparsemax.
+#
+# ```math
+# p_j = \max\bigl((\alpha - 1) s_j - \tau, 0\bigr)^{1 / (\alpha - 1)}
+# ```
+
+# %%
+three = mg.Tensor(np.array([[-2.0, 0.0, 0.5]]))
+allowed = np.ones((1, 3), bool)
+print("softmax    ", masked_softmax(three).data[0].round(4))
+print("entmax 1.5 ", entmax(three, allowed, 1.5).data[0].round(4))
+print("sparsemax  ", sparsemax(three, allowed).data[0].round(4))
+
+# %% [markdown]
+# Now the weight of a key that leads all others by a number, among 4 and among 4096 keys:
+
+# %%
+print("     leads by  0.5        1        2        4")
+for n in (4, 4096):
+    for name, f in ("softmax", masked_softmax), ("sparsemax", sparsemax):
+        lead = np.zeros((4, n))
+        lead[:, 0] = 0.5, 1, 2, 4
+        ones = () if name == "softmax" else (np.ones((4, n), bool),)
+        p = f(mg.Tensor(lead), *ones).data[:, 0]
+        print(f"{name:9s} {n:5d}" + "".join(f"{x:9.4f}" for x in p))
+
+# %% [markdown]
+# With sparsemax a lead of 1 is enough, for every $n$; with $\alpha$ it is
+# $1 / (\alpha - 1)$.
+#
+# **One gradient for all of them.** On the *support*, the keys with $p_j > 0$, let
+# $`u_j = p_j^{2 - \alpha}`$, and 0 elsewhere. Differentiate $p_j$, and choose $d\tau$ so
+# that the changes sum to 0:
+#
+# ```math
+# dp_j = u_j \Bigl(ds_j - \frac{\sum_l u_l\, ds_l}{\sum_l u_l}\Bigr)
+# \qquad \Rightarrow \qquad
+# \frac{\partial L}{\partial s_j} = u_j \Bigl(g_j - \frac{\sum_l u_l g_l}{\sum_l u_l}\Bigr)
+# ```
+#
+# Here $g_j = \partial L / \partial p_j$. A softmax has $u = p$, whose sum is 1, and
+# this is the formula of [lesson 05](../05_scaling/README.md). Sparsemax has $u = 1$ on
+# the support. A key outside has no gradient, so it cannot come back by itself: begin
+# with small scores.
+
+# %% [source] attention.variants.entmax.entmax
+
+# %%
+s = mg.Tensor(rng.normal(size=(2, 6)), requires_grad=True)
+g = rng.normal(size=(2, 6))
+every_key = np.ones((2, 6), bool)
+for alpha in (1.001, 1.5, 2):
+    p = entmax(s, every_key, alpha)
+    s.grad = None
+    (p * g).sum().backward()
+    u = np.where(p.data > 0, np.maximum(p.data, 1e-300) ** (2 - alpha), 0)
+    mean = (u * g).sum(1, keepdims=True) / u.sum(1, keepdims=True)
+    print(f"alpha {alpha:5}", np.allclose(s.grad, u * (g - mean)))
+
+# %% [markdown]
+# **Measured.** A model learns to find one of 16 keys with $d = 64$, and is tested with
+# up to 4096. What do you expect of a softmax that has
+# learned 16 keys nearly without error? Two things are fair to add. A softmax becomes
+# sharper as long as it is trained, so each model takes all {{ kept["many"]["budget"] }}
+# steps, and we look at 1024 keys along the way. And there is a remedy that needs no new
+# weights: multiply the scores of a trained softmax by $\ln n / \ln 16$, so that a lead
+# grows as the formula above demands (Nakanishi 2025, *Scalable-Softmax*, does this with
+# a learned factor).
+
+# %%
+many = kept["many"]
+SIZES = ("16", "64", "256", "1024", "4096")
+far = {}  # row: (seeds, sizes) of explained shares
+for run in many["runs"]:
+    for row, key in (run["arm"], "at"), ("softmax, ln n", "sharpened"):
+        if key in run:
+            by_size = [run[key][n]["explained"] for n in SIZES]
+            far.setdefault(row, []).append(by_size)
+far = {row: np.array(x) for row, x in far.items()}
+print("explained share   keys" + "".join(f"{n:>8s}" for n in SIZES))
+for row, x in far.items():
+    print(f"{row:22s}" + "".join(f"{y:8.3f}" for y in x.mean(0)))
+
+# %% [figure]
+fig, axes = figure("What becomes of many keys? d = 64", columns=2, size=(8.4, 3.2))
+for row in far:
+    colour, style = LOOKS[row]
+    axes[1].plot([], [], style, color=colour, label=row)
+    for x in far[row]:
+        axes[0].plot([int(n) for n in SIZES], x, style, color=colour, lw=1)
+for arm in many["arms"]:
+    for run in (run for run in many["runs"] if run["arm"] == arm):
+        along = run["watched"]["far"]
+        steps = many["every"] * np.arange(len(along))
+        axes[1].plot(steps[::2], along[::2], color=LOOKS[arm][0], lw=0.9)
+axes[0].set(xscale="log", xlabel="keys in the test (16 in training)")
+axes[0].set(ylabel="explained share", ylim=(-0.05, 1.05))
+axes[1].set(xlabel="training step", title="1024 keys", ylim=(-0.05, 1.05))
+axes[0].set(title="after training")
+axes[1].legend(loc="center left", bbox_to_anchor=(1, 0.5))
+alt = f"""Left: explained share against the number of keys, a line for each run. At 4096
+keys, means: {"; ".join(f"{row} {x[:, -1].mean():.2f}" for row, x in far.items())}.
+Right: that of 1024 keys against training steps."""
+show(fig, "many", alt)
+
+# %%
+LAST = SIZES[-1]
+
+
+def at_4096(run):
+    return run["at"][LAST]["explained"]
+
+
+compare("many", "sparsemax ahead of softmax", above(0), "sparsemax", "softmax", at_4096)
+compare("many", "entmax ahead of softmax", above(0), "entmax", "softmax", at_4096)
+compare("many", "sigmoid behind softmax", below(0), "sigmoid", "softmax", at_4096)
+print("at 4096 keys, of the runs that chose the rates:")
+for arm in many["arms"]:
+    tried = {r["rate"]: at_4096(r) for r in many["choices"] if r["arm"] == arm}
+    print(f"  {arm:10s}", *(f"{r:g}: {x:.2f} " for r, x in tried.items()))
+
+# %% [markdown]
+# Read the last table before you write "a softmax cannot": how much it loses depends on
+# the rate and on the steps, that is, on how large its scores have become, and the curves
+# on the right still rise. For sparsemax it hardly depends on them. (The figure from
+# which a rate is chosen is that of 16 keys, as it would be for you.)
+#
+# ## How many? A weight for each key alone
+#
+# The third remedy drops the sum. *Sigmoid attention* (Ramapuram and others 2024) gives
+# each key a weight that depends on its own score:
+#
+# ```math
+# p_{ij} = \sigma(s_{ij} + b), \qquad
+# \frac{\partial L}{\partial s_{ij}} = p_{ij} (1 - p_{ij})\, g_{ij}
+# ```
+#
+# The keys do not compete, so the output can be 0, and it can be twice a value if two
+# keys fit. An average cannot: with two equal keys in the place of one, a softmax halves
+# the weight of each.
+
+# %%
+for times in (1, 2, 3):
+    s = mg.Tensor(np.array([[4.0] * times + [-4.0] * 2]))  # they fit, and two others
+    one = np.array([[1.0]] * times + [[0.0]] * 2)
+    total = [
+        (weights @ one).data.item()
+        for weights in (
+            masked_softmax(s), attention.sigmoid_weights(s, np.ones(s.shape, bool)),
+        )
+    ]  # fmt: skip
+    print(f"{times} fit:  softmax {total[0]:.3f}   sigmoid {total[1]:.3f}")
+
+# %% [markdown]
+# The usual start is $b = -\ln n$, with which the weights of small scores sum to about 1.
+# It is often said that this makes an average of it again. We measure both.
+#
+# **Measured.** A row of 4 to 16 symbols out of six, and a question: how often does this
+# symbol occur? One attention, and a small network that names the number. Two simple
+# answers to compare with: who knows the length alone says the most frequent number; who
+# knows the *share* of the symbol, as an average does, says the most probable number with
+# that share. (An average of all symbols' shares could know more, in principle.)
+
+# %%
+from fractions import Fraction
+from math import comb
+
+counting = kept["counting"]
+lengths = range(4, 17)
+chances = {
+    (n, c): comb(n, c) * (1 / 6) ** c * (5 / 6) ** (n - c) / len(lengths)
+    for n in lengths for c in range(n + 1)
+}  # fmt: skip
+by_length = sum(max(p for (m, _), p in chances.items() if m == n) for n in lengths)
+shares = {}  # share: {number: probability}
+for (n, c), p in chances.items():
+    numbers = shares.setdefault(Fraction(c, n), {})
+    numbers[c] = numbers.get(c, 0) + p
+by_share = sum(max(numbers.values()) for numbers in shares.values())
+
+# %%
+print(f"from the length alone {by_length:.3f}, from the share alone {by_share:.3f}")
+print("right numbers       rate   mean  every seed                      plateaus")
+for arm in counting["arms"]:
+    x, ended = fair.figures(counting, arm), fair.figures(counting, arm, "plateau")
+    each = " ".join(f"{y:.3f}" for y in x)
+    rate = counting["chosen"][arm]
+    print(f"{arm:16s} {rate:7g}  {x.mean():.3f}  {each}  {sum(ended)} of {len(ended)}")
+compare("counting", "sigmoid ahead of softmax", above(0), "sigmoid", "softmax")
+compare("counting", "sink ahead of softmax", above(0), "sink", "softmax")
+compare("counting", "-ln n ahead of softmax", above(0), "sigmoid, -ln n", "softmax")
+compare("counting", "-ln n behind sigmoid", below(0), "sigmoid, -ln n", "sigmoid")
+
+# %% [figure]
+title = f"Who can count? ({len(counting['seeds'])} runs each)"
+fig, ax = figure(title, size=(7.2, 3.2))
+for arm in counting["arms"]:
+    colour, style = LOOKS[arm]
+    for run in (run for run in counting["runs"] if run["arm"] == arm):
+        steps = counting["every"] * np.arange(1, len(run["curve"]) + 1)
+        label = arm if run["seed"] == counting["seeds"][0] else None
+        ax.plot(steps[::2], run["curve"][::2], style, color=colour, lw=1, label=label)
+ax.axhline(by_share, color=GREY, ls="-", lw=1, label="from the share alone")
+ax.axhline(by_length, color=GREY, ls=":", lw=1, label="from the length alone")
+ax.set(xlabel="training step, before the rate falls", ylabel="right numbers")
+ax.set(ylim=(0, 1.03))
+ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+means = "; ".join(
+    f"{arm} {fair.of_arm(counting, arm).value:.2f}" for arm in counting["arms"]
+)
+alt = f"""Share of right numbers against steps, a line for each run. Means at the end:
+{means}. From the share alone {by_share:.2f}, from the length alone {by_length:.2f}."""
+show(fig, "counting", alt)
+
+# %% [markdown]
+# A sink can count, too, in principle: with $c$ keys of the score $s$, and the others far
+# below, the weights sum to $c / (c + e^{b - s})$, which differs for each $c$. The table
+# says how far a model gets with it. And $\sigma(s - \ln n)$ is an average only while the
+# scores are small; a large score still has the weight 1.
+#
+# ## What does each cost?
+#
+# | | sum to 1 | exact zeros | needs of a row | in tiles |
+# |---|---|---|---|---|
+# | softmax | yes | no | a maximum and a sum | yes |
+# | sink | at most | no | the same, and $b$ | yes, through $`\mathrm{lse}`$ |
+# | sparsemax, entmax | yes | yes | a sort of the row, or a search for $\tau$ | not as it is: $\tau$ needs all scores |
+# | sigmoid | no | no | nothing | yes, and simpler |
+#
+# A sigmoid's output grows with $n$ if small weights are many, which the measurement with
+# 4096 keys shows. Entmax gives no gradient to what it has dropped. A sink changes
+# $`\mathrm{lse}`$, so it is added once, at the end, when parts are merged (E.18).
+#
+# ## Further: choosing one key
+#
+# Weights of 0 and 1 are a choice. Draw key $j$ with the probability $p_j$, and let $l_j$
+# be the loss with it. The draw has no derivative, but its expectation has:
+#
+# ```math
+# J = \sum_j p_j l_j, \qquad \frac{\partial J}{\partial s_j} = p_j (l_j - J)
+# ```
+#
+# That needs the losses of all keys, and a model that chooses has seen one.
+# *REINFORCE* (Williams 1992; Xu and others 2015) estimates it from one draw $j$, by
+# $`(l_j - b)(\mathrm{onehot}_j - p)`$. On average, $b$ adds
+# $`b \sum_j p_j (\mathrm{onehot}_j - p) = 0`$. So every *baseline* $b$ is right, as long
+# as it does not see the draw, but not equally good:
+
+# %%
+e, losses = rng.normal(size=8), rng.uniform(1, 4, 8)
+p = np.exp(e) / np.exp(e).sum()
+J, c = p @ losses, 1 - 2 * p + p @ p  # c_j = |onehot_j - p|^2
+exact = p * (losses - J)
+
+
+def variance(b):
+    """Return E |x - E x|^2 of x = (l_j - b) (onehot_j - p), over all draws j."""
+    return p @ ((losses - b) ** 2 * c) - (exact**2).sum()
+
+
+best = attention.best_baseline(p, losses)
+for name, b in ("none", 0.0), ("mean loss", J), ("best", best):
+    print(f"baseline {name:9s} {b:.3f}   variance {variance(b):.3f}")
+
+# %% [figure]
+fig, ax = figure("How noisy is REINFORCE with a baseline b?", size=(6.4, 2.8))
+b = np.linspace(0, 5, 41)
+ax.plot(b, [variance(x) for x in b], color=BLUE, label="variance of the estimate")
+ax.axvline(J, color=ORANGE, lw=1, label="mean loss")
+ax.axvline(best, color=GREEN, lw=1, ls="--", label="best")
+ax.set(xlabel="baseline b", ylabel="variance", ylim=(0, None))
+ax.legend()
+alt = f"""The variance is a parabola in b. Without a baseline it is {variance(0):.2f},
+with the mean loss {variance(J):.2f}, at its lowest point {variance(best):.2f}."""
+show(fig, "baseline", alt)
+
+# %% [markdown]
+# *Gumbel* (Jang and others 2017; Maddison and others 2017) moves the draw: the argmax
+# of $s + G$, with noise $G_j = -\ln(-\ln U_j)$, is a draw from the softmax.
+# Forwards use that choice, backwards the gradient of
+# $`\mathrm{softmax}((s + G) / t)`$ with a temperature $t$: little noise, but it is the
+# gradient of another function. **Measured**: one of 8 keys has to be chosen, and only
+# the loss of its label comes back; "soft" averages instead, and sees all labels.
+
+# %%
+choosing = kept["choosing"]
+print("steps until the right key has a probability of .9, each seed")
+for arm in choosing["arms"]:
+    reached = []
+    for run in (run for run in choosing["runs"] if run["arm"] == arm):
+        good = np.flatnonzero(np.array(run["curve"]) >= 0.9)
+        reached.append(str(choosing["every"] * (good[0] + 1)) if len(good) else "never")
+    rate, last = choosing["chosen"][arm], fair.of_arm(choosing, arm).value
+    print(f"{arm:17s} {rate:5g}  {' '.join(reached):24s}  at the end {last:.3f}")
+
+# %% [markdown]
+# ## Further: three more ways to change the weights
+#
+# **Stick-breaking** (Tan and others 2024). Begin at the last key: it takes the part
+# $\sigma(s)$ of a stick of length 1, the key before it that part of what is left, and so
+# on. Near keys come first without any positions, and what is left at the end is nothing.
+
+# %%
+s = mg.Tensor(np.array([[3.0, -3.0, 3.0, -3.0]]))  # the first and third key fit
+print(attention.stick_breaking(s, np.ones((1, 4), bool)).data[0].round(3))
+
+# %% [markdown]
+# **A forgetting gate** (Lin and others 2025). ALiBi of
+# [lesson 11](../11_positions/README.md) subtracts a slope times the distance. Here each
+# token has a gate $\sigma(f_t)$, and the score of key $j$ gets the sum of
+# $\ln \sigma(f_t)$ over the tokens after $j$, up to the query. Equal gates are ALiBi; a
+# gate of 0 hides all that is before it.
+
+# %%
+f = mg.Tensor(np.array([9.0, 9.0, -9.0, 9.0, 9.0]))  # the third token resets
+c = attention.log_gates(f).data  # (L,) cumulative sums
+print("weights of the last query, if all scores are equal:")
+print(masked_softmax(mg.Tensor(c[-1] - c)).data.round(3))
+
+# %% [markdown]
+# **QK-norm** (Henry and others 2020). Training may make the matrices of queries and keys
+# as large as it likes, and then the softmax is saturated. If both are divided by their
+# lengths, the score is $\tau \cos(q, k)$, at most the learned $\tau$, and a weight of
+# $n$ keys is at most $`1 / (1 + (n - 1) e^{-2\tau})`$.
+#
+# **A gate on the output** (Qiu and others 2025), $o_i \cdot \sigma(W_g q_i)$, was an arm
+# of the first measurement. It can close a head for a query. What it cannot know is
+# whether a key fits.
+#
+# ## What would break it?
+#
+# - A sink with $m = \max_j s_j$ taken out of the scores and not out of $b$: the sink has
+#   then another score in each row. And without $b$ in the maximum, $\exp(b - m)$ may
+#   overflow.
+# - Cross-entropy of weights that are exactly 0: $\ln 0$ is infinite.
+# - Sparsemax that begins with large scores: one key has all the weight from the start,
+#   and the others get no gradient.
+# - A baseline that sees the draw, such as the loss of the drawn key itself: the estimate
+#   is 0.
+# - A sigmoid with a mask of large negative scores in place of a mask: it works with $b$
+#   near 0 and fails where $b$ is learned. A masked key has the weight 0.
+#
+# **To take away: a softmax compares keys, and so it can neither say that none fits nor
+# how many do, and its best weight falls as keys are added; a sink, exact zeros and
+# sigmoids each give up one property of a probability distribution, and get one of these
+# in return.**
+#
+# Exercises: E.17 (sparsemax and its Jacobian), E.18 (the sink through lse) and E.19
+# (REINFORCE and its baseline): `python -m lessons start E.17`. Other tasks and arms:
+# `python -m lessons experiment 15`.
