@@ -5,8 +5,8 @@
 
 The keys do not compete, so attention can count keys and can be empty. An average knows
 shares, not numbers: with two equal keys in place of one, a softmax halves the weight,
-and o_i stays the same. b = -ln n keeps the sum of a row near 1 for small scores, and
-takes the ability to count away: sum_j p_ij v_j is an average again.
+and o_i stays the same. b = -ln n keeps the sum of a row near 1 while the scores are
+small: then sum_j p_ij v_j is an average again, and only large scores count.
 
 Gradient: with p' = p (1 - p) and g = dL/dp,
 
@@ -33,7 +33,7 @@ def sigmoid_weights(scores, allowed, b=0.0):
     scores (..., L, S), allowed (..., L, S) bool, b (..., L | 1, S | 1) or ()
         ->  weights (..., L, S)
 
-    b   0 counts; -ln n averages n keys
+    b   0; or -ln n, with which n small scores give an average
     """
     scores = real(scores)
     with np.errstate(over="ignore"):  # 1 / (1 + inf) = 0 is the right limit

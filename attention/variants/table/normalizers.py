@@ -50,7 +50,7 @@ NORMALIZERS = {
             part="normaliser",
             changes="p = exp(s) / (exp(b) + sum of exp(s)), with a learned b",
             can="give little weight to all keys where no key fits, and learn where",
-            cannot="count keys: equal keys still share a weight below 1",
+            cannot="return more than an average: the weights sum to less than 1",
             task="lookup where the key may be missing",
             lesson=15,
             source="OpenAI 2025",

@@ -153,7 +153,7 @@ def compare(part, says, claim, a, b, what="figure"):
     """Print the difference of two arms of a comparison, and the verdict on a claim."""
     found = fair.difference(kept[part], a, b, what)
     words = written(found, 3)
-    print(f"{says:35s} {words}\n{'':37s}{verdict(claim, found)}")
+    print(f"{says:27s} {words}\n{'':28s}{verdict(claim, found)}")
 
 
 compare("nothing", "sink ahead of softmax", above(0), "sink", "softmax")
@@ -191,9 +191,10 @@ explain, {bound:.3f}."""
 show(fig, "nothing", alt)
 
 # %% [markdown]
-# In this task, at this size, the table of differences says it: what can return nothing
-# passes the dotted line, and no arm whose weights sum to 1 can. The last normaliser,
-# the sigmoid, follows below.
+# In this task, at this size, the learned sink and the sigmoid (which follows below) pass
+# the dotted line. No arm whose weights sum to 1 can. Softmax plus one could, but its b
+# is fixed, and in these steps its scores have not become small enough where no key
+# fits.
 #
 # ## Many keys: why does a softmax need larger scores in longer texts?
 #
@@ -340,9 +341,9 @@ for arm in many["arms"]:
 
 # %% [markdown]
 # Read the last table before you write "a softmax cannot": how much it loses depends on
-# the rate and on the steps, that is, on how large its scores have become, and the curves
-# on the right still rise. For sparsemax it hardly depends on them. (The figure from
-# which a rate is chosen is that of 16 keys, as it would be for you.)
+# the rate and on the steps, that is, on how large its scores have become, and on the
+# right some of its runs fall and come back. Sparsemax depends less on them. (The figure
+# from which a rate is chosen is that of 16 keys, as it would be for you.)
 #
 # ## How many? A weight for each key alone
 #
@@ -446,8 +447,7 @@ show(fig, "counting", alt)
 # | sparsemax, entmax | yes | yes | a sort of the row, or a search for $\tau$ | not as it is: $\tau$ needs all scores |
 # | sigmoid | no | no | nothing | yes, and simpler |
 #
-# A sigmoid's output grows with $n$ if small weights are many, which the measurement with
-# 4096 keys shows. Entmax gives no gradient to what it has dropped. A sink changes
+# A sigmoid's output grows with $n$ if small weights are many. Entmax gives no gradient to what it has dropped. A sink changes
 # $`\mathrm{lse}`$, so it is added once, at the end, when parts are merged (E.18).
 #
 # ## Further: choosing one key
