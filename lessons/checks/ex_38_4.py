@@ -5,9 +5,19 @@ import math
 
 import numpy as np
 
+import minigrad as mg
+from attention.app.experiments.fair import difference
+from attention.app.experiments.verdict import above, below
 from attention.seq2seq.reverser import Reverser
 from attention.tasks.reversal import PAD, Batches
-from lessons.checks.long_runs import each_of, own_record
+from attention.training import Run
+from lessons.checks.long_runs import (
+    OwnModels,
+    compared,
+    examine,
+    judged,
+    own_record,
+)
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.checks.predictions import locked
 from lessons.checks.words import self_assessed
@@ -168,62 +178,102 @@ def certain(my, rng):
 @edges("your own training at width 256, and your explanation")
 def the_long_run(my, rng):
     found = own_record(my)
-    runs = found["runs"]
-    seeds = {run["seed"] for run in runs if len(run["entropy"]) > 1}
-    my.holds(
-        found["d"] == 256 and len(seeds) > 1,
-        "record",
-        "expected runs at width 256, of two seeds",
-        f"found width {found['d']}, seeds {sorted(seeds)}",
-    )
     first = locked(my, is_prediction)
     loss, entropy = first["loss"], first["entropy"]
     print(f"you predicted: smaller loss {loss}, smaller entropy {entropy}")
-    for run in runs:
-        print(
-            f"{run['kind']:<7} seed {run['seed']}  last loss {run['last_loss']:.4f}  "
-            f"entropy {run['entropy'][0]:.3f} to {run['entropy'][-1]:.3f}"
-        )
+    print(statement(found))
     self_assessed(
         my,
         my.explanation(),
-        "which of the two is lower in loss and in entropy, in all runs, by how much",
+        "which of the two is lower in loss and in entropy, by how much, and whether "
+        "the interval contains 0",
         "why: a factor of 16 makes differences of scores large while states grow",
         "what sharp weights do to the gradient: p (1 - p) is small near 0 and 1",
-        "what the figure does not show: two seeds, one rate, a GRU whose states begin "
-        "small; unscaled does train at 256",
+        "what the figure does not show: a GRU whose states begin small, one task; "
+        "unscaled does train at 256",
     )
 
 
-def experiment(my, seed=0, d=256, steps=500, every=25):
-    """Train both kinds with two seeds each, at the width of the chapter's exercise.
+class OwnRun(Run):
+    """A run that computes its gradients with the learner's training step."""
 
-    The runs are shorter than the chapter's 2500 steps, with batches of 32 instead of
-    64 and a constant rate. Only the kind and the seed differ between the runs.
-    """
+    def __init__(self, my, model, optimizer):
+        super().__init__(model, optimizer)
+        self.my = my
+
+    def backward(self, batch):
+        """Compute the gradients; return the loss. ``Run.step`` moves the parameters."""
+        my = self.my
+        loss = my.training_step(self.model, Held(self.optimizer), batch)
+        if not math.isfinite(loss):
+            raise FloatingPointError(f"The loss became {loss} at step {self.steps}.")
+        return loss
+
+
+class Held:
+    """An optimizer that moves no parameter."""
+
+    def __init__(self, optimizer):
+        self.zero_grad = optimizer.zero_grad
+
+    def step(self):
+        """Do nothing."""
+
+
+class Scaling(OwnModels):
+    """Both kinds, at the width of the chapter's exercise."""
+
+    name, question = "scaling", "Width 256: does it help to divide scores by 16?"
+    measure = "probability of the right symbol in unseen strings, geometric mean"
+    arms, rates, chance = KINDS, (1e-3, 2e-3, 4e-3, 8e-3), 1 / 27
+    every, budget, d = 20, 1200, 256
+
+    def build(self, arm, rate, seed):
+        own = model(arm, self.d, seed)
+        return OwnRun(self.my, own, optim.Adam(list(own.parameters()), lr=rate))
+
+    def loss_at(self, arm, run, seed, step):
+        return batches_of(seed)[step]
+
+    def validate(self, arm, model):
+        return math.exp(-self.watch(arm, model)["loss"])
+
+    def watch(self, arm, model, part=0):
+        my, batch = self.my, batches_of(part, 100)[10**6]  # strings that no step uses
+        with mg.no_grad():
+            output = model.forced(batch.source, batch.target_in, batch.lengths)
+            loss = cross_entropy(output.logits, batch.target_out, ignore_index=PAD)
+        entropy = my.attn_entropy(output.weights.numpy(), batch.target_lengths)
+        return {"loss": loss.item(), "entropy": float(entropy)}
+
+    def test(self, arm, model):
+        found = self.watch(arm, model, part=1)
+        return {"figure": math.exp(-found["loss"]), **found}
+
+
+@functools.lru_cache(4)
+def batches_of(seed, size=32):
+    return Batches(seed, size, 3, 8)
+
+
+def experiment(my, seed=0, quick=False):
+    """Compare both kinds, with the learner's training step and entropy."""
     locked(my, is_prediction)
-    my.train(KINDS[0], 3, 2, seed, 1)  # fails at once if a part is not written
+    examine(my, seed, but="the_long_run")
+    found = {"d": Scaling.d, **compared(my, Scaling(my, seed), quick)}
+    print(statement(found))
+    return found
 
-    def run(kind, k):
-        found = my.train(kind, d, steps, seed + k, every)
-        loss = np.asarray(found["loss"])
-        return {
-            "kind": kind,
-            "seed": seed + k,
-            "loss": [round(float(v), 6) for v in loss.reshape(-1, every).mean(1)],
-            "entropy": [round(float(v), 6) for v in found["entropy"]],
-            "last_loss": round(float(loss[-2 * every :].mean()), 6),
-        }
 
-    runs = each_of(my, [(kind, k) for kind in KINDS for k in (1, 2)], run, seed)
-    return {
-        "d": d,
-        "steps": steps,
-        "every": every,
-        "batch": 32,
-        "rate": 3e-3,
-        "runs": runs,
-    }
+def statement(found):
+    """Return what a record says about both parts of the prediction."""
+    return "\n".join(
+        judged(claim, claimed, difference(found, "scaled", "dot", what), 3)
+        for claim, claimed, what in (
+            ("the loss of scaled is smaller than that of dot", below(0), "loss"),
+            ("the entropy of scaled is larger than that of dot", above(0), "entropy"),
+        )
+    )
 
 
 def _floats(found):
@@ -239,16 +289,18 @@ def is_prediction(found):
 
 def picture(found):
     """Draw a record: losses and entropies of all runs."""
-    fig, (left, right) = figure(f"d = {found['d']}: does scaling help?", columns=2)
-    for run in found["runs"]:
-        colour = (BLUE, ORANGE)[KINDS.index(run["kind"])]
-        line = {"color": colour, "label": f"{run['kind']}, seed {run['seed']}"}
-        for ax, name, first in ((left, "loss", 1), (right, "entropy", 0)):
-            steps = found["every"] * (first + np.arange(len(run[name])))
-            ax.plot(steps, run[name], **line)
-    left.set(xlabel="step", ylabel="loss, nats a symbol", yscale="log")
-    right.set(xlabel="step", ylabel="entropy of the weights, nats")
-    left.legend()
+    fig, axes = figure(f"d = {found['d']}: does scaling help?", columns=2)
+    for name, ax in zip(("loss", "entropy"), axes):
+        for run in found["runs"]:
+            values = run["watched"][name]
+            colour = (BLUE, ORANGE)[KINDS.index(run["arm"])]
+            label = run["arm"] * (run["seed"] == found["seeds"][0])
+            steps = found["every"] * np.arange(len(values))
+            ax.plot(steps, values, color=colour, label=label or None)
+        ax.set(xlabel=f"step; {len(found['seeds'])} runs of each kind")
+    axes[0].set(ylabel="loss in unseen strings, nats a symbol", yscale="log")
+    axes[1].set(ylabel="entropy of the weights, nats")
+    axes[0].legend()
     return fig
 
 

@@ -1,15 +1,13 @@
 """Check an answer to 6.9."""
 
 import math
-import textwrap
-import time
 
 import numpy as np
 
 import minigrad as mg
 from lessons.checks import translating as given
 from lessons.checks.attending import softmax, wrong_weights
-from lessons.checks.long_runs import each_of, examine, own_record
+from lessons.checks.long_runs import compared, examine, own_record
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.checks.predictions import locked
 from lessons.checks.results import equal_all, several, shape_all
@@ -26,7 +24,7 @@ from lessons.checks.translating import (
 )  # fmt: skip
 from lessons.checks.words import self_assessed
 from lessons.classroom.steps import edges, gradients, laws, numbers, shape, values
-from lessons.pages.figures import figure
+from lessons.pages.figures import BLUE, ORANGE, figure
 
 AXES = {"logits": "BV", "state": "Bd"}
 ANSWERS = {
@@ -451,67 +449,50 @@ def nothing(my, rng):
 @edges("your own training, and your words")
 def the_long_run(my, rng):
     found = own_record(my)
-    seeds = {run["seed"] for run in found["runs"]}
-    my.holds(len(seeds) > 2, "record", "expected three seeds", f"found {len(seeds)}")
     first = locked(my, is_prediction)
     print(
         f"you predicted: {first['longest']} on long sources, and the advantage: "
         f"{first['growth']}"
     )
-    print(textwrap.fill(found["statement"], 68))
+    print(given.statement(found))
     self_assessed(
         my,
         my.explanation(),
-        "the advantage at each length, and the spread over the seeds",
-        "whether the advantage grows; a change smaller than the spread is none",
+        "the advantage at each length, and its interval over the seeds",
+        "whether the advantage grows; if the interval contains 0, nothing is decided",
         "without attention: is BLEU low for short sentences, too? Then the size of "
         "the data limits it, not the one vector",
         "what would decide: more pairs, more seeds, a larger state",
     )
 
 
-def experiment(my, seed=0):
-    """Train both kinds with three seeds: the learner's decoder step, data and BLEU."""
+def experiment(my, seed=0, quick=False):
+    """Compare both kinds: the learner's decoder step, data and BLEU."""
     locked(my, is_prediction)
-    used = my.decode_step, my.hold_out  # of which the record is, too
     examine(my, seed, but="the_long_run")
-    corpus = given.Corpus(my)
-    sources, refs = ([list(pair[k]) for pair in corpus.test] for k in (0, 1))
-
-    def run(kind, k):
-        begun = time.perf_counter()
-        losses, said = given.train(my, corpus, KINDS[kind], my.ENCODER, seed + k)
-        scores = my.bleu_by_length(sources, refs, said, BUCKETS)
-        return {
-            "kind": kind,
-            "seed": seed + k,
-            "seconds": round(time.perf_counter() - begun, 1),
-            "last_loss": round(float(np.mean(losses[-25:])), 6),
-            "bleu": {f"{a}-{b}": round(100 * s, 4) for (a, b), s in scores.items()},
-        }
-
-    plan = [(kind, k) for k in (1, 2, 3) for kind in KINDS]
-    runs = each_of(my, plan, run, seed)
-    found = given.summary(runs)
-    print(given.table(found))
-    return {
-        "pairs": given.PAIRS,
-        "epochs": given.EPOCHS,
-        "encoder": my.ENCODER,
-        "runs": runs,
-        **found,
-    }
+    used = my.decode_step, my.hold_out, my.bleu_by_length  # of which the record is, too
+    found = compared(my, given.Attending(my, seed), quick)
+    print(given.statement(found))
+    return {"pairs": given.PAIRS, "encoder": my.ENCODER, **found}
 
 
 def picture(found):
-    """Draw a record: BLEU of both kinds, by length, with the spread over the seeds."""
-    fig, ax = figure("Does the advantage of attention grow with the length?")
-    for name, cells in found["bleu"].items():
-        low, mean, high = np.array(list(cells.values())).T
-        ax.errorbar(list(cells), mean, [mean - low, high - mean], marker="o",
-                    capsize=4, label=f"{name} attention")  # fmt: skip
-    ax.set(xlabel="words of the source", ylabel="BLEU, mean and range of three seeds")
-    ax.legend()
+    """Draw a record: BLEU of all runs of both kinds, by length and by steps."""
+    title = "Does the advantage of attention grow with the length?"
+    fig, (left, right) = figure(title, columns=2)
+    buckets = [f"{a}-{b}" for a, b in BUCKETS]
+    for run in found["runs"]:
+        colour = (BLUE, ORANGE)[found["arms"].index(run["arm"])]
+        label = f"{run['arm']} attention" * (run["seed"] == found["seeds"][0])
+        line = {"color": colour, "label": label or None}
+        left.plot(buckets, [run["bleu"][b] for b in buckets], marker="o", **line)
+        steps = found["every"] * (1 + np.arange(len(run["curve"])))
+        right.plot(steps, run["curve"], **line)
+    right.axhline(found["trivial"], color="grey", label="any sentences")
+    left.set(xlabel=f"words of the source; {len(found['seeds'])} runs of each kind",
+             ylabel="BLEU, test")  # fmt: skip
+    right.set(xlabel="step", ylabel="BLEU, validation")
+    right.legend()
     return fig
 
 

@@ -1,18 +1,22 @@
-"""Long runs of a learner's own code: progress, what is finished, and their records."""
+"""Long runs of a learner's own code: comparisons of models, and their records."""
 
+import functools
 import json
 import pathlib
-import time
+import shutil
+import types
 from dataclasses import replace
 
+from attention.app.experiments.fair import Comparison
 from attention.app.experiments.verdict import over_seeds, verdict, written
 from lessons import NotWritten
-from lessons.classroom import copies
+from lessons.classroom import stubs
 from lessons.classroom.catalogue import find, work_folder
-from lessons.classroom.checking.harness import load_checks
+from lessons.classroom.checking.harness import load, load_checks
 from lessons.classroom.checking.sequence import check_functions, run_function
 from lessons.classroom.records import RECORDS, code_hash, read_record
 from lessons.classroom.steps import CheckFailed
+from lessons.classroom.studies import compare
 
 
 def examine(my, seed, but):
@@ -33,31 +37,47 @@ def examine(my, seed, but):
                 raise CheckFailed(outcome.tag, text, *outcome.lines, again)
 
 
-def each_of(my, plan, run, seed):
-    """Return [run(*one) for one in plan], and print the progress and the time left.
+class OwnModels(Comparison):
+    """A comparison of models that are trained with the functions of an answer.
 
-    Finished runs are kept in a file: after Ctrl-C, the next call goes on from there, if
-    the code and the seed are the same.
+    my      the answer
+    shift   is added to all seeds
+    """
+
+    def __init__(self, my, shift=0):
+        self.answer = my._id, my._path, stubs.text_of(my._path)
+        self.choosing = [shift + seed for seed in self.choosing]
+        self.seeds = [shift + seed for seed in self.seeds]
+
+    @property
+    def my(self):
+        """The functions of the answer, loaded anew in each process that trains."""
+        return _functions(*self.answer)
+
+
+@functools.cache
+def _functions(id, path, text):
+    """Return the functions of an answer. Their calls are not recorded."""
+    return types.SimpleNamespace(**load(find(id), path, text)._namespace)
+
+
+def compared(my, comparison, quick=False):
+    """Train the models of a comparison with a learner's code; return the record.
+
+    Finished runs and parts of runs are kept: after Ctrl-C, the same command continues
+    them, if the code is the same.
+
+    quick   one run for each arm, with the rates of the course's record
     """
     exercise, path = find(my._id), pathlib.Path(my._path)
-    key = [code_hash(exercise, path), seed]
-    file = work_folder() / "records" / f"{exercise.stem}.unfinished.json"
-    found = _kept(file, key)
-    if found:
-        print(f"{len(found)} of {len(plan)} runs are finished already", flush=True)
-    begun, before = time.monotonic(), len(found)
-    for one in plan[before:]:
-        found.append(run(*one))
-        copies.write(file, json.dumps([key, found]).encode())
-        passed = time.monotonic() - begun
-        left = passed / (len(found) - before) * (len(plan) - len(found))
-        name = ", ".join(map(str, one))
-        print(
-            f"{len(found)} of {len(plan)}: {name}; {passed:.0f} s, about {left:.0f} s "
-            "left",
-            flush=True,
-        )
-    file.unlink(missing_ok=True)
+    command = f"python -m lessons experiment {exercise.id}" + " --quick" * quick
+    if path == exercise.solution:
+        command += " --impl solution"
+    name = f"{exercise.stem}-{code_hash(exercise, path)}"
+    folder = work_folder() / "records" / "states" / name
+    kept = (read_record(exercise) or {}).get("result", {}) if quick else None
+    found = compare(comparison, folder, command, kept)
+    shutil.rmtree(folder, ignore_errors=True)
     return found
 
 
@@ -97,13 +117,6 @@ def own_record(my):
             again,
         )
     return record["result"]
-
-
-def _kept(file, key):
-    match _read(file):
-        case [saved, list(found)] if saved == key:
-            return found
-    return []
 
 
 def _read(file):

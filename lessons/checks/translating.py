@@ -1,17 +1,23 @@
 """The definitions, the small training and the long one of the check of 6.9."""
 
 import contextlib
+import functools
 import math
+from collections import Counter
 
 import numpy as np
 
 import minigrad as mg
 from attention import kernels
+from attention.app.experiments.fair import difference
+from attention.app.experiments.verdict import above
 from attention.tasks.batch import EOS, PAD, SOS, pad
-from attention.tasks.batching import in_order
+from attention.tasks.batching import Batches
 from attention.tasks.grammar import generate
 from attention.tasks.vocabulary import Vocabulary
+from attention.training import Run
 from lessons.checks.attending import softmax
+from lessons.checks.long_runs import OwnModels, judged
 from minigrad import optim
 
 B, S, V, E, D, M, A = 3, 7, 19, 5, 11, 13, 17
@@ -166,53 +172,65 @@ def overfit(my, attends, steps=25, width=32, rate=0.04):
     return losses
 
 
-# the long run: 500 pairs, 20 epochs, the learner's decoder step and data split
+# the long run: 500 pairs, the learner's decoder step and data split
 
-PAIRS, TEST, EPOCHS, BATCH, RATE = 500, 200, 20, 20, 5e-3
-WIDTH, EMBEDDING = 64, 32
+PAIRS, UNSEEN, BATCH = 500, 200, 20
+WIDTHS, EMBEDDING = {"without": 90, "with": 64}, 32  # nearly equally many parameters
 
 
 class Corpus:
     """Pairs of words, split by the learner's ``hold_out``, and two vocabularies."""
 
     def __init__(self, my):
-        drawn = generate("english-german", PAIRS + TEST + 100, seed=1)
+        drawn = generate("english-german", PAIRS + 3 * UNSEEN, seed=1)
         words = [(tuple(pair.source), tuple(pair.target)) for pair in drawn]
-        unseen, self.test = my.hold_out(words, TEST)
-        self.train = unseen[:PAIRS]
+        others, self.test = my.hold_out(words, UNSEEN)
+        others, self.validation = my.hold_out(others, UNSEEN)
+        self.train = others[:PAIRS]
+        self.alignments = [p.alignment for w, p in zip(words, drawn) if w in self.train]
         self.source = Vocabulary.build([s for s, _ in self.train])
         self.target = Vocabulary.build([t for _, t in self.train])
 
-    def ids(self, pairs):
-        """Return [(ids of the source, ids of the target)]."""
-        return [(self.source.encode(s), self.target.encode(t)) for s, t in pairs]
+    def word_by_word(self, pairs):
+        """Translate each word of the sources by the word that it was linked with most.
+
+        That is the trivial solution: it keeps the order, and reads no other word.
+        """
+        linked = {}
+        for (source, target), alignment in zip(self.train, self.alignments):
+            for t, s in alignment:
+                linked.setdefault(source[s], Counter())[target[t]] += 1
+        return [
+            [linked[w].most_common(1)[0][0] for w in source if w in linked]
+            for source, _ in pairs
+        ]
+
+    def ids(self):
+        """Return [(ids of the source, ids of the target)] of the training."""
+        return [(self.source.encode(s), self.target.encode(t)) for s, t in self.train]
 
 
-class Model:
+class Model(mg.nn.Module):
     """An encoder, and the parameters of the learner's ``decode_step``.
 
     encoder   "gru": one layer in both directions; "lstm": two layers, as in the chapter
     """
 
-    def __init__(self, my, corpus, attends, encoder, seed, width=WIDTH):
-        rng = np.random.default_rng(seed)
-        self.my, self.width = my, width
+    def __init__(self, my, corpus, kind, seed):
+        rng, width = np.random.default_rng(seed), WIDTHS[kind]
+        self.step, self.corpus = my.decode_step, corpus
         self.embed = mg.nn.Embedding(len(corpus.source), EMBEDDING, rng=rng)
-        if encoder == "lstm":
+        if my.ENCODER == "lstm":
             self.encoder = mg.nn.LSTM(EMBEDDING, width, num_layers=2, rng=rng)
         else:
             self.encoder = mg.nn.GRU(EMBEDDING, width, bidirectional=True, rng=rng)
         memory = width * self.encoder.directions
         sizes = len(corpus.target), EMBEDDING, width, memory, width
-        own = parameters(rng, attends, sizes, 0.1)
+        own = parameters(rng, KINDS[kind], sizes, 0.1)
         self.p = Tensors(
             {k: mg.nn.Parameter(a.astype(np.float32)) for k, a in own.items()}
         )
         self.bridge = mg.nn.Linear(memory, width, rng=rng)
-
-    def parameters(self):
-        layers = self.embed, self.encoder, self.bridge
-        return [*self.p.values(), *(w for layer in layers for w in layer.parameters())]
 
     def start(self, source, lengths):
         """Return the first state, the states of the encoder, and the mask."""
@@ -227,94 +245,82 @@ class Model:
         s, H, mask = self.start(batch.source, batch.lengths)
         rows = []
         for words in batch.target_in.T:
-            logits, s = self.my.decode_step(self.p, words, s, H, mask)
+            logits, s = self.step(self.p, words, s, H, mask)
             rows.append(logits)
         return mg.cross_entropy(mg.stack(rows, 1), batch.target_out, ignore_index=PAD)
 
-    def translate(self, sources, longest=24):
-        """Return the most probable words, step by step: a list of ids for each."""
-        source, lengths = pad(sources)
+    def translate(self, pairs, longest=24):
+        """Return the most probable words of the sources, step by step: lists of str."""
+        source, lengths = pad([self.corpus.source.encode(s) for s, _ in pairs])
         with mg.no_grad():
             s, H, mask = self.start(source, lengths)
-            words, said = np.full(len(sources), SOS), []
+            words, said = np.full(len(pairs), SOS), []
             for _ in range(longest):
-                logits, s = self.my.decode_step(self.p, words, s, H, mask)
+                logits, s = self.step(self.p, words, s, H, mask)
                 words = logits.numpy()[:, EOS:].argmax(1) + EOS
                 said.append(words)
         rows = [list(row) for row in np.array(said).T]
-        return [row[: row.index(EOS)] if EOS in row else row for row in rows]
+        rows = [row[: row.index(EOS)] if EOS in row else row for row in rows]
+        return [self.corpus.target.decode(row) for row in rows]
 
 
-def train(my, corpus, attends, encoder, seed, epochs=EPOCHS, width=WIDTH):
-    """Train a ``Model`` with Adam; return its losses and its translations of the test.
+class Attending(OwnModels):
+    """Both decoders, with an encoder of their width."""
 
-    The rate falls to 0 in a straight line.
-    """
-    model = Model(my, corpus, attends, encoder, seed, width)
-    optimizer, losses = optim.Adam(model.parameters(), lr=RATE), []
-    pairs, rng = corpus.ids(corpus.train), np.random.default_rng(seed)
-    steps = epochs * math.ceil(len(pairs) / BATCH)
-    for _ in range(epochs):
-        order = rng.permutation(len(pairs))
-        for k in range(0, len(pairs), BATCH):
-            optimizer.lr = RATE * (1 - len(losses) / steps)
-            rows = [pairs[i] for i in order[k : k + BATCH]]
-            [batch] = in_order(rows, BATCH)
-            loss = model.loss(batch)
-            optimizer.zero_grad()
-            loss.backward()
-            optim.clip_grad_norm_(model.parameters(), 1.0)
-            optimizer.step()
-            losses.append(loss.item())
-    said = model.translate([source for source, _ in corpus.ids(corpus.test)])
-    return losses, [corpus.target.decode(row) for row in said]
+    name, question = "attention", "What does attention add, with 500 pairs?"
+    measure, resolution = "BLEU", 1.0
+    arms, rates = tuple(KINDS), (2e-3, 4e-3, 8e-3, 16e-3)
+    every, least, budget = 25, 750, 1500  # one epoch, 30 epochs, 60 epochs
+
+    @functools.cached_property
+    def corpus(self):
+        return Corpus(self.my)
+
+    @functools.cached_property
+    def trivial(self):
+        pairs = self.corpus.validation
+        return self.bleu(pairs, self.corpus.word_by_word(pairs))["all"]
+
+    @functools.lru_cache(2)
+    def batches(self, seed):
+        return Batches(self.corpus.ids(), BATCH, seed)
+
+    def build(self, arm, rate, seed):
+        model = Model(self.my, self.corpus, arm, seed)
+        return Run(model, optim.Adam(model.parameters(), lr=rate))
+
+    def loss_at(self, arm, run, seed, step):
+        return run.model.loss(self.batches(seed)[step])
+
+    def validate(self, arm, model):
+        pairs = self.corpus.validation
+        return self.bleu(pairs, model.translate(pairs))["all"]
+
+    def test(self, arm, model):
+        pairs = self.corpus.test
+        found = self.bleu(pairs, model.translate(pairs))
+        return {"figure": found["all"], "bleu": found}
+
+    def bleu(self, pairs, said):
+        """Return BLEU of translations, of all and by the length of the source."""
+        sources, refs = ([list(pair[k]) for pair in pairs] for k in (0, 1))
+        groups = self.my.bleu_by_length(sources, refs, said, BUCKETS)
+        found = {f"{a}-{b}": 100 * s for (a, b), s in groups.items()}
+        return {"all": 100 * self.my.bleu(refs, said), **found}
 
 
-def summary(runs):
-    """Return the table of BLEU, its advantage, and a sentence.
+def statement(record):
+    """Return what a record says about the book's expectation."""
 
-    -> {"bleu": {kind: {bucket: [lowest, mean, highest]}}, of the seeds,
-        "advantage": {bucket: [...]}, "growth": [...], "statement": …}
-    """
-    buckets = list(runs[0]["bleu"])
+    def better(claim, what):
+        more = difference(record, "with", "without", lambda run: what(run["bleu"]))
+        return judged(claim, above(0), more, 1)
 
-    def spread(numbers):
-        return [min(numbers), sum(numbers) / len(numbers), max(numbers)]
-
-    of = {kind: [r["bleu"] for r in runs if r["kind"] == kind] for kind in KINDS}
-    gains = [
-        {b: after[b] - before[b] for b in buckets}
-        for before, after in zip(of["without"], of["with"])
+    first, *_, last = buckets = [f"{a}-{b}" for a, b in BUCKETS]
+    lines = [
+        better(f"attention is better on {b} words", lambda bleu, b=b: bleu[b])
+        for b in buckets
     ]
-    growth = spread([gain[buckets[-1]] - gain[buckets[0]] for gain in gains])
-    low, mean, high = spread([gain[buckets[-1]] for gain in gains])
-    how = (
-        "grows" if growth[0] > 0 else "shrinks" if growth[2] < 0 else "does not change"
-    )
-    statement = (
-        f"On sources of {buckets[-1]} words, attention changes BLEU by {mean:+.1f} "
-        f"({low:+.1f} to {high:+.1f} over {len(gains)} seeds). From {buckets[0]} to "
-        f"{buckets[-1]} words its advantage {how} in all seeds: it changes by "
-        f"{growth[1]:+.1f} ({growth[0]:+.1f} to {growth[2]:+.1f})."
-    )
-    if how == "does not change":
-        statement = statement.replace(
-            "does not change in all seeds", "grows in some seeds only"
-        )
-    return {
-        "bleu": {k: {b: spread([s[b] for s in of[k]]) for b in buckets} for k in KINDS},
-        "advantage": {b: spread([gain[b] for gain in gains]) for b in buckets},
-        "growth": growth,
-        "statement": statement,
-    }
-
-
-def table(found):
-    """Return the BLEU of both kinds for each length of the source, as text."""
-    buckets = list(found["advantage"])
-    lines = [f"{'BLEU':<10}" + "".join(f"{b + ' words':>22}" for b in buckets)]
-    rows = {**found["bleu"], "advantage": found["advantage"]}
-    for name, cells in rows.items():
-        row = (f"{m:8.1f} ({a:5.1f},{z:5.1f})" for a, m, z in cells.values())
-        lines.append(f"{name:<10}" + "".join(f"{cell:>22}" for cell in row))
+    growth = "its advantage grows with the length"
+    lines.append(better(growth, lambda bleu: bleu[last] - bleu[first]))
     return "\n".join(lines)

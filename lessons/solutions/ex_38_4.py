@@ -6,8 +6,11 @@ You write the training loop and the measurement; neither may include padding. Th
 
     python -m lessons experiment 38.4
 
-trains both with your code, at width 256, and draws losses and entropies. Look at the
-figure, write your explanation, and check again: the exercise passes with your own run.
+compares both fairly, at width 256 and with your training step: each has four learning
+rates, and trains until a plateau (lesson 14). It prints differences with intervals and
+draws losses and entropies. Ctrl-C loses nothing; ``--quick`` trains each only once.
+Look at the figure, write your explanation, and check again: the exercise passes with
+your own run.
 """
 
 import numpy as np
@@ -117,8 +120,9 @@ def explanation():
         "Both begin with nearly equal weights, because the states are small. Scores "
         "that are not divided by 16 grow 16 times as fast with the states, so that "
         "the weights of dot become sharp early: its entropy falls further. Sharp "
-        "weights have small gradients where they are wrong, and its loss ends higher. "
-        "But it does train: width 256 alone does not stop it."
+        "weights have small gradients where they are wrong, which can slow the learning "
+        "down. The interval of the losses says whether it still did so at the end. "
+        "Dot does train: width 256 alone does not stop it."
     )
     # END SOLUTION
 

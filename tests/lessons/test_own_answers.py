@@ -1,6 +1,8 @@
 """Earlier answers, predictions and long runs of a learner's own folder."""
 
 import json
+import os
+import signal
 
 import numpy as np
 import pytest
@@ -8,15 +10,16 @@ import pytest
 from attention.app.experiments.verdict import above, below
 from lessons import NotWritten, earlier
 from lessons.checks.before import answers_pass
-from lessons.checks.ex_38_4 import is_prediction
+from lessons.checks.ex_38_4 import Scaling, is_prediction
 from lessons.checks.long_runs import (
-    each_of,
+    compared,
     examine,
     judged,
     over_sentences,
     own_record,
 )
 from lessons.checks.predictions import _plain, locked
+from lessons.checks.translating import Attending
 from lessons.classroom import catalogue, journal, records
 from lessons.classroom.checking import harness
 from lessons.classroom.steps import CheckFailed
@@ -119,13 +122,10 @@ def test_6_9_needs_a_record_of_the_present_decode_step(work):
 @pytest.mark.parametrize("text", ["5", "null", "{}", "[1, 2]", '{"code', "[" * 99_999])
 def test_a_file_that_is_no_record_counts_as_none(work, text):
     (work / "records").mkdir()
-    for name in ("ex_38_4.json", "ex_38_4.unfinished.json"):
-        (work / "records" / name).write_text(text, encoding="utf-8")
-    my = handed_in("38.4")
+    (work / "records" / "ex_38_4.json").write_text(text, encoding="utf-8")
     with pytest.raises(CheckFailed, match="experiment 38.4") as caught:
-        own_record(my)
+        own_record(handed_in("38.4"))
     assert caught.value.tag == "no-long-run"
-    assert each_of(my, [("a",)], str.upper, seed=0) == ["A"]
 
 
 def test_6_5_needs_the_softmax_of_e_2_only(work):
@@ -138,24 +138,67 @@ def test_6_5_needs_the_softmax_of_e_2_only(work):
     answers_pass(my, "E.2")
 
 
-def test_an_interrupted_long_run_goes_on(capsys):
-    plan, done = [("a", 1), ("b", 1), ("c", 1)], []
+class Small(Scaling):
+    """The comparison of 38.4 with one small model, which is stopped at a step."""
 
-    def run(kind, k, stop=None):
-        if kind == stop:
-            raise KeyboardInterrupt
-        done.append(kind)
-        return kind.upper()
+    arms, rates, seeds, choosing, processes = ("dot",), (1e-3,), (1,), (101,), False
+    every, budget, d, stop = 2, 4, 8, None
 
+    def loss_at(self, arm, run, seed, step):
+        if (seed, step) == self.stop:
+            os.kill(os.getpid(), signal.SIGINT)
+        return super().loss_at(arm, run, seed, step)
+
+
+def test_an_interrupted_comparison_goes_on(work, capsys):
     my = handed_in("38.4")
-    with pytest.raises(KeyboardInterrupt):
-        each_of(my, plan, lambda *one: run(*one, stop="b"), seed=0)
-    assert each_of(my, plan, run, seed=0) == ["A", "B", "C"]
-    assert done == ["a", "b", "c"]
-    said = capsys.readouterr().out
-    assert "1 of 3 runs are finished already" in said and "3 of 3: c, 1" in said
-    assert each_of(my, plan, run, seed=0) == ["A", "B", "C"]  # and again from the start
-    assert len(done) == 6
+    whole = compared(my, Small(my))
+    capsys.readouterr()
+    stopped = Small(my)
+    stopped.stop = 1, 3  # in the second run
+    with pytest.raises(KeyboardInterrupt, match="experiment 38.4"):
+        compared(my, stopped)
+    found = compared(my, Small(my))
+    [run], [again] = whole["runs"], found["runs"]
+    assert {**run, "seconds": 0} == {**again, "seconds": 0}
+    assert capsys.readouterr().out.count("seed 101") == 1  # it was finished before
+    assert not list((work / "records" / "states").iterdir())
+    assert found["versions"] and found["chosen"] == {"dot": 1e-3}
+    quick = compared(my, Small(my, shift=5), quick=True)
+    assert [run["seed"] for run in quick["runs"]] == [6] and not quick["choices"]
+
+
+def test_a_comparison_computes_with_the_learners_functions():
+    my = handed_in("38.4", "loss.backward()", "(0 * loss).backward()")
+    [run] = compared(my, Small(my))["runs"]
+    assert len(set(run["curve"])) == 1 and run["loss"] > 3  # it learns nothing
+    my = handed_in("38.4", "return H[real].mean()", "return -1.0")
+    [run] = compared(my, Small(my))["runs"]
+    assert run["watched"]["entropy"] == [-1.0] * 3 and len(set(run["curve"])) > 1
+    my = handed_in("38.4", "return loss.item()", "return loss.item() * np.nan")
+    [run] = compared(my, Small(my))["runs"]
+    assert run["diverged"] and not run["plateau"]
+
+
+@pytest.mark.parametrize("arm", ["with", "without"])
+def test_6_9_trains_the_learners_decoder_and_splits_as_the_learner(arm):
+    def losses(*edit):
+        own = Attending(handed_in("6.9", *edit))
+        run = own.build(arm, 4e-3, 1)
+        for step in range(2):
+            run.descend(own.loss_at(arm, run, 1, step))
+        return run.losses, own
+
+    (right, own), (wrong, _) = (
+        losses(),
+        losses('["b_o"], new', '["b_o"] * 2, new * 0.5'),
+    )
+    assert right[1] < right[0] and wrong != right
+    pairs = own.corpus.train + own.corpus.validation + own.corpus.test
+    assert len(pairs) == len(set(pairs)) == 900
+    counts = {k: own.build(k, 1e-3, 1).model.num_parameters() for k in own.arms}
+    assert abs(counts["with"] / counts["without"] - 1) < 0.01
+    assert 10 < own.trivial < 25  # word by word
 
 
 def test_a_line_of_a_report():

@@ -16,6 +16,8 @@ from attention.app.experiments import fair
 from attention.app.progress_line import Progress
 from attention.app.run_folder import States
 from lessons import cli
+from lessons.checks.ex_38_4 import Scaling
+from lessons.checks.translating import Attending
 from lessons.classroom import catalogue, records, terminal
 from lessons.classroom.catalogue import LESSONS, ROOT
 from lessons.classroom.checking import harness
@@ -209,9 +211,12 @@ def test_the_figure_of_a_record(id):
             t.get_text() for ax in fig.axes for t in (ax.xaxis.label, ax.yaxis.label)
         ]
         assert all(words) and figures.digest(fig) and b"<svg" in figures.render(fig)
-    if id != "6.9":  # there: bars of intervals
-        first = found.get("runs", [{}])[0].get("loss") or found["seconds"]["additive"]
-        assert list(fig.axes[0].lines[0].get_ydata()) == first
+    first = {
+        "38.4": lambda: found["runs"][0]["watched"]["loss"],
+        "6.6": lambda: found["seconds"]["additive"],
+        "6.9": lambda: list(found["runs"][0]["bleu"].values())[1:],  # without "all"
+    }[id]()
+    assert list(fig.axes[0].lines[0].get_ydata()) == first
 
 
 @pytest.mark.parametrize(
@@ -311,6 +316,22 @@ def test_a_head_of_distances_or_of_nouns_does_not_follow_agreement(sentences):
     assert np.allclose(excess[:2], 0, atol=1e-6) and excess[2] > 0.5
     heads = [{"validation": {"before": each}} for each in found]
     assert sentences.follower(heads) == 2
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("id, steps", [("38.4", 100), ("6.9", 300)])
+def test_the_first_steps_of_a_learners_comparison_repeat(id, steps, tmp_path):
+    exercise = catalogue.find(id)
+    kept = records.read_record(exercise)["result"]
+    my = harness.load(exercise, exercise.solution)
+    study = {"38.4": Scaling, "6.9": Attending}[id](my)
+    wanted, study.budget = kept["runs"][1], steps
+    job, folder = [wanted[k] for k in ("arm", "rate", "seed")], States(tmp_path, "it")
+    with kernels.backend("numpy"):
+        run, _ = study.train_and_save(None, job, None, folder, Progress("", 1))
+    n, curve = len(run["curve"]), np.array(wanted["curve"])
+    assert curve[n - 1] > kept["chance"] + 5 * kept["resolution"]
+    assert abs(run["curve"] - curve[:n]).max() < 3 * kept["resolution"]
 
 
 def test_the_experiment_of_a_reader_writes_into_the_work_folder(

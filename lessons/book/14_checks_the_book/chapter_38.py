@@ -1,5 +1,6 @@
 """Claims of chapter 38, "Attention Variants", each with its measurement."""
 
+from dataclasses import replace
 from importlib import import_module
 
 import numpy as np
@@ -13,6 +14,7 @@ from attention import (
     masks,
     scaled_dot_product_attention,
 )
+from attention.app.experiments import fair
 from attention.app.experiments.verdict import above, below, between, share
 from attention.costs import cost_of
 from attention.seq2seq.reverser import Reverser
@@ -449,11 +451,6 @@ for kind in KINDS:
     register(lambda kind=kind: shares(accuracies("masked", kind)[:, :4].min(1)))
 
 
-def wide(kind, what):
-    runs = record("ex_38_4")["result"]["runs"]
-    return np.array([what(run) for run in runs if run["kind"] == kind])
-
-
 @claim(
     "38.6",
     "unscaled dot does not train at all (width 256: share of seeds with a last loss of "
@@ -463,7 +460,10 @@ def wide(kind, what):
     "would not train at all",
 )
 def training_at_256():
-    return count(wide("dot", lambda run: run["last_loss"] / run["loss"][0]), above(0.9))
+    kept = record("ex_38_4")["result"]
+    left = fair.figures(kept, "dot", lambda run: run["loss"] / run["watched"]["loss"][0])
+    steps = fair.steps_without_plateau(kept, "dot")
+    return replace(count(left, above(0.9)), steps=steps)
 
 
 @claim(

@@ -397,10 +397,10 @@ for text, start in (
 # anecdote.**
 #
 # Exercises: E.16 (find out from the record of a comparison whether it was fair), 38.4
-# (scaled and unscaled scores, two seeds each) and 6.9 (translation with and without
-# attention, three seeds each): `python -m lessons start E.16`. The last two end in an
-# experiment whose seeds you may choose:
-# `python -m lessons experiment 38.4 --seed 10` adds 10 to the usual seeds 1 and 2.
+# (scaled and unscaled scores) and 6.9 (translation with and without attention), five
+# seeds each: `python -m lessons start E.16`. The last two end in a comparison by the
+# rules of this page, with your own functions, whose seeds you may choose:
+# `python -m lessons experiment 38.4 --seed 10` adds 10 to all seeds.
 # (38.4 asks for the mean [entropy](../../GLOSSARY.md#entropy) of the weights in a
 # batch. Each row of weights that is not padding counts once in this mean; [lesson
 # 06](../06_masks/README.md) explains padding.)
