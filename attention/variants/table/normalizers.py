@@ -208,7 +208,7 @@ GATES = {
         ),
         about=About(
             part="average",
-            changes="context = sigmoid(W_g q) * (weights @ values)",
+            changes="context = sigmoid(W_g q) times weights @ values, entry by entry",
             can="return nothing, whatever the weights are",
             cannot="know whether a key fits: it is computed from the query alone",
             task="lookup where the key may be missing",

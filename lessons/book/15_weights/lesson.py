@@ -211,7 +211,7 @@ show(fig, "nothing", alt)
 # the weights that are nearest to the scores:
 #
 # ```math
-# p = \arg\min_{p \ge 0,\; \sum_j p_j = 1} \; \sum_j (p_j - s_j)^2
+# p = \operatorname{argmin}_{p \ge 0,\; \sum_j p_j = 1} \; \sum_j (p_j - s_j)^2
 # \qquad \Rightarrow \qquad p_j = \max(s_j - \tau, 0)
 # ```
 #
@@ -221,7 +221,7 @@ show(fig, "nothing", alt)
 # $\alpha = 1$ is the softmax, $\alpha = 2$ sparsemax.
 #
 # ```math
-# p_j = \max\bigl((\alpha - 1) s_j - \tau, 0\bigr)^{1 / (\alpha - 1)}
+# p_j = \max\left((\alpha - 1) s_j - \tau, 0\right)^{1 / (\alpha - 1)}
 # ```
 
 # %%
@@ -253,9 +253,9 @@ for n in (4, 4096):
 # that the changes sum to 0:
 #
 # ```math
-# dp_j = u_j \Bigl(ds_j - \frac{\sum_l u_l\, ds_l}{\sum_l u_l}\Bigr)
+# dp_j = u_j \left(ds_j - \frac{\sum_l u_l\, ds_l}{\sum_l u_l}\right)
 # \qquad \Rightarrow \qquad
-# \frac{\partial L}{\partial s_j} = u_j \Bigl(g_j - \frac{\sum_l u_l g_l}{\sum_l u_l}\Bigr)
+# \frac{\partial L}{\partial s_j} = u_j \left(g_j - \frac{\sum_l u_l g_l}{\sum_l u_l}\right)
 # ```
 #
 # Here $g_j = \partial L / \partial p_j$. A softmax has $u = p$, whose sum is 1, and
