@@ -397,7 +397,8 @@ def interval(found, digits=2):
 # %%
 for task in tasks:
     study, digits = kept[task], 1 if task == "en-de" else 2
-    print(f"{task:15s} rate   mean  ended  back  minus global         matches")
+    space = "\n" * (task != tasks[0])
+    print(f"{space}{task:15s} rate   mean  ended  back  minus global         matches")
     for arm in study["arms"]:
         ended = fair.figures(study, arm, "plateau")
         back = "" if arm == "none" else f"{of(task, arm, 'back'):.2f}"
@@ -406,7 +407,6 @@ for task in tasks:
         if arm != "global":
             row += f"  {interval(less(task, arm), digits):19s}  {matches(task, arm)}"
         print(row.rstrip())
-    print()
 
 # %% [figure]
 fig, axes = figure("How wide must a window be?", columns=3, size=(8.6, 3.2))
