@@ -612,15 +612,17 @@ def cosine(q, k, tau=10.0):
     return dot(tau * q, k)
 
 
+def rms_norm(x, g, eps=1e-6):
+    """g x / sqrt(mean of x^2 + eps), for each row of x"""
+    return g * (x / np.sqrt((x**2).sum(-1, keepdims=True) / x.shape[-1] + eps))
+
+
 def qk_norm(q, k, g_q, g_k, eps=1e-6):
     """s_ij = q^_i . k^_j / sqrt(D), x^ = g x / sqrt(mean_a x_a^2 + eps)
 
     Dehghani et al. 2023
     """
-    D = q.shape[1]
-    q = g_q * q / np.sqrt((q * q).sum(1, keepdims=True) / D + eps)
-    k = g_k * k / np.sqrt((k * k).sum(1, keepdims=True) / D + eps)
-    return scaled_dot(q, k)
+    return scaled_dot(rms_norm(q, g_q, eps), rms_norm(k, g_k, eps))
 
 
 def forgetting(q, k, v, f):
@@ -739,11 +741,6 @@ def mocha(q, k, v, W_q, W_k, w_v, r, V_q, V_k, w_u, width):
 # -- Small caches: lesson 17 -----------------------------------------------------------
 
 
-def rms_norm(x, g, eps=1e-6):
-    """g x / sqrt(mean of x^2 + eps), for each row of x"""
-    return g * (x / np.sqrt((x**2).sum(-1, keepdims=True) / x.shape[-1] + eps))
-
-
 def mla(x, W_q, W_d, W_r, g, W_k, W_v, W_o):
     """c_j = RMSNorm(W_d x_j) is cached; k_j = W_k c_j and v_j = W_v c_j are made from it
 
@@ -838,6 +835,14 @@ def delta_rule(q, k, v, b, log_a=None):
     return np.stack(c)
 
 
+def chosen_keys(i, g, block, best):
+    """The keys of the own block up to i, and of the best - 1 earlier blocks by g"""
+    own = i // block
+    chosen = sorted(range(own), key=lambda b: -g[b])[: best - 1]
+    keys = [np.arange(b * block, (b + 1) * block) for b in chosen]
+    return np.concatenate([*keys, np.arange(own * block, i + 1)])
+
+
 def chosen_blocks(q, k, v, block, best):
     """Attend, causally, to the own block and the best - 1 earlier ones by q . mean key
 
@@ -845,13 +850,11 @@ def chosen_blocks(q, k, v, block, best):
     """
     c = []
     for i in range(len(q)):
-        own = i // block
-        blocks = [slice(b * block, (b + 1) * block) for b in range(own)]
-        means = [k[b].sum(0) / block for b in blocks]
-        g = [q[i] @ m for m in means]
-        chosen = sorted(range(own), key=lambda b: -g[b])[: best - 1]
-        keys = [*(j for b in chosen for j in range(b * block, (b + 1) * block)),
-                *range(own * block, i + 1)]  # fmt: skip
+        g = [
+            q[i] @ (k[b * block : (b + 1) * block].sum(0) / block)
+            for b in range(i // block)
+        ]
+        keys = chosen_keys(i, g, block, best)
         c.append(scaled_dot_attention(q[i : i + 1], k[keys], v[keys])[0])
     return np.stack(c)
 
@@ -861,22 +864,21 @@ def native_sparse(q, k, v, gates, block, best, window):
 
     The weights of the first branch choose the blocks of the second. Yuan et al. 2025
     """
-    branches = []
+    c = []
     for i in range(len(q)):
         own, row = i // block, q[i : i + 1]
-        blocks = [slice(b * block, (b + 1) * block) for b in range(own)]
-        K, V = (np.array([x[b].mean(0) for b in blocks]) for x in (k, v))
+        whole = own * block  # tokens in the blocks before the own one
+        K, V = (x[:whole].reshape(own, block, x.shape[1]).mean(1) for x in (k, v))
+        p = softmax(scaled_dot(row, K))[0]  # (own,)
+        keys = chosen_keys(i, p, block, best)
         near = slice(max(i - window + 1, 0), i + 1)
-        p = softmax(scaled_dot(row, K))[0] if own else np.zeros(0)
-        chosen = sorted(range(own), key=lambda b: -p[b])[: best - 1]
-        keys = [*(j for b in chosen for j in range(b * block, (b + 1) * block)),
-                *range(own * block, i + 1)]  # fmt: skip
-        branches.append([
-            p @ V if own else np.zeros(v.shape[1]),
+        branches = [
+            p @ V,
             scaled_dot_attention(row, k[keys], v[keys])[0],
             scaled_dot_attention(row, k[near], v[near])[0],
-        ])  # fmt: skip
-    return (gates[:, :, None] * np.array(branches)).sum(1)
+        ]
+        c.append(gates[i] @ np.stack(branches))
+    return np.stack(c)
 
 
 def random_features(x, W):

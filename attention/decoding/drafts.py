@@ -36,15 +36,5 @@ def verify(p, q, drafts, rng=None):
     return [*map(int, drafts), _draw(p[len(drafts)], rng)]
 
 
-def distribution(p, q):
-    """Return the distribution of the first token of ``verify``, by enumeration.
-
-    p, q   (V,), the probabilities of both models
-    """
-    kept = q * np.minimum(1, p / np.where(q > 0, q, 1))
-    rest = np.maximum(p - q, 0)
-    return kept + (1 - kept.sum()) * rest / max(rest.sum(), np.finfo(float).tiny)
-
-
 def _draw(p, rng):
     return int(rng.choice(len(p), p=p))

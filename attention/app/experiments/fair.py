@@ -208,7 +208,7 @@ class Stages(Schedule):
 
 
 def run(comparison, folder, chosen=None, log=print):
-    """Train what is not trained yet; return the record, plain numbers and strings.
+    """Train the remaining models; return the record, a dict of numbers and strings.
 
     folder   a ``States``: where runs are saved, and found again
     chosen   {arm: rate}, to train with these rates and without choosing; or None

@@ -740,8 +740,8 @@ for task in tasks:
 
 # %% [markdown]
 # The models have additive attention in Bahdanau's order ([lesson
-# 03](../03_additive/README.md)), and states of 16 numbers only, so that they have room
-# to fail. There are four kinds, each with the best of three learning rates and five
+# 03](../03_additive/README.md)), and states of 16 numbers only, so that they make
+# mistakes. There are four kinds, each with the best of three learning rates and five
 # seeds:
 #
 # - "without" has no coverage;

@@ -4,7 +4,7 @@
 
 Two tasks in which the attention must not return: to copy a list without its
 repetitions, and to write the letters of a list in a random order. The decoders are
-small, so that they have room to fail. Additive attention without coverage, with
+small, so that they make mistakes. Additive attention without coverage, with
 coverage in the score, also in the loss, and with both in the last phase alone: five
 seeds, three learning rates, until they have learned what they can. They answer lists as
 long as those of the training, and longer ones. Some 15 minutes on two cores.
