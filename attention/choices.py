@@ -222,7 +222,7 @@ POSITIONS = {
         About(
             part="score",
             changes="+ q_i . e[p], p the number of tokens that count between j and i",
-            can="ask for the third sentence before, whatever the lengths",
+            can="prefer the third sentence before, whatever the lengths",
             cannot="be computed in tiles: a place needs all keys between",
             task="reading beyond the trained length",
             lesson=11,

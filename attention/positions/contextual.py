@@ -4,7 +4,7 @@
     p_ij = min(sum of g_it over t from j to i, n - 1)
     s_ij = q_i . k_j / sqrt(D) + q_i . e[p_ij]   e (n, D) learned
 
-p_ij is the number of tokens that count between j and i, so a query can ask for the third
+p_ij is the number of tokens that count between j and i, so a query can prefer the third
 sentence before, if its gates are 1 at full stops. With gates of 1 this is a relative
 position. p_ij is no whole number: e is interpolated between its two nearest rows, and so
 are the products z_ip = q_i . e_p, which are computed once for each query.

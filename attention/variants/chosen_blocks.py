@@ -104,7 +104,7 @@ def block_attention(q, k, v, block, best):
 
 
 def _in_tiles(q, k, v, mask):
-    """Compute the tiles that are one block wide, and skip those that nobody chose."""
+    """Compute tiles that are one block wide, and skip those that no query has chosen."""
     L, S = q.shape[-2], k.shape[-2]
     tiles = BlockMask.from_mask(mask, L, S, block=(TILE, mask.block))
     return scaled_dot_product_attention(q, k, v, block_mask=tiles)

@@ -1,7 +1,7 @@
 """Memories that are read several times: hops, and the addresses of a Turing machine.
 
 **Memory network.** A question u is compared with the keys m_j of a memory; the answer is
-added to the question, and the sum asks again:
+added to the question, and the sum is the next question:
 
     p = softmax over j of u . m_j,    u <- H u + sum_j p_j c_j       for each hop
 
@@ -40,7 +40,7 @@ from ..template import attend
 
 @shapes
 def hops(u, m, c, H=None, hops=1, add=True):
-    """Ask a memory several times; return the last question and all weights.
+    """Read a memory several times; return the last question and all weights.
 
     u (..., D), m (..., S, D), c (..., S, D), H? (D, D)
         ->  u (..., D), weights (..., hops, S)

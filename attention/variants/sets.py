@@ -1,4 +1,4 @@
-"""Attention for sets: queries that are parameters ask the elements of a set.
+"""Attention for sets: queries that are parameters read the elements of a set.
 
     MAB(X, Y) = LN(H + ffn(H)),    H = LN(X + MultiHead(X, Y, Y))
     PMA(X)  = MAB(I, X)                       m vectors I pool a set of any size

@@ -186,7 +186,7 @@ SETS = {
         small=dict(hops=3),
         about=About(
             part="template",
-            changes="u <- u + context, and the sum asks the same memory again",
+            changes="u <- u + context, and the sum is the next query of the same memory",
             can="follow a chain of facts, one fact a hop",
             cannot="follow a chain that is longer than the number of hops",
             task="chains of two facts",
