@@ -3,7 +3,7 @@
     p_ij = sigmoid(s_ij + b)          0 for a masked key
     o_i  = sum_j p_ij v_j
 
-The keys do not compete, so attention can count keys and can be empty. An average contains
+The keys do not compete, so attention can count keys and can be empty. An average has
 shares, not numbers: with two equal keys in place of one, a softmax halves the weight,
 and o_i stays the same. b = -ln n keeps the sum of a row near 1 while the scores are
 small: then sum_j p_ij v_j is an average again, and only large scores count.
