@@ -72,11 +72,8 @@ class chosen_blocks(Mask):
 
 def choose_blocks(q, k, block, best):
     """Return the ``chosen_blocks`` of arrays q and k, (B, H, L, E)."""
-    L, S = q.shape[-2], k.shape[-2]
-    starts = np.arange(0, S, block)
-    sizes = np.minimum(starts + block, S) - starts
-    means = np.add.reduceat(k, starts, -2) / sizes[:, None]  # (B, H, blocks, E)
-    return _best(q @ means.swapaxes(-1, -2), L, block, best)
+    means = _block_means(k, block).data  # (B, H, blocks, E)
+    return _best(q @ means.swapaxes(-1, -2), q.shape[-2], block, best)
 
 
 def _best(G, L, block, best):
