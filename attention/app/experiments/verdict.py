@@ -73,13 +73,13 @@ def between(low, high):
 
 
 def above(low):
-    """Return the range of all numbers from ``low`` on."""
-    return Range(low, math.inf)
+    """Return the range of all numbers above ``low``; no difference is not above 0."""
+    return Range(math.nextafter(low, math.inf), math.inf)
 
 
 def below(high):
-    """Return the range of all numbers up to ``high``."""
-    return Range(-math.inf, high)
+    """Return the range of all numbers below ``high``."""
+    return Range(-math.inf, math.nextafter(high, -math.inf))
 
 
 def over_seeds(values, words="", steps=None):

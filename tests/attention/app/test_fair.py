@@ -9,7 +9,14 @@ import pytest
 import minigrad as mg
 from attention.app.experiments import fair
 from attention.app.experiments.translating import Translating
-from attention.app.experiments.verdict import above, over_seeds, verdict, written
+from attention.app.experiments.verdict import (
+    above,
+    below,
+    between,
+    over_seeds,
+    verdict,
+    written,
+)
 from attention.app.run_folder import States
 from attention.training import Run
 from minigrad import nn, optim
@@ -143,6 +150,12 @@ def test_no_verdict_no_without_a_plateau():
     assert verdict(above(0), over_seeds(values)) == "no"
     assert verdict(above(0), over_seeds(values, steps=400)) == "undecided"
     assert verdict(above(-1), over_seeds(values, steps=400)) == "holds"
+
+
+def test_no_difference_is_neither_above_nor_below_0():
+    equal = over_seeds([0.0, 0.0, 0.0])
+    assert verdict(above(0), equal) == verdict(below(0), equal) == "no"
+    assert verdict(between(0, 0), equal) == "holds"
 
 
 def test_a_difference_in_words():
