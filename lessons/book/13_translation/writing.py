@@ -41,7 +41,8 @@ class Writing(Comparison):
     name, question = "model", "How many sentences of a language model are right?"
     measure, resolution = "share of right sentences at temperature 1", 0.02
     arms, rates = ("Transformer",), (1e-3, 3e-3, 9e-3, 27e-3)
-    budget, every = 4000, 40
+    budget = least = 4000  # the figure pauses at 1200 steps, and rises again
+    every = 80
 
     @functools.cached_property
     def corpus(self):
@@ -74,6 +75,10 @@ class Writing(Comparison):
 
     def validate(self, arm, model):
         return self.judged(self.write(model, 1.0, 1))["right"]
+
+    def watch(self, arm, model):
+        """Return the share of sentences that are right and were not read."""
+        return {"new": self.judged(self.write(model, 1.0, 1))["new"]}
 
     def test(self, arm, model):
         """Return {"figure", "by temperature": {temperature: what it writes}}."""
