@@ -2,7 +2,8 @@
 
     verdict(above(0), over_seeds([.02, .03, .01]))      "holds"
 
-    holds       the whole interval lies in the range
+    holds       the whole interval lies in the range; if training ended before a plateau,
+                for models of so many steps ("after N steps" stands beside the number)
     no          the whole interval lies outside, and all models were trained long enough
     near        it lies outside, by no more than the margin of the range
     undecided   everything else: more seeds or more steps could change it

@@ -484,8 +484,10 @@ show(fig, "training", alt)
 # {{ f"{of('reversal', 'local-p, D = 3', 'steps'):.0f}" }} steps. The mean place of its
 # weights goes back in {{ f"{of('reversal', 'local-p, D = 3', 'back'):.0%}" }} of the
 # steps: it has learned where to look, and nothing in it is monotonic. With $D = 1$ it
-# has {{ f"{of('reversal', 'local-p, D = 1'):.2f}" }}. A key outside the window has no
-# influence on the gradient of the centre, so a narrow window has little to learn from.
+# has {{ f"{of('reversal', 'local-p, D = 1'):.2f}" }} after
+# {{ kept["reversal"]["budget"] }} steps. A key outside the window has no influence on
+# the gradient of the centre, so a narrow window has little to learn from; more steps, or
+# a rate below the smallest of the grid, which it chose, may still help.
 #
 # **Translation.** After {{ kept["en-de"]["budget"] }} steps, local-m with $D = 6$ minus
 # global attention is {{ interval(less("en-de", "local-m, D = 6"), 1) }} BLEU. With

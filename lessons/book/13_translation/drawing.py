@@ -61,7 +61,7 @@ def learning(title, panels, by_word):
 
 
 def writing(grammar, of, pairs, model):
-    """Draw the shares by temperature, and the curve of each run at temperature 1.
+    """Draw the shares by temperature, and the curves of each run at temperature 1.
 
     grammar, pairs   shares of right sentences
     of               {temperature: {"right", "new": (seeds,)}}
@@ -79,6 +79,7 @@ def writing(grammar, of, pairs, model):
     for run in model["runs"]:
         at = model["every"] * np.arange(1, len(run["curve"]) + 1)
         steps.plot(at, run["curve"], color=ORANGE, lw=0.9)
+        steps.plot(at, run["watched"]["new"][1:], color=BLUE, lw=0.9)
     for each in (ax, steps):
         each.axhline(grammar, ls="--", color=GREY, label="the grammar's own sentences")
         each.axhline(pairs, ls=":", color=GREY, label="a table of word pairs")

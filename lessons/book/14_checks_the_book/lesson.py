@@ -148,8 +148,10 @@ print(f"dot minus mean:     {above.value:+.3f} [{above.low:+.3f}, {above.high:+.
 # %% [markdown]
 # One line needs a reason: `found.steps` is the number of steps after which runs without
 # a plateau ended, and None if all runs have reached theirs. **No verdict says "no"
-# without a plateau**, because a model that still improves may yet arrive. To see what
-# the rule prevents, we take the same five seeds after {{ few }} steps. What are the
+# without a plateau**, because a model that still improves may yet arrive. A claim may
+# hold before, and then "after N steps" stands beside its number: it holds for models
+# that were trained so long, and nothing is said of longer training. To see what the
+# rule prevents, we take the same five seeds after {{ few }} steps. What are the
 # verdicts, and what would they be without the rule?
 
 # %%
