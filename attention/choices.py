@@ -14,7 +14,7 @@ from typing import Callable, NamedTuple
 
 import attention
 
-from .variants.table.rows import SCALED, About, Formulas
+from .variants.table.rows import SCALED, Formulas
 
 CELLS = ("gru", "lstm")  # of recurrent models
 ATTENTIONS = ("none", "bahdanau", "luong")
@@ -37,7 +37,7 @@ class Position(NamedTuple):
     scheme: Callable
     changes: str
     definition: Callable
-    about: About
+    about: str
     costs: Formulas = SCALED
     parameters: Callable = lambda config: 0
     bounded: bool = False
@@ -59,49 +59,32 @@ POSITIONS = {
         lambda *args: _schemes().Scheme(*args),
         "nothing",
         lambda *args: attention.definitions.scaled_dot(*args),
-        About(
-            part="source",
-            changes="nothing: words without places",
-            can=(
-                "learn some order in a causal model, whose queries differ in their "
-                "numbers of keys"
-            ),
-            cannot="see the order of the words without a causal mask",
-            task="two sentences of the same words",
-            lesson=11,
-            source="Haviv et al. 2022",
-            file="transformer/schemes.py",
-        ),
+        about="""source: nothing: words without places
+        can learn some order in a causal model, whose queries differ in their numbers of
+        keys
+        cannot see the order of the words without a causal mask
+        lesson 11: two sentences of the same words; Haviv et al. 2022;
+        transformer/schemes.py""",
     ),
     "sinusoidal": Position(
         lambda *args: _schemes().Sinusoidal(*args),
         "input",
         lambda *args: attention.definitions.sinusoidal(*args),
-        About(
-            part="source",
-            changes="sines and cosines of the place are added to the embeddings",
-            can="give a vector to every place, without parameters",
-            cannot="keep places out of the values; score by the distance alone",
-            task="reading beyond the trained length",
-            lesson=11,
-            source="Vaswani et al. 2017",
-            file="positions/sinusoidal.py",
-        ),
+        about="""source: sines and cosines of the place are added to the embeddings
+        can give a vector to every place, without parameters
+        cannot keep places out of the values; score by the distance alone
+        lesson 11: reading beyond the trained length; Vaswani et al. 2017;
+        positions/sinusoidal.py""",
     ),
     "learned": Position(
         lambda *args: _schemes().Learned(*args),
         "input",
         lambda *args: attention.definitions.learned(*args),
-        About(
-            part="source",
-            changes="a learned row for each place is added to the embeddings",
-            can="learn what is special about single places, such as the first",
-            cannot="read a text that is longer than its table",
-            task="reading beyond the trained length",
-            lesson=11,
-            source="Gehring et al. 2017",
-            file="positions/learned.py",
-        ),
+        about="""source: a learned row for each place is added to the embeddings
+        can learn what is special about single places, such as the first
+        cannot read a text that is longer than its table
+        lesson 11: reading beyond the trained length; Gehring et al. 2017;
+        positions/learned.py""",
         parameters=lambda config: config.max_length * config.width,
         bounded=True,
     ),
@@ -109,16 +92,11 @@ POSITIONS = {
         lambda *args: _schemes().T5(*args),
         "scores",
         lambda *args: attention.definitions.t5(*args),
-        About(
-            part="score",
-            changes="+ b[bucket(j - i)], a learned number for each range of distances",
-            can="learn how much each range of distances matters, for each head",
-            cannot="tell two distances of the same bucket apart",
-            task="reading beyond the trained length",
-            lesson=11,
-            source="Raffel et al. 2020",
-            file="positions/t5.py",
-        ),
+        about="""score: + b[bucket(j - i)], a learned number for each range of distances
+        can learn how much each range of distances matters, for each head
+        cannot tell two distances of the same bucket apart
+        lesson 11: reading beyond the trained length; Raffel et al. 2020;
+        positions/t5.py""",
         parameters=lambda config: config.num_buckets * config.heads,
         costs=SCALED._replace(scoring="L*S*E"),
     ),
@@ -126,16 +104,11 @@ POSITIONS = {
         lambda *args: _schemes().Shaw(*args),
         "scores",
         lambda *args: attention.definitions.shaw(*args),
-        About(
-            part="score",
-            changes="+ q_i . a[j - i], a learned vector for each near distance",
-            can="let the query decide which distances it prefers",
-            cannot="tell distances beyond the last vector apart",
-            task="reading beyond the trained length",
-            lesson=11,
-            source="Shaw et al. 2018",
-            file="positions/shaw.py",
-        ),
+        about="""score: + q_i . a[j - i], a learned vector for each near distance
+        can let the query decide which distances it prefers
+        cannot tell distances beyond the last vector apart
+        lesson 11: reading beyond the trained length; Shaw et al. 2018;
+        positions/shaw.py""",
         parameters=lambda config: (
             (2 * config.max_distance + 1) * config.width // config.heads
         ),
@@ -145,21 +118,12 @@ POSITIONS = {
         lambda *args: _schemes().TransformerXL(*args),
         "scores",
         lambda *args: attention.definitions.transformer_xl(*args),
-        About(
-            part="score",
-            changes=(
-                "(q_i + u) . k_j + (q_i + w) . R[i - j], R from sines of the distance"
-            ),
-            can=(
-                "let the query decide which distances it prefers, also those beyond "
-                "training"
-            ),
-            cannot="be one product of queries and keys: it takes two",
-            task="reading beyond the trained length",
-            lesson=11,
-            source="Dai et al. 2019",
-            file="positions/transformer_xl.py",
-        ),
+        about="""score: (q_i + u) . k_j + (q_i + w) . R[i - j], R from sines of the
+        distance
+        can let the query decide which distances it prefers, also those beyond training
+        cannot be one product of queries and keys: it takes two
+        lesson 11: reading beyond the trained length; Dai et al. 2019;
+        positions/transformer_xl.py""",
         parameters=lambda config: config.width**2 + 2 * config.width,
         costs=SCALED._replace(scoring="2*L*S*E"),
     ),
@@ -167,18 +131,12 @@ POSITIONS = {
         lambda *args: _schemes().Disentangled(*args),
         "scores",
         lambda *args: attention.definitions.disentangled(*args),
-        About(
-            part="score",
-            changes=(
-                "+ q_i . K_r[i - j] + k_j . Q_r[j - i], with tables of near distances"
-            ),
-            can="let query and key each decide which distances they prefer",
-            cannot="tell distances beyond the tables apart",
-            task="reading beyond the trained length",
-            lesson=11,
-            source="He et al. 2021",
-            file="positions/disentangled.py",
-        ),
+        about="""score: + q_i . K_r[i - j] + k_j . Q_r[j - i], with tables of near
+        distances
+        can let query and key each decide which distances they prefer
+        cannot tell distances beyond the tables apart
+        lesson 11: reading beyond the trained length; He et al. 2021;
+        positions/disentangled.py""",
         parameters=lambda config: 2 * config.max_distance * config.width,
         costs=SCALED._replace(scoring="3*L*S*E"),
     ),
@@ -186,32 +144,22 @@ POSITIONS = {
         lambda *args: _schemes().ALiBi(*args),
         "scores",
         lambda *args: attention.definitions.alibi(*args),
-        About(
-            part="score",
-            changes="- m |i - j|, a fixed slope for each head",
-            can="read texts of any length with near words first",
-            cannot="return to one word far away: its score falls with the distance",
-            task="reading beyond the trained length",
-            lesson=11,
-            source="Press et al. 2022",
-            file="positions/alibi.py",
-        ),
+        about="""score: - m |i - j|, a fixed slope for each head
+        can read texts of any length with near words first
+        cannot return to one word far away: its score falls with the distance
+        lesson 11: reading beyond the trained length; Press et al. 2022;
+        positions/alibi.py""",
         costs=SCALED._replace(scoring="L*E + L*S*E + L*S"),
     ),
     "kerple": Position(
         lambda *args: _schemes().Kerple(*args),
         "scores",
         lambda *args: attention.definitions.kerple(*args),
-        About(
-            part="score",
-            changes="- r ln(1 + a |i - j|), r and a learned for each head",
-            can="learn how fast near keys are preferred; read texts of any length",
-            cannot="prefer a distance to a nearer one",
-            task="reading beyond the trained length",
-            lesson=11,
-            source="Chi et al. 2022",
-            file="positions/kerple.py",
-        ),
+        about="""score: - r ln(1 + a |i - j|), r and a learned for each head
+        can learn how fast near keys are preferred; read texts of any length
+        cannot prefer a distance to a nearer one
+        lesson 11: reading beyond the trained length; Chi et al. 2022;
+        positions/kerple.py""",
         parameters=lambda config: 2 * config.heads,
         costs=SCALED._replace(scoring="L*E + L*S*E + 2*L*S"),
     ),
@@ -219,16 +167,11 @@ POSITIONS = {
         lambda *args: _schemes().Cope(*args),
         "scores",
         lambda *args: attention.definitions.cope(*args),
-        About(
-            part="score",
-            changes="+ q_i . e[p], p the number of tokens that count between j and i",
-            can="prefer the third sentence before, whatever the lengths",
-            cannot="be computed in tiles: a place needs all keys between",
-            task="reading beyond the trained length",
-            lesson=11,
-            source="Golovneva et al. 2024",
-            file="positions/contextual.py",
-        ),
+        about="""score: + q_i . e[p], p the number of tokens that count between j and i
+        can prefer the third sentence before, whatever the lengths
+        cannot be computed in tiles: a place needs all keys between
+        lesson 11: reading beyond the trained length; Golovneva et al. 2024;
+        positions/contextual.py""",
         parameters=lambda config: config.max_distance * config.width // config.heads,
         costs=SCALED._replace(scoring="L*E + L*S*E + L*64*E + L*S"),
     ),
@@ -236,32 +179,22 @@ POSITIONS = {
         lambda *args: _schemes().RoPE(*args),
         "queries and keys",
         lambda *args: attention.definitions.rope(*args),
-        About(
-            part="score",
-            changes="queries and keys are rotated by angles that grow with the place",
-            can="score by the distance alone, without parameters; be cached",
-            cannot="keep its meaning at distances that training never had",
-            task="reading beyond the trained length",
-            lesson=11,
-            source="Su et al. 2021",
-            file="positions/rope.py",
-        ),
+        about="""score: queries and keys are rotated by angles that grow with the place
+        can score by the distance alone, without parameters; be cached
+        cannot keep its meaning at distances that training never had
+        lesson 11: reading beyond the trained length; Su et al. 2021;
+        positions/rope.py""",
         costs=ROTATED,
     ),
     "rope+linear": Position(
         _scaled_rope,
         "queries and keys",
         lambda *args: attention.definitions.rope(*args),
-        About(
-            part="score",
-            changes="all angles of rope are divided by the growth of the text",
-            can="read longer texts with distances that training had",
-            cannot="tell near places apart as well as before",
-            task="reading beyond the trained length",
-            lesson=11,
-            source="Chen et al. 2023",
-            file="positions/scaling.py",
-        ),
+        about="""score: all angles of rope are divided by the growth of the text
+        can read longer texts with distances that training had
+        cannot tell near places apart as well as before
+        lesson 11: reading beyond the trained length; Chen et al. 2023;
+        positions/scaling.py""",
         costs=ROTATED,
         trained_as="rope",
     ),
@@ -269,16 +202,11 @@ POSITIONS = {
         _scaled_rope,
         "queries and keys",
         lambda *args: attention.definitions.rope(*args),
-        About(
-            part="score",
-            changes="a larger base: slow angles of rope are divided, fast ones kept",
-            can="keep near places apart in longer texts",
-            cannot="divide the middle angles by the whole growth",
-            task="reading beyond the trained length",
-            lesson=11,
-            source="Peng et al. 2023",
-            file="positions/scaling.py",
-        ),
+        about="""score: a larger base: slow angles of rope are divided, fast ones kept
+        can keep near places apart in longer texts
+        cannot divide the middle angles by the whole growth
+        lesson 11: reading beyond the trained length; Peng et al. 2023;
+        positions/scaling.py""",
         costs=ROTATED,
         trained_as="rope",
     ),
@@ -286,18 +214,12 @@ POSITIONS = {
         _scaled_rope,
         "queries and keys",
         lambda *args: attention.definitions.rope(*args),
-        About(
-            part="score",
-            changes=(
-                "angles by wavelength: kept, mixed or divided; a factor on the scores"
-            ),
-            can="keep near places apart, and far distances within those of training",
-            cannot="do without the length of training",
-            task="reading beyond the trained length",
-            lesson=11,
-            source="Peng et al. 2023",
-            file="positions/scaling.py",
-        ),
+        about="""score: angles by wavelength: kept, mixed or divided; a factor on the
+        scores
+        can keep near places apart, and far distances within those of training
+        cannot do without the length of training
+        lesson 11: reading beyond the trained length; Peng et al. 2023;
+        positions/scaling.py""",
         costs=ROTATED,
         trained_as="rope",
     ),

@@ -8,7 +8,7 @@ import math
 import textwrap
 
 from ..choices import POSITIONS
-from ..variants.table import PARTS, VARIANTS
+from ..variants.table import PARTS, VARIANTS, About
 from .formulas import cost_of, value_of
 
 N = 2**20  # tokens: many more than a window or a block
@@ -17,13 +17,19 @@ TEMPLATE = "weights = normalize(mask(score(q, k)));  context = weights @ values"
 
 
 def map_rows():
-    """Return {name: (row, order)} of all variants and positions.
+    """Return {name: (about, order)} of all variants and positions.
 
-    The row has ``about`` and a definition; the order is a text such as "n^2".
+    The first is an ``About``, the second a text such as "n^2".
     """
-    variants = {name: (row, order_of(name)) for name, row in VARIANTS.items()}
+    variants = {
+        name: (About.of(name, row.about), order_of(name))
+        for name, row in VARIANTS.items()
+    }
     positions = {
-        f"position {name}": (row, growth(*(_position_cost(row, n) for n in (N, 2 * N))))
+        f"position {name}": (
+            About.of(name, row.about),
+            growth(*(_position_cost(row, n) for n in (N, 2 * N))),
+        )
         for name, row in POSITIONS.items()
     }
     return variants | positions
@@ -52,8 +58,7 @@ def text():
         "n is the number of queries and of keys. What a row changes:",
     ]
     lines += [f"  {part:13s}{what}" for part, what in PARTS.items()]
-    for name, (row, order) in map_rows().items():
-        about = row.about
+    for name, (about, order) in map_rows().items():
         lines += ["", f"{name:26s}{about.part:14s}cost {order:12s}{about.year}"]
         lesson = f"{about.task} (lesson {about.lesson:02d})"
         for head, cell in (

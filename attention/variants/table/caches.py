@@ -2,7 +2,7 @@
 
 import attention
 
-from .rows import About, Formulas, Variant
+from .rows import Formulas, Variant
 
 
 def _stepwise(q, k, v, budget, recent, sinks):
@@ -23,11 +23,7 @@ def _cached(budget, recent, sinks, about):
         _stepwise,
         inputs="q (S, E), k (S, E), v (S, Ev)",
         costs=Formulas(
-            scoring="S*E + P*E",
-            averaging="P*Ev",
-            exponentials="P",
-            scores="0",
-            held="",
+            scoring="S*E + P*E", averaging="P*Ev", exponentials="P", scores="0", held=""
         ),
         options=dict(budget=budget, recent=recent, sinks=sinks),
         small=dict(budget=4, recent=2, sinks=min(sinks, 2)),
@@ -59,16 +55,11 @@ CACHES = {
         ),
         options=dict(R=16, F=8),
         small=dict(R=3, F=2),
-        about=About(
-            part="source",
-            changes="keys and values of all heads are made from one cached vector",
-            can="cache R + F numbers a token, and compute with these alone",
-            cannot="rotate its keys by position, but for a part of F numbers",
-            task="lookup among many pairs, by bytes of the cache",
-            lesson=17,
-            source="DeepSeek-AI 2024",
-            file="variants/latent.py",
-        ),
+        about="""source: keys and values of all heads are made from one cached vector
+        can cache R + F numbers a token, and compute with these alone
+        cannot rotate its keys by position, but for a part of F numbers
+        lesson 17: lookup among many pairs, by bytes of the cache; DeepSeek-AI 2024;
+        variants/latent.py""",
     ),
     # two queries and keys of width E, and values of width 2 E
     "diff": Variant(
@@ -87,16 +78,11 @@ CACHES = {
             scores="2*S*S",
             held="",
         ),
-        about=About(
-            part="normaliser",
-            changes="w = softmax(s1) - lambda softmax(s2)",
-            can="give negative weights; subtract what two softmaxes have in common",
-            cannot="do more than two heads that share their values",
-            task="a value minus the mean of all values",
-            lesson=17,
-            source="Ye et al. 2024",
-            file="variants/differential.py",
-        ),
+        about="""normaliser: w = softmax(s1) - lambda softmax(s2)
+        can give negative weights; subtract what two softmaxes have in common
+        cannot do more than two heads that share their values
+        lesson 17: a value minus the mean of all values; Ye et al. 2024;
+        variants/differential.py""",
     ),
     "talking": Variant(
         lambda *arrays, H=1: attention.definitions.talking_heads(*arrays),
@@ -112,16 +98,11 @@ CACHES = {
             all_heads=True,
         ),
         small=dict(H=2),
-        about=About(
-            part="score",
-            changes="two H x H matrices mix scores and weights of the heads",
-            can="let a head use what another has found",
-            cannot="be computed in tiles: all heads have to exist at once",
-            task="heads that need each other",
-            lesson=17,
-            source="Shazeer et al. 2020",
-            file="variants/heads_together.py",
-        ),
+        about="""score: two H x H matrices mix scores and weights of the heads
+        can let a head use what another has found
+        cannot be computed in tiles: all heads have to exist at once
+        lesson 17: heads that need each other; Shazeer et al. 2020;
+        variants/heads_together.py""",
     ),
     "shared": Variant(
         lambda *arrays: attention.definitions.shared(*arrays),
@@ -131,50 +112,33 @@ CACHES = {
         inputs="x (L, E), k (S, E), v (S, E)",
         parameters="W_q (E, E), W_o (E, E)",
         costs=Formulas(
-            projecting="2*L*E*E",
-            scoring="L*E + L*S*E",
-            averaging="L*S*E",
-            held="",
+            projecting="2*L*E*E", scoring="L*E + L*S*E", averaging="L*S*E", held=""
         ),
-        about=About(
-            part="source",
-            changes="keys and values are those of the layer before",
-            can="halve the cache of a stack of layers",
-            cannot="look for other features of the earlier tokens than that layer",
-            task="lookup among many pairs, by bytes of the cache",
-            lesson=17,
-            source="Brandon et al. 2024",
-            file="variants/heads_together.py",
-        ),
+        about="""source: keys and values are those of the layer before
+        can halve the cache of a stack of layers
+        cannot look for other features of the earlier tokens than that layer
+        lesson 17: lookup among many pairs, by bytes of the cache; Brandon et al. 2024;
+        variants/heads_together.py""",
     ),
     "stream": _cached(
         budget=36,
         recent=32,
         sinks=4,
-        about=About(
-            part="mask",
-            changes="the newest keys and the first ones, positions counted in the cache",
-            can="read a text of any length with a cache of a fixed size",
-            cannot="find what has left the window",
-            task="long texts after training on short ones",
-            lesson=17,
-            source="Xiao et al. 2024",
-            file="variants/small_cache.py",
-        ),
+        about="""mask: the newest keys and the first ones, positions counted in the
+        cache
+        can read a text of any length with a cache of a fixed size
+        cannot find what has left the window
+        lesson 17: long texts after training on short ones; Xiao et al. 2024;
+        variants/small_cache.py""",
     ),
     "evict": _cached(
         budget=36,
         recent=8,
         sinks=0,
-        about=About(
-            part="mask",
-            changes="the newest keys and those with the largest weights so far",
-            can="keep far tokens that were read often, in a cache of a fixed size",
-            cannot="find a token that becomes important only later",
-            task="lookup among many pairs, by bytes of the cache",
-            lesson=17,
-            source="Zhang et al. 2023",
-            file="variants/small_cache.py",
-        ),
+        about="""mask: the newest keys and those with the largest weights so far
+        can keep far tokens that were read often, in a cache of a fixed size
+        cannot find a token that becomes important only later
+        lesson 17: lookup among many pairs, by bytes of the cache; Zhang et al. 2023;
+        variants/small_cache.py""",
     ),
 }

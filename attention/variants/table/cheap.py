@@ -2,7 +2,7 @@
 
 import attention
 
-from .rows import ROWS, About, Formulas, Variant
+from .rows import ROWS, Formulas, Variant
 
 # the P pairs that a sparse pattern keeps, in tiles
 PATTERN = Formulas(
@@ -56,16 +56,10 @@ PATTERNS = {
         lambda L, S, window: attention.masks.pair_counts.window_pairs(L, S, *window),
         options=dict(window=(255, 0)),
         small=dict(window=(2, 1)),
-        about=About(
-            part="mask",
-            changes="only the keys from i - left to i + right",
-            can="read texts of any length at a fixed cost for each token",
-            cannot="carry information further than the window in one layer",
-            task="lookup by distance",
-            lesson=12,
-            source="Beltagy et al. 2020",
-            file="masks/windows.py",
-        ),
+        about="""mask: only the keys from i - left to i + right
+        can read texts of any length at a fixed cost for each token
+        cannot carry information further than the window in one layer
+        lesson 12: lookup by distance; Beltagy et al. 2020; masks/windows.py""",
     ),
     "dilated": pattern(
         lambda window, dilation: attention.masks.dilated(window[0], dilation),
@@ -74,16 +68,10 @@ PATTERNS = {
         ),
         options=dict(window=(256, 256), dilation=2),
         small=dict(window=(4, 4), dilation=2),
-        about=About(
-            part="mask",
-            changes="only every d-th key of a window",
-            can="reach d times as far as a window, at the same cost",
-            cannot="read the keys between, whose distance is no multiple of d",
-            task="lookup by distance",
-            lesson=12,
-            source="Beltagy et al. 2020",
-            file="masks/windows.py",
-        ),
+        about="""mask: only every d-th key of a window
+        can reach d times as far as a window, at the same cost
+        cannot read the keys between, whose distance is no multiple of d
+        lesson 12: lookup by distance; Beltagy et al. 2020; masks/windows.py""",
     ),
     "longformer": pattern(
         lambda window, global_tokens: (
@@ -95,48 +83,30 @@ PATTERNS = {
         ),
         options=dict(window=(128, 128), global_tokens=(0,)),
         small=dict(window=(1, 1), global_tokens=(0,)),
-        about=About(
-            part="mask",
-            changes="a window, and some tokens that read all and are read by all",
-            can="connect any two tokens in two layers",
-            cannot="carry more at a distance than the global tokens hold",
-            task="lookup by distance",
-            lesson=12,
-            source="Beltagy et al. 2020",
-            file="masks/tokens.py",
-        ),
+        about="""mask: a window, and some tokens that read all and are read by all
+        can connect any two tokens in two layers
+        cannot carry more at a distance than the global tokens hold
+        lesson 12: lookup by distance; Beltagy et al. 2020; masks/tokens.py""",
     ),
     "bigbird": pattern(
         lambda blocks: attention.masks.bigbird(*blocks, seed=0),
         lambda L, S, blocks: attention.masks.pair_counts.bigbird_pairs(L, S, *blocks),
         options=dict(blocks=(64, 3, 3, 2)),
         small=dict(blocks=(2, 1, 1, 1)),
-        about=About(
-            part="mask",
-            changes="near blocks, global blocks and random blocks",
-            can="connect any two blocks by a short path",
-            cannot="choose its blocks by their content",
-            task="lookup by distance",
-            lesson=12,
-            source="Zaheer et al. 2020",
-            file="masks/bigbird.py",
-        ),
+        about="""mask: near blocks, global blocks and random blocks
+        can connect any two blocks by a short path
+        cannot choose its blocks by their content
+        lesson 12: lookup by distance; Zaheer et al. 2020; masks/bigbird.py""",
     ),
     "axial": pattern(
         lambda columns: attention.masks.axial(columns),
         lambda L, S, columns: attention.masks.pair_counts.axial_pairs(L, S, columns),
         options=dict(columns=1024),  # of a square image of a million places
         small=dict(columns=3),
-        about=About(
-            part="mask",
-            changes="only the keys in the row and the column of the query",
-            can="connect any two places of an image in two layers",
-            cannot="compare two places that share no row and no column, in one layer",
-            task="the colour at a row and a column",
-            lesson=19,
-            source="Ho et al. 2019",
-            file="masks/grid.py",
-        ),
+        about="""mask: only the keys in the row and the column of the query
+        can connect any two places of an image in two layers
+        cannot compare two places that share no row and no column, in one layer
+        lesson 19: the colour at a row and a column; Ho et al. 2019; masks/grid.py""",
     ),
     "near-2d": pattern(
         lambda columns, reach: attention.masks.neighbourhood(columns, reach),
@@ -145,16 +115,11 @@ PATTERNS = {
         ),
         options=dict(columns=16, reach=2),
         small=dict(columns=3, reach=1),
-        about=About(
-            part="mask",
-            changes="only the keys near the query, in rows and in columns",
-            can="read images of any size at a fixed cost for each place",
-            cannot="carry information further than the window in one layer",
-            task="the colour at a row and a column",
-            lesson=19,
-            source="Parmar et al. 2018",
-            file="masks/grid.py",
-        ),
+        about="""mask: only the keys near the query, in rows and in columns
+        can read images of any size at a fixed cost for each place
+        cannot carry information further than the window in one layer
+        lesson 19: the colour at a row and a column; Parmar et al. 2018;
+        masks/grid.py""",
     ),
 }
 
@@ -173,16 +138,10 @@ CHEAP = {
         letters=lambda L, S, T, window: attention.masks.pair_counts.window_tiles(
             L, S, *window, T
         ),
-        about=About(
-            part="computation",
-            changes="nothing: tile by tile, with running sums",
-            can="compute the numbers of dense, and hold n of them",
-            cannot="save multiplications; return the weights",
-            task="memory and time against n",
-            lesson=12,
-            source="Dao et al. 2022",
-            file="exact/flash.py",
-        ),
+        about="""computation: nothing: tile by tile, with running sums
+        can compute the numbers of dense, and hold n of them
+        cannot save multiplications; return the weights
+        lesson 12: memory and time against n; Dao et al. 2022; exact/flash.py""",
     ),
     **PATTERNS,
     # phi(q) (sum_j phi(k_j) v_j^T) / phi(q) sum_j phi(k_j), without pairs. The buffers
@@ -198,15 +157,10 @@ CHEAP = {
             held="w*(L*Ev + L)",
             buffers="w*(E*Ev + E + (2*E + 2*Ev + T)*T)",
         ),
-        about=About(
-            part="template",
-            changes="exp(q . k) becomes phi(q) . phi(k): sums over the keys come first",
-            can="continue a text with a state of fixed size",
-            cannot="give one of many keys nearly all weight: phi is not exp",
-            task="lookup by distance",
-            lesson=12,
-            source="Katharopoulos et al. 2020",
-            file="variants/linear.py",
-        ),
+        about="""template: exp(q . k) becomes phi(q) . phi(k): sums over the keys come
+        first
+        can continue a text with a state of fixed size
+        cannot give one of many keys nearly all weight: phi is not exp
+        lesson 12: lookup by distance; Katharopoulos et al. 2020; variants/linear.py""",
     ),
 }

@@ -2,7 +2,7 @@
 
 import attention
 
-from .rows import SCALED, About, Formulas, Variant
+from .rows import SCALED, Formulas, Variant
 
 CLASSICAL = {
     # additive, and w_c c_j from the second query on. Weights, coverages and contexts of
@@ -18,18 +18,12 @@ CLASSICAL = {
             held="w*((1 + S)*A + 2*L*S + L*Ev"
             " + max(2*L*S + L*Ev, 2*S*A*min(L - 1, 1)))",
         ),
-        about=About(
-            part="score",
-            changes="w_c n_j is added in the tanh of additive, n_j the earlier weights",
-            can="avoid keys that were read before, or return to them",
-            cannot=(
-                "compute its queries at once: each needs the weights of those before"
-            ),
-            task="sequences with repetitions",
-            lesson=8,
-            source="See, Liu and Manning 2017",
-            file="variants/coverage.py",
-        ),
+        about="""score: w_c n_j is added in the tanh of additive, n_j the earlier
+        weights
+        can avoid keys that were read before, or return to them
+        cannot compute its queries at once: each needs the weights of those before
+        lesson 8: sequences with repetitions; See, Liu and Manning 2017;
+        variants/coverage.py""",
     ),
     # W keys for each query. Held are the keys, values and weights of its window; for
     # each key its position (8 bytes), and whether it exists and is allowed (2 bytes);
@@ -47,16 +41,11 @@ CLASSICAL = {
         options=dict(D=10),
         small=dict(D=2),
         letters=lambda L, S, T, D: {"W": min(2 * D + 1, S)},
-        about=About(
-            part="mask",
-            changes="only the keys from t - D to t + D, for query t",
-            can="align two sequences of the same order, at a fixed cost for each query",
-            cannot="find a key that stands elsewhere, as in a reversal",
-            task="copying and reversal in windows",
-            lesson=8,
-            source="Luong et al. 2015",
-            file="variants/local.py",
-        ),
+        about="""mask: only the keys from t - D to t + D, for query t
+        can align two sequences of the same order, at a fixed cost for each query
+        cannot find a key that stands elsewhere, as in a reversal
+        lesson 8: copying and reversal in windows; Luong et al. 2015;
+        variants/local.py""",
     ),
     # the same around a predicted centre, with a Gaussian on the values
     "local-p": Variant(
@@ -74,31 +63,20 @@ CLASSICAL = {
         options=dict(D=10),
         small=dict(D=2),
         letters=lambda L, S, T, D: {"W": min(2 * D + 1, S)},
-        about=About(
-            part="mask",
-            changes="a window around a predicted centre, weights times a Gaussian",
-            can="move its window to any place, with a gradient for the centre",
-            cannot="read two distant places with one query",
-            task="copying and reversal in windows",
-            lesson=8,
-            source="Luong et al. 2015",
-            file="variants/local.py",
-        ),
+        about="""mask: a window around a predicted centre, weights times a Gaussian
+        can move its window to any place, with a gradient for the centre
+        cannot read two distant places with one query
+        lesson 8: copying and reversal in windows; Luong et al. 2015;
+        variants/local.py""",
     ),
     "dense": Variant(
         lambda q, k, v: attention.definitions.scaled_dot_attention(q, k, v),
         lambda q, k, v: attention.scaled_dot_product_attention(q, k, v, path="dense"),
         costs=SCALED,
-        about=About(
-            part="computation",
-            changes="nothing: scaled dot products of all pairs, as one matrix",
-            can="let every token read every other one in one layer",
-            cannot="hold fewer than n^2 numbers",
-            task="lookup by distance",
-            lesson=12,
-            source="Vaswani et al. 2017",
-            file="exact/dense.py",
-        ),
+        about="""computation: nothing: scaled dot products of all pairs, as one matrix
+        can let every token read every other one in one layer
+        cannot hold fewer than n^2 numbers
+        lesson 12: lookup by distance; Vaswani et al. 2017; exact/dense.py""",
     ),
     "multi-head": Variant(
         lambda *arrays, H: attention.definitions.multi_head(
@@ -118,15 +96,10 @@ CLASSICAL = {
         ),
         small=dict(H=2),
         keywords=lambda L, S, **options: {"need_weights": True},  # the whole matrices
-        about=About(
-            part="source",
-            changes="H attentions, of W_q q, W_k k and W_v v, joined by W_o",
-            can="average values of several places separately",
-            cannot="give a head more than D / H of the width",
-            task="what two heads can do and one cannot",
-            lesson=10,
-            source="Vaswani et al. 2017",
-            file="exact/multihead.py",
-        ),
+        about="""source: H attentions, of W_q q, W_k k and W_v v, joined by W_o
+        can average values of several places separately
+        cannot give a head more than D / H of the width
+        lesson 10: what two heads can do and one cannot; Vaswani et al. 2017;
+        exact/multihead.py""",
     ),
 }

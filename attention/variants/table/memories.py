@@ -2,18 +2,14 @@
 
 import attention
 
-from .rows import About, Formulas, Variant
+from .rows import Formulas, Variant
 
 # Multiplications of the recurrence, token by token: the write k_t v_t^T and the read
 # S_t^T q_t of a state (E, Ev), and the decay; the delta rule reads S^T k_t as well. In
 # chunks of T tokens they are E Ev less, and T (E + Ev) more.
 GATES = "q (L, E), k (L, E), v (L, Ev), log_a (L)"
 RECURRENCE = Formulas(
-    scoring="0",
-    averaging="3*L*E*Ev",
-    exponentials="L",
-    scores="0",
-    held="",
+    scoring="0", averaging="3*L*E*Ev", exponentials="L", scores="0", held=""
 )
 
 
@@ -35,64 +31,41 @@ MEMORIES = {
         inputs="q (L, E), k (L, E), v (L, Ev)",
         # a fixed number times the first state, 0, is not counted
         costs=RECURRENCE._replace(averaging="(3*L - 1)*E*Ev", exponentials="0"),
-        about=About(
-            part="template",
-            changes="S = a S + k v^T, o = S^T q: a fixed a for each head, no softmax",
-            can="continue a text with a state of fixed size; forget slowly",
-            cannot="choose when to forget; replace a value",
-            task="overwritten names",
-            lesson=18,
-            source="Sun et al. 2023",
-            file="variants/decay.py",
-        ),
+        about="""template: S = a S + k v^T, o = S^T q: a fixed a for each head, no
+        softmax
+        can continue a text with a state of fixed size; forget slowly
+        cannot choose when to forget; replace a value
+        lesson 18: overwritten names; Sun et al. 2023; variants/decay.py""",
     ),
     "decay": Variant(
         lambda q, k, v, log_a: attention.definitions.decay(q, k, v, log_a[:, None]),
         lambda q, k, v, log_a: attention.decay_attention(q, k, v, log_a),
         inputs=GATES,
         costs=RECURRENCE,
-        about=About(
-            part="template",
-            changes="S = a_t S + k v^T, with a number a_t computed from the token",
-            can="reset its state; be computed as a matrix of pairs or token by token",
-            cannot="forget one key and keep another",
-            task="overwritten names",
-            lesson=18,
-            source="Dao and Gu 2024",
-            file="variants/decay.py",
-        ),
+        about="""template: S = a_t S + k v^T, with a number a_t computed from the token
+        can reset its state; be computed as a matrix of pairs or token by token
+        cannot forget one key and keep another
+        lesson 18: overwritten names; Dao and Gu 2024; variants/decay.py""",
     ),
     "gla": Variant(
         lambda q, k, v, log_a: attention.definitions.decay(q, k, v, log_a),
         lambda q, k, v, log_a: attention.gated_linear_attention(q, k, v, log_a),
         inputs=GATES.replace("log_a (L)", "log_a (L, E)"),
         costs=RECURRENCE._replace(exponentials="L*E"),
-        about=About(
-            part="template",
-            changes="S = diag(a_t) S + k v^T, with a vector a_t from the token",
-            can="forget some coordinates of the keys and keep others",
-            cannot="replace the value of one key among many",
-            task="overwritten names",
-            lesson=18,
-            source="Yang et al. 2024",
-            file="variants/gated_linear.py",
-        ),
+        about="""template: S = diag(a_t) S + k v^T, with a vector a_t from the token
+        can forget some coordinates of the keys and keep others
+        cannot replace the value of one key among many
+        lesson 18: overwritten names; Yang et al. 2024; variants/gated_linear.py""",
     ),
     "delta": Variant(
         lambda q, k, v, b: attention.definitions.delta_rule(q, k, v, b[:, None]),
         lambda q, k, v, b: attention.delta_rule(q, k, v, b),
         inputs=GATES.replace("log_a", "b"),
         costs=RECURRENCE._replace(averaging="L*(3*E*Ev + Ev)", exponentials="0"),
-        about=About(
-            part="template",
-            changes="S = S + k b (v - S^T k)^T: write the error of what k returns",
-            can="replace the value of a key, and keep those of orthogonal keys",
-            cannot="store more keys than it has coordinates; reset its state at once",
-            task="overwritten names",
-            lesson=18,
-            source="Schlag et al. 2021",
-            file="variants/delta_rule.py",
-        ),
+        about="""template: S = S + k b (v - S^T k)^T: write the error of what k returns
+        can replace the value of a key, and keep those of orthogonal keys
+        cannot store more keys than it has coordinates; reset its state at once
+        lesson 18: overwritten names; Schlag et al. 2021; variants/delta_rule.py""",
     ),
     "delta-gate": Variant(
         lambda q, k, v, log_a, b: attention.definitions.delta_rule(
@@ -101,16 +74,11 @@ MEMORIES = {
         lambda q, k, v, log_a, b: attention.delta_rule(q, k, v, b, log_a),
         inputs=f"{GATES}, b (L)",
         costs=RECURRENCE._replace(averaging="L*(4*E*Ev + Ev)"),
-        about=About(
-            part="template",
-            changes="the delta rule, on a state that is multiplied by a_t first",
-            can="replace one value, or reset its state",
-            cannot="store more keys than it has coordinates",
-            task="overwritten names",
-            lesson=18,
-            source="Yang, Kautz and Hatamizadeh 2024",
-            file="variants/delta_rule.py",
-        ),
+        about="""template: the delta rule, on a state that is multiplied by a_t first
+        can replace one value, or reset its state
+        cannot store more keys than it has coordinates
+        lesson 18: overwritten names; Yang, Kautz and Hatamizadeh 2024;
+        variants/delta_rule.py""",
     ),
     # P pairs; each query also compares itself with the means of the earlier blocks
     "blocks": Variant(
@@ -131,16 +99,10 @@ MEMORIES = {
         options=dict(block=64, best=3),
         small=dict(block=2, best=2),
         letters=lambda L, S, T, block, best: _pairs_of_blocks(L, block, best),
-        about=About(
-            part="mask",
-            changes="the own block, and the best earlier ones by q . mean key",
-            can="find far keys wherever they stand, and read few",
-            cannot="find a key whose block's mean does not show it",
-            task="lookup by distance",
-            lesson=18,
-            source="Lu et al. 2025",
-            file="variants/chosen_blocks.py",
-        ),
+        about="""mask: the own block, and the best earlier ones by q . mean key
+        can find far keys wherever they stand, and read few
+        cannot find a key whose block's mean does not show it
+        lesson 18: lookup by distance; Lu et al. 2025; variants/chosen_blocks.py""",
     ),
     # A random features
     "performer": Variant(
@@ -154,16 +116,12 @@ MEMORIES = {
             scores="0",
             held="",
         ),
-        about=About(
-            part="template",
-            changes="phi(x) = exp(W x - |x|^2 / 2), whose products are exp on average",
-            can="approximate softmax in linear time, where scores are small",
-            cannot="find one of many keys: its error grows like exp(|q + k|^2)",
-            task="the error against the number of features",
-            lesson=18,
-            source="Choromanski et al. 2021",
-            file="variants/random_features.py",
-        ),
+        about="""template: phi(x) = exp(W x - |x|^2 / 2), whose products are exp on
+        average
+        can approximate softmax in linear time, where scores are small
+        cannot find one of many keys: its error grows like exp(|q + k|^2)
+        lesson 18: the error against the number of features; Choromanski et al. 2021;
+        variants/random_features.py""",
     ),
     # S keys are reduced to A
     "linformer": Variant(
@@ -178,16 +136,10 @@ MEMORIES = {
             scores="L*A",
             held="",
         ),
-        about=About(
-            part="source",
-            changes="P K and F V: r sums over the positions instead of S keys",
-            can="keep values that change slowly along the text, in linear time",
-            cannot="keep more than r independent tokens; be causal; change its length",
-            task="lookup among many keys",
-            lesson=18,
-            source="Wang et al. 2020",
-            file="variants/low_rank.py",
-        ),
+        about="""source: P K and F V: r sums over the positions instead of S keys
+        can keep values that change slowly along the text, in linear time
+        cannot keep more than r independent tokens; be causal; change its length
+        lesson 18: lookup among many keys; Wang et al. 2020; variants/low_rank.py""",
     ),
     # M landmarks, and six steps of the inverse of four products each
     "nystrom": Variant(
@@ -203,15 +155,9 @@ MEMORIES = {
         options=dict(landmarks=32),
         small=dict(landmarks=2),
         letters=lambda L, S, T, landmarks: {"M": min(landmarks, L, S)},
-        about=About(
-            part="template",
-            changes="weights by way of m landmarks, means of segments of the text",
-            can="approximate smooth weights with few landmarks",
-            cannot="give one key all weight unless it is a landmark; be causal",
-            task="lookup among many keys",
-            lesson=18,
-            source="Xiong et al. 2021",
-            file="variants/low_rank.py",
-        ),
+        about="""template: weights by way of m landmarks, means of segments of the text
+        can approximate smooth weights with few landmarks
+        cannot give one key all weight unless it is a landmark; be causal
+        lesson 18: lookup among many keys; Xiong et al. 2021; variants/low_rank.py""",
     ),
 }

@@ -2,7 +2,7 @@
 
 import attention
 
-from .rows import About, Formulas, Normalizer, Variant, normalized
+from .rows import Formulas, Normalizer, Variant, normalized
 
 NORMALIZERS = {
     "softmax": Normalizer(
@@ -12,32 +12,22 @@ NORMALIZERS = {
         tiles=lambda q, k, v: attention.scaled_dot_product_attention(
             q, k, v, path="tiled"
         ),
-        about=About(
-            part="normaliser",
-            changes="p = exp(s) / sum of exp(s) over the allowed keys",
-            can="give weights that sum to 1, and a gradient to every allowed key",
-            cannot="give a weight of 0; return nothing where no key fits",
-            task="lookup where the key may be missing",
-            lesson=15,
-            source="Bahdanau et al. 2015",
-            file="softmax.py",
-        ),
+        about="""normaliser: p = exp(s) / sum of exp(s) over the allowed keys
+        can give weights that sum to 1, and a gradient to every allowed key
+        cannot give a weight of 0; return nothing where no key fits
+        lesson 15: lookup where the key may be missing; Bahdanau et al. 2015;
+        softmax.py""",
     ),
     "softmax+1": Normalizer(
         lambda s, allowed: attention.definitions.sink_softmax(s, allowed),
         lambda s, allowed: attention.softmax_plus_one(s, allowed),
         costs=normalized(5, exponentials="L*S + L"),
         tiles=lambda q, k, v: _with_sink(q, k, v, attention.Sink()),
-        about=About(
-            part="normaliser",
-            changes="p = exp(s) / (1 + sum of exp(s))",
-            can="give little weight to all keys where no key fits",
-            cannot="learn from which score on a key fits",
-            task="lookup where the key may be missing",
-            lesson=15,
-            source="Miller 2023",
-            file="variants/sink.py",
-        ),
+        about="""normaliser: p = exp(s) / (1 + sum of exp(s))
+        can give little weight to all keys where no key fits
+        cannot learn from which score on a key fits
+        lesson 15: lookup where the key may be missing; Miller 2023;
+        variants/sink.py""",
     ),
     "sink": Normalizer(
         lambda s, allowed, b: attention.definitions.sink_softmax(s, allowed, b),
@@ -46,78 +36,54 @@ NORMALIZERS = {
         costs=normalized(5, exponentials="L*S + L"),
         tiles=lambda q, k, v, b: _with_sink(q, k, v, attention.Sink(b=b)),
         heads=lambda H: attention.Sink(H),
-        about=About(
-            part="normaliser",
-            changes="p = exp(s) / (exp(b) + sum of exp(s)), with a learned b",
-            can="give little weight to all keys where no key fits, and learn where",
-            cannot="return more than an average: the weights sum to less than 1",
-            task="lookup where the key may be missing",
-            lesson=15,
-            source="OpenAI 2025",
-            file="variants/sink.py",
-        ),
+        about="""normaliser: p = exp(s) / (exp(b) + sum of exp(s)), with a learned b
+        can give little weight to all keys where no key fits, and learn where
+        cannot return more than an average: the weights sum to less than 1
+        lesson 15: lookup where the key may be missing; OpenAI 2025;
+        variants/sink.py""",
     ),
     "sparsemax": Normalizer(
         lambda s, allowed: attention.definitions.sparsemax(s, allowed),
         lambda s, allowed: attention.sparsemax(s, allowed),
         costs=normalized(7, booleans=1, exponentials="0"),
-        about=About(
-            part="normaliser",
-            changes="p = max(s - tau, 0), which sum to 1",
-            can="give the weight 1 to a key that leads by 1, for any number of keys",
-            cannot="give a gradient to keys whose weight is 0",
-            task="lookup among many more keys than in training",
-            lesson=15,
-            source="Martins and Astudillo 2016",
-            file="variants/entmax.py",
-        ),
+        about="""normaliser: p = max(s - tau, 0), which sum to 1
+        can give the weight 1 to a key that leads by 1, for any number of keys
+        cannot give a gradient to keys whose weight is 0
+        lesson 15: lookup among many more keys than in training; Martins and Astudillo
+        2016; variants/entmax.py""",
     ),
     "entmax": Normalizer(
         lambda s, allowed, alpha=1.5: attention.definitions.entmax(s, allowed, alpha),
         lambda s, allowed, alpha: attention.entmax(s, allowed, alpha),
         options=dict(alpha=1.5),
         costs=normalized(9, scoring="L*E + L*S*E + L*S", exponentials="0"),
-        about=About(
-            part="normaliser",
-            changes="p = max((alpha - 1) s - tau, 0)^(1 / (alpha - 1))",
-            can="be anything between softmax (alpha near 1) and sparsemax (alpha = 2)",
-            cannot="give a gradient to keys whose weight is 0",
-            task="lookup among many more keys than in training",
-            lesson=15,
-            source="Peters et al. 2019",
-            file="variants/entmax.py",
-        ),
+        about="""normaliser: p = max((alpha - 1) s - tau, 0)^(1 / (alpha - 1))
+        can be anything between softmax (alpha near 1) and sparsemax (alpha = 2)
+        cannot give a gradient to keys whose weight is 0
+        lesson 15: lookup among many more keys than in training; Peters et al. 2019;
+        variants/entmax.py""",
     ),
     "sigmoid": Normalizer(
         lambda s, allowed, b: attention.definitions.sigmoid_weights(s, allowed, b),
         lambda s, allowed, b: attention.sigmoid_weights(s, allowed, b),
         parameters="b ()",
         costs=normalized(4),
-        about=About(
-            part="normaliser",
-            changes="p = sigmoid(s + b), without a sum over the keys",
-            can="count the keys that fit, or find none",
-            cannot="keep its output in the range of the values as n grows",
-            task="how often a symbol occurs",
-            lesson=15,
-            source="Ramapuram et al. 2024",
-            file="variants/sigmoid.py",
-        ),
+        about="""normaliser: p = sigmoid(s + b), without a sum over the keys
+        can count the keys that fit, or find none
+        cannot keep its output in the range of the values as n grows
+        lesson 15: how often a symbol occurs; Ramapuram et al. 2024;
+        variants/sigmoid.py""",
     ),
     "stick-breaking": Normalizer(
         lambda s, allowed: attention.definitions.stick_breaking(s, allowed),
         lambda s, allowed: attention.stick_breaking(s, allowed),
         costs=normalized(8, averaging="L*S*Ev + 2*L*S"),
-        about=About(
-            part="normaliser",
-            changes="p_j = sigmoid(s_j) prod over later keys l of (1 - sigmoid(s_l))",
-            can="prefer the last fitting key, without positions",
-            cannot="average fitting keys equally: near ones take most",
-            task="the last value of a name",
-            lesson=15,
-            source="Tan et al. 2024",
-            file="variants/stick_breaking.py",
-        ),
+        about="""normaliser: p_j = sigmoid(s_j) prod over later keys l of (1 -
+        sigmoid(s_l))
+        can prefer the last fitting key, without positions
+        cannot average fitting keys equally: near ones take most
+        lesson 15: the last value of a name; Tan et al. 2024;
+        variants/stick_breaking.py""",
     ),
 }
 
@@ -144,16 +110,11 @@ CHOICES = {
         lambda *arrays: _chosen(attention.hard_weights, *arrays),
         inputs="q (L, E), k (S, E), v (S, Ev), G (L, S)",
         costs=normalized(5, booleans=1, exponentials="0"),
-        about=About(
-            part="normaliser",
-            changes="one key, drawn from softmax(s), has the weight 1",
-            can="hand on one value unmixed; learn by REINFORCE",
-            cannot="pass a gradient to the scores by itself",
-            task="choosing one of 8 keys by its label",
-            lesson=15,
-            source="Xu et al. 2015",
-            file="variants/hard.py",
-        ),
+        about="""normaliser: one key, drawn from softmax(s), has the weight 1
+        can hand on one value unmixed; learn by REINFORCE
+        cannot pass a gradient to the scores by itself
+        lesson 15: choosing one of 8 keys by its label; Xu et al. 2015;
+        variants/hard.py""",
     ),
     "gumbel": Variant(
         lambda *arrays, tau=0.5: _chosen_definition(
@@ -164,16 +125,12 @@ CHOICES = {
         options=dict(tau=0.5),
         small=dict(tau=0.5),
         costs=normalized(5, booleans=1),
-        about=About(
-            part="normaliser",
-            changes="p = softmax((s + G) / tau) with noise G: a draw for tau -> 0",
-            can="choose one key forwards, and learn by the smooth form's gradient",
-            cannot="be unbiased: this gradient is that of another function",
-            task="choosing one of 8 keys by its label",
-            lesson=15,
-            source="Jang et al. 2017",
-            file="variants/hard.py",
-        ),
+        about="""normaliser: p = softmax((s + G) / tau) with noise G: a draw for tau ->
+        0
+        can choose one key forwards, and learn by the smooth form's gradient
+        cannot be unbiased: this gradient is that of another function
+        lesson 15: choosing one of 8 keys by its label; Jang et al. 2017;
+        variants/hard.py""",
     ),
 }
 GATES = {
@@ -188,16 +145,11 @@ GATES = {
             scores="L*L",
             held="w*(3*L*L + 4*L*(E + 2)) + L*L",
         ),
-        about=About(
-            part="score",
-            changes="+ sum of ln sigmoid(f) over the tokens after j, up to i",
-            can="forget all before a token, or nothing, as the text says",
-            cannot="return to what a gate near 0 has hidden",
-            task="the mean since the last reset",
-            lesson=15,
-            source="Lin et al. 2025",
-            file="variants/forgetting.py",
-        ),
+        about="""score: + sum of ln sigmoid(f) over the tokens after j, up to i
+        can forget all before a token, or nothing, as the text says
+        cannot return to what a gate near 0 has hidden
+        lesson 15: the mean since the last reset; Lin et al. 2025;
+        variants/forgetting.py""",
     ),
     "output gate": Variant(
         lambda *arrays: attention.definitions.gated(*arrays),
@@ -206,15 +158,11 @@ GATES = {
         costs=normalized(
             2, projecting="L*E*Ev", averaging="L*S*Ev + L*Ev", exponentials="L*S + L*Ev"
         ),
-        about=About(
-            part="average",
-            changes="context = sigmoid(W_g q) times weights @ values, entry by entry",
-            can="return nothing, whatever the weights are",
-            cannot="know whether a key fits: it is computed from the query alone",
-            task="lookup where the key may be missing",
-            lesson=15,
-            source="Qiu et al. 2025",
-            file="variants/output_gate.py",
-        ),
+        about="""average: context = sigmoid(W_g q) times weights @ values, entry by
+        entry
+        can return nothing, whatever the weights are
+        cannot know whether a key fits: it is computed from the query alone
+        lesson 15: lookup where the key may be missing; Qiu et al. 2025;
+        variants/output_gate.py""",
     ),
 }

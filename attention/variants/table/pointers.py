@@ -2,7 +2,7 @@
 
 import attention
 
-from .rows import About, Formulas, Variant
+from .rows import Formulas, Variant
 
 
 def _copied(a, E):
@@ -46,16 +46,12 @@ POINTERS = {
             exponentials="L*S*A",
             held="",
         ),
-        about=About(
-            part="template",
-            changes="the weights over the elements are the output; there are no values",
-            can="answer with a place of an input longer than those of the training",
-            cannot="write what the input does not contain",
-            task="sorting numbers",
-            lesson=16,
-            source="Vinyals, Fortunato and Jaitly 2015",
-            file="variants/pointer.py",
-        ),
+        about="""template: the weights over the elements are the output; there are no
+        values
+        can answer with a place of an input longer than those of the training
+        cannot write what the input does not contain
+        lesson 16: sorting numbers; Vinyals, Fortunato and Jaitly 2015;
+        variants/pointer.py""",
     ),
     # E words of a vocabulary, and S scores of source words for each of L outputs
     "copy": Variant(
@@ -63,21 +59,14 @@ POINTERS = {
         _copy,
         inputs="z (L, E), a (L, S), r (L)",
         costs=Formulas(
-            scoring="0",
-            averaging="L*S + L*E",
-            exponentials="L*S + L*E",
-            held="",
+            scoring="0", averaging="L*S + L*E", exponentials="L*S + L*E", held=""
         ),
-        about=About(
-            part="average",
-            changes="P(w) = g softmax(z)_w + (1 - g) sum of weights of places with w",
-            can="write words of the source that the vocabulary lacks",
-            cannot="write a new word that the source lacks, too",
-            task="sentences with unseen names",
-            lesson=16,
-            source="See, Liu and Manning 2017",
-            file="variants/pointer_generator.py",
-        ),
+        about="""average: P(w) = g softmax(z)_w + (1 - g) sum of weights of places with
+        w
+        can write words of the source that the vocabulary lacks
+        cannot write a new word that the source lacks, too
+        lesson 16: sentences with unseen names; See, Liu and Manning 2017;
+        variants/pointer_generator.py""",
     ),
     # N filters of width M over the last weights and their sum, from the second query on
     "location": Variant(
@@ -94,18 +83,12 @@ POINTERS = {
         ),
         options=dict(N=8, M=5),
         small=dict(N=2, M=3),
-        about=About(
-            part="score",
-            changes="U f_j is added in the tanh of additive, f_j filters of past weights",
-            can="go one key on from the last step, among equal keys",
-            cannot=(
-                "compute its queries at once: each needs the weights of those before"
-            ),
-            task="copying three letters",
-            lesson=16,
-            source="Chorowski et al. 2015",
-            file="variants/location.py",
-        ),
+        about="""score: U f_j is added in the tanh of additive, f_j filters of past
+        weights
+        can go one key on from the last step, among equal keys
+        cannot compute its queries at once: each needs the weights of those before
+        lesson 16: copying three letters; Chorowski et al. 2015;
+        variants/location.py""",
     ),
     "monotonic": Variant(
         lambda *arrays: attention.definitions.monotonic(*arrays),
@@ -117,16 +100,10 @@ POINTERS = {
             exponentials="L*S*A + L*S",
             held="w*5*L*S",  # e, p, and the three arrays of the recurrence
         ),
-        about=About(
-            part="normaliser",
-            changes="a_ij = P(step i stops at j), reading on from the last stop",
-            can="read in linear time, while the source still arrives",
-            cannot="go back; move on between two equal keys",
-            task="runs of letters",
-            lesson=16,
-            source="Raffel et al. 2017",
-            file="variants/monotonic.py",
-        ),
+        about="""normaliser: a_ij = P(step i stops at j), reading on from the last stop
+        can read in linear time, while the source still arrives
+        cannot go back; move on between two equal keys
+        lesson 16: runs of letters; Raffel et al. 2017; variants/monotonic.py""",
     ),
     "mocha": Variant(
         lambda *arrays, W: attention.definitions.mocha(*arrays, W),
@@ -144,15 +121,9 @@ POINTERS = {
         options=dict(W=4),
         small=dict(W=3),
         letters=lambda L, S, T, W: {"W": min(W, S)},
-        about=About(
-            part="normaliser",
-            changes="a softmax over the W keys that end at each monotonic stop",
-            can="average a few keys, and still read in one direction",
-            cannot="go back further than W keys",
-            task="runs of letters",
-            lesson=16,
-            source="Chiu and Raffel 2018",
-            file="variants/monotonic.py",
-        ),
+        about="""normaliser: a softmax over the W keys that end at each monotonic stop
+        can average a few keys, and still read in one direction
+        cannot go back further than W keys
+        lesson 16: runs of letters; Chiu and Raffel 2018; variants/monotonic.py""",
     ),
 }

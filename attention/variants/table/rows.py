@@ -1,5 +1,6 @@
 """What a row of the table of variants holds: definition, layer, costs, and the map."""
 
+import re
 from dataclasses import dataclass, field
 from typing import Callable, NamedTuple
 
@@ -51,18 +52,38 @@ class About(NamedTuple):
 
         weights = normalize(mask(score(q, k)))        context = weights @ values
 
-    ``part`` is the part of this template that a row changes, one of ``PARTS``. The map
-    also shows the order of the cost in n, which is computed from the row's formulas.
+    A row has it as a text of four paragraphs, with these words before the cells:
+
+        PART: CHANGES
+        can CAN
+        cannot CANNOT
+        lesson LESSON: TASK; SOURCE; FILE
+
+    The map also shows the order of the cost in n, computed from the row's formulas.
     """
 
-    part: str
+    part: str  # of the template, that the row changes: one of ``PARTS``
     changes: str  # how, with its formula
     can: str
     cannot: str
+    lesson: int  # that has the task, or the first that explains the row
     task: str  # on which the difference shows
-    lesson: int  # that has this task, or the first that explains the row
     source: str  # authors and year of the publication, as the file cites them
     file: str  # that computes it, below attention/
+
+    @classmethod
+    def of(cls, name, text):
+        """Return the cells of the text of the row with this name."""
+        cells = re.fullmatch(
+            r"(\w+): (.+)\n *can (.+)\n *cannot (.+)\n *lesson (\d+): "
+            r"([^;]+); ([^;]+);\s+(\S+)",
+            text,
+            re.DOTALL,
+        )
+        if cells is None:
+            raise ValueError(f"the row {name!r} has no ``about`` of the form of About.")
+        about = cls(*(re.sub(r"\s+", " ", cell) for cell in cells.groups()))
+        return about._replace(lesson=int(about.lesson))
 
     @property
     def year(self):
@@ -102,7 +123,7 @@ class Variant:
     # (L, S, **options) -> what the function takes in the place of the options, or what
     # the layer takes with its inputs; made once for many calls
     keywords: Callable | None = None
-    about: About | None = None  # every row of VARIANTS has it
+    about: str = ""  # what the map says, in the form of ``About``; every row has it
 
     @property
     def equal_widths(self):

@@ -4,7 +4,7 @@ import math
 
 import attention
 
-from .rows import SCALED, About, Formulas, Score
+from .rows import SCALED, Formulas, Score
 
 # W_q q_i is computed once for each query, and W_k k_j once for each key
 ADDITIVE = Formulas(
@@ -30,37 +30,21 @@ SCORES = {
         costs=ADDITIVE,
         ways=ADDITIVE_WAYS,
         reversal=True,
-        about=About(
-            part="score",
-            changes="s = w . tanh(W_q q + W_k k), a network with one hidden layer",
-            can=(
-                "prefer keys in the middle of a range; compare queries and keys of "
-                "two widths"
-            ),
-            cannot="be one matrix product: each pair takes A values of tanh",
-            task="which keys a score can prefer",
-            lesson=4,
-            source="Bahdanau et al. 2015",
-            file="layers.py",
-        ),
+        about="""score: s = w . tanh(W_q q + W_k k), a network with one hidden layer
+        can prefer keys in the middle of a range; compare queries and keys of two widths
+        cannot be one matrix product: each pair takes A values of tanh
+        lesson 4: which keys a score can prefer; Bahdanau et al. 2015; layers.py""",
     ),
     "dot": Score(
         lambda q, k: attention.definitions.dot(q, k),
         layer=lambda Dq, Dk, rng: attention.LuongAttention("dot", Dq, Dk, rng=rng),
         reversal=True,
-        about=About(
-            part="score",
-            changes="s = q . k",
-            can="be one matrix product, without parameters",
-            cannot=(
-                "compare queries and keys of two widths; keep its deviation as the "
-                "width grows"
-            ),
-            task="which keys a score can prefer",
-            lesson=4,
-            source="Luong et al. 2015",
-            file="variants/luong.py",
-        ),
+        about="""score: s = q . k
+        can be one matrix product, without parameters
+        cannot compare queries and keys of two widths; keep its deviation as the width
+        grows
+        lesson 4: which keys a score can prefer; Luong et al. 2015;
+        variants/luong.py""",
     ),
     "general": Score(
         lambda *arrays: attention.definitions.general(*arrays),
@@ -84,35 +68,21 @@ SCORES = {
             },
         },
         reversal=True,
-        about=About(
-            part="score",
-            changes="s = q . W_a k, with a learned matrix",
-            can="learn which directions of queries and keys belong together",
-            cannot="prefer keys in the middle of a range: it is linear in the key",
-            task="which keys a score can prefer",
-            lesson=4,
-            source="Luong et al. 2015",
-            file="layers.py",
-        ),
+        about="""score: s = q . W_a k, with a learned matrix
+        can learn which directions of queries and keys belong together
+        cannot prefer keys in the middle of a range: it is linear in the key
+        lesson 4: which keys a score can prefer; Luong et al. 2015; layers.py""",
     ),
     "scaled": Score(
         lambda q, k: attention.definitions.scaled_dot(q, k),
         layer=lambda Dq, Dk, rng: attention.DotProductAttention(rng=rng),
         costs=SCALED,
         reversal=True,
-        about=About(
-            part="score",
-            changes="s = q . k / sqrt(E)",
-            can=(
-                "keep the deviation of the scores of random vectors at 1, for every "
-                "width"
-            ),
-            cannot="compare queries and keys of two widths",
-            task="entropy of the weights against the width",
-            lesson=5,
-            source="Vaswani et al. 2017",
-            file="layers.py",
-        ),
+        about="""score: s = q . k / sqrt(E)
+        can keep the deviation of the scores of random vectors at 1, for every width
+        cannot compare queries and keys of two widths
+        lesson 5: entropy of the weights against the width; Vaswani et al. 2017;
+        layers.py""",
     ),
     "concat": Score(  # W_a [q; k] = W_q q + W_k k
         lambda q, k, W_a, v_a: attention.definitions.additive(
@@ -122,31 +92,20 @@ SCORES = {
         parameters="W_a (A, E + Dk), v_a (A)",
         costs=ADDITIVE,
         ways=ADDITIVE_WAYS,
-        about=About(
-            part="score",
-            changes="s = v_a . tanh(W_a [q; k])",
-            can="compute all that additive can: W_a is W_q beside W_k",
-            cannot="be one matrix product: each pair takes A values of tanh",
-            task="which keys a score can prefer",
-            lesson=4,
-            source="Luong et al. 2015",
-            file="variants/luong.py",
-        ),
+        about="""score: s = v_a . tanh(W_a [q; k])
+        can compute all that additive can: W_a is W_q beside W_k
+        cannot be one matrix product: each pair takes A values of tanh
+        lesson 4: which keys a score can prefer; Luong et al. 2015;
+        variants/luong.py""",
     ),
     "gaussian": Score(  # a square for each coordinate of q_i - k_j
         lambda q, k, log_h=0.0: attention.definitions.gaussian(q, k, math.exp(log_h)),
         # the square of the bandwidth is the divisor of "scaled"
         layer=lambda Dq, Dk, rng: attention.GaussianAttention(Dq**0.25, rng=rng),
-        about=About(
-            part="score",
-            changes="s = -|q - k|^2 / (2 h^2), a distance",
-            can="estimate a smooth curve from points near the query",
-            cannot="prefer one of two keys at the same distance",
-            task="a curve through noisy points",
-            lesson=4,
-            source="Nadaraya 1964",
-            file="variants/gaussian.py",
-        ),
+        about="""score: s = -|q - k|^2 / (2 h^2), a distance
+        can estimate a smooth curve from points near the query
+        cannot prefer one of two keys at the same distance
+        lesson 4: a curve through noisy points; Nadaraya 1964; variants/gaussian.py""",
     ),
     "cosine": Score(
         lambda *arrays: attention.definitions.cosine(*arrays),
@@ -156,16 +115,11 @@ SCORES = {
             scoring="2*L*E + S*E + L*S*E",
             held="w*max(L*S + 2*L*E + S*E, 2*L*S + L*Ev)",
         ),
-        about=About(
-            part="score",
-            changes="s = tau cos(q, k), with a learned tau",
-            can="keep its scores between -tau and tau, whatever training does",
-            cannot="let a long key be read more than a short one",
-            task="training without the factor 1 / sqrt(E)",
-            lesson=15,
-            source="Henry et al. 2020",
-            file="variants/qk_norm.py",
-        ),
+        about="""score: s = tau cos(q, k), with a learned tau
+        can keep its scores between -tau and tau, whatever training does
+        cannot let a long key be read more than a short one
+        lesson 15: training without the factor 1 / sqrt(E); Henry et al. 2020;
+        variants/qk_norm.py""",
     ),
     "qk-norm": Score(
         lambda *arrays: attention.definitions.qk_norm(*arrays),
@@ -175,16 +129,11 @@ SCORES = {
             scoring="3*L*E + 2*S*E + L*S*E",
             held="w*max(L*S + 2*L*E + S*E, 2*L*S + L*Ev)",
         ),
-        about=About(
-            part="score",
-            changes="s = q^ . k^ / sqrt(E), x^ = gain x / root of the mean square",
-            can="keep its scores bounded by the gains",
-            cannot="let a long key be read more than a short one",
-            task="training without the factor 1 / sqrt(E)",
-            lesson=15,
-            source="Dehghani et al. 2023",
-            file="variants/qk_norm.py",
-        ),
+        about="""score: s = q^ . k^ / sqrt(E), x^ = gain x / root of the mean square
+        can keep its scores bounded by the gains
+        cannot let a long key be read more than a short one
+        lesson 15: training without the factor 1 / sqrt(E); Dehghani et al. 2023;
+        variants/qk_norm.py""",
     ),
 }
 REVERSAL_SCORES = tuple(name for name, row in SCORES.items() if row.reversal)

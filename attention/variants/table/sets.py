@@ -2,7 +2,7 @@
 
 import attention
 
-from .rows import About, Formulas, Variant
+from .rows import Formulas, Variant
 
 # of a MAB with M queries and S keys: projections and the network, two layer norms
 MAB = "(4*M + 2*S)*E*E + 4*M*E"
@@ -56,16 +56,11 @@ SETS = {
             scores="S*S",
             held="",
         ),
-        about=About(
-            part="score",
-            changes="e = LeakyReLU(a_1 . W h_i + a_2 . W h_j), the mask is a graph",
-            can="average the neighbours of a node, the best ones most",
-            cannot="let two nodes prefer different neighbours: the order is one",
-            task="lookup among the nodes of a graph",
-            lesson=19,
-            source="Velickovic et al. 2018",
-            file="variants/graph.py",
-        ),
+        about="""score: e = LeakyReLU(a_1 . W h_i + a_2 . W h_j), the mask is a graph
+        can average the neighbours of a node, the best ones most
+        cannot let two nodes prefer different neighbours: the order is one
+        lesson 19: lookup among the nodes of a graph; Velickovic et al. 2018;
+        variants/graph.py""",
     ),
     "gatv2": Variant(
         lambda h, W_l, W_r, a: attention.definitions.gatv2(h, W_l, W_r, a[0]),
@@ -80,16 +75,11 @@ SETS = {
             scores="S*S",
             held="",
         ),
-        about=About(
-            part="score",
-            changes="e = a . LeakyReLU(W_l h_i + W_r h_j), the mask is a graph",
-            can="let every node prefer other neighbours",
-            cannot="read beyond the neighbours in one layer",
-            task="lookup among the nodes of a graph",
-            lesson=19,
-            source="Brody, Alon and Yahav 2022",
-            file="variants/graph.py",
-        ),
+        about="""score: e = a . LeakyReLU(W_l h_i + W_r h_j), the mask is a graph
+        can let every node prefer other neighbours
+        cannot read beyond the neighbours in one layer
+        lesson 19: lookup among the nodes of a graph; Brody, Alon and Yahav 2022;
+        variants/graph.py""",
     ),
     # M learned queries
     "pma": Variant(
@@ -107,16 +97,10 @@ SETS = {
         ),
         options=dict(M=4),
         small=dict(M=2),
-        about=About(
-            part="source",
-            changes="the queries are parameters, m vectors for every input",
-            can="pool a set of any size, in any order, into m vectors",
-            cannot="keep more of a set than m vectors hold",
-            task="the maximum of a set",
-            lesson=19,
-            source="Lee et al. 2019",
-            file="variants/sets.py",
-        ),
+        about="""source: the queries are parameters, m vectors for every input
+        can pool a set of any size, in any order, into m vectors
+        cannot keep more of a set than m vectors hold
+        lesson 19: the maximum of a set; Lee et al. 2019; variants/sets.py""",
     ),
     "isab": Variant(
         lambda *arrays, M: attention.definitions.isab(*arrays),
@@ -133,16 +117,10 @@ SETS = {
         ),
         options=dict(M=4),
         small=dict(M=2),
-        about=About(
-            part="source",
-            changes="the set is read by m learned queries, and these by the set",
-            can="let n elements read each other with 2 n m scores",
-            cannot="be causal; pass more than m vectors between the elements",
-            task="lookup among pairs",
-            lesson=19,
-            source="Lee et al. 2019",
-            file="variants/sets.py",
-        ),
+        about="""source: the set is read by m learned queries, and these by the set
+        can let n elements read each other with 2 n m scores
+        cannot be causal; pass more than m vectors between the elements
+        lesson 19: lookup among pairs; Lee et al. 2019; variants/sets.py""",
     ),
     "perceiver": Variant(
         lambda *arrays, M: attention.definitions.perceiver(*arrays),
@@ -161,16 +139,10 @@ SETS = {
         ),
         options=dict(M=4),
         small=dict(M=2),
-        about=About(
-            part="source",
-            changes="m latent vectors read the input, then each other, in turn",
-            can="read long inputs of any kind at a cost that is linear in n",
-            cannot="give an output for each element; keep more than m vectors hold",
-            task="the maximum of a set",
-            lesson=19,
-            source="Jaegle et al. 2021",
-            file="variants/sets.py",
-        ),
+        about="""source: m latent vectors read the input, then each other, in turn
+        can read long inputs of any kind at a cost that is linear in n
+        cannot give an output for each element; keep more than m vectors hold
+        lesson 19: the maximum of a set; Jaegle et al. 2021; variants/sets.py""",
     ),
     "hops": Variant(
         lambda u, m, c, hops: attention.definitions.hops(u, m, c, hops),
@@ -184,16 +156,11 @@ SETS = {
         ),
         options=dict(hops=2),
         small=dict(hops=3),
-        about=About(
-            part="template",
-            changes="u <- u + context, and the sum is the next query of the same memory",
-            can="follow a chain of facts, one fact a hop",
-            cannot="follow a chain that is longer than the number of hops",
-            task="chains of two facts",
-            lesson=19,
-            source="Sukhbaatar et al. 2015",
-            file="variants/hops.py",
-        ),
+        about="""template: u <- u + context, and the sum is the next query of the same
+        memory
+        can follow a chain of facts, one fact a hop
+        cannot follow a chain that is longer than the number of hops
+        lesson 19: chains of two facts; Sukhbaatar et al. 2015; variants/hops.py""",
     ),
     "ntm": Variant(
         _addresses,
@@ -203,21 +170,14 @@ SETS = {
             "shift (L, 3), gamma (L)"
         ),
         costs=Formulas(
-            scoring="L*(2*S*E + E + 7*S)",
-            averaging="0",
-            exponentials="L*S",
-            held="",
+            scoring="L*(2*S*E + E + 7*S)", averaging="0", exponentials="L*S", held=""
         ),
-        about=About(
-            part="normaliser",
-            changes="weights by content, mixed with the last ones, moved and sharpened",
-            can="step from place to place, without a content that says where",
-            cannot="compute its queries at once: each needs the weights before",
-            task="copying a sequence",
-            lesson=19,
-            source="Graves, Wayne and Danihelka 2014",
-            file="variants/hops.py",
-        ),
+        about="""normaliser: weights by content, mixed with the last ones, moved and
+        sharpened
+        can step from place to place, without a content that says where
+        cannot compute its queries at once: each needs the weights before
+        lesson 19: copying a sequence; Graves, Wayne and Danihelka 2014;
+        variants/hops.py""",
     ),
     "rope-2d": Variant(
         lambda q, k, v, columns: attention.definitions.rope_2d_attention(
@@ -235,15 +195,11 @@ SETS = {
         ),
         options=dict(columns=16),
         small=dict(columns=3),
-        about=About(
-            part="score",
-            changes="half of the pairs rotate by the row, the other half by the column",
-            can="prefer keys by their rows and columns from the query",
-            cannot="compare distances that are no difference of rows or of columns",
-            task="the colour at a row and a column",
-            lesson=19,
-            source="Heo et al. 2024",
-            file="positions/grid.py",
-        ),
+        about="""score: half of the pairs rotate by the row, the other half by the
+        column
+        can prefer keys by their rows and columns from the query
+        cannot compare distances that are no difference of rows or of columns
+        lesson 19: the colour at a row and a column; Heo et al. 2024;
+        positions/grid.py""",
     ),
 }

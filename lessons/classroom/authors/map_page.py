@@ -24,9 +24,9 @@ def map_page():
     parts = [HEAD]
     for part, what in PARTS.items():
         rows = [
-            _row(name, row.about, order, pages)
-            for name, (row, order) in map_rows().items()
-            if row.about.part == part
+            _row(name, about, order, pages)
+            for name, (about, order) in map_rows().items()
+            if about.part == part
         ]
         head = "| variant | changes | cost | can | cannot | shown by | source |"
         parts.append(f"\n## {part.capitalize()}: {what}\n")
