@@ -741,7 +741,7 @@ def mocha(q, k, v, W_q, W_k, w_v, r, V_q, V_k, w_u, width):
 # -- Small caches: lesson 17 -----------------------------------------------------------
 
 
-def mla(x, W_q, W_d, W_r, g, W_k, W_v, W_o):
+def mla(x, W_q, W_d, W_r, g, W_k, W_v, W_o, allowed=True, normalize=softmax):
     """c_j = RMSNorm(W_d x_j) is cached; k_j = W_k c_j and v_j = W_v c_j are made from it
 
     s_ij = (q_i . k_j + rope(u_i) . rope(W_r x_j)) / sqrt(E + F), [q_i; u_i] = W_q x_i.
@@ -752,7 +752,7 @@ def mla(x, W_q, W_d, W_r, g, W_k, W_v, W_o):
     c, w = rms_norm(x @ W_d.T, g), frequencies(F)
     turned = rope(u, p, w) @ rope(x @ W_r.T, p, w).T
     s = (q @ (c @ W_k.T).T + turned) / math.sqrt(E + F)
-    return attend(s, c @ W_v.T) @ W_o.T
+    return attend(s, c @ W_v.T, allowed, normalize) @ W_o.T
 
 
 def differential(x, W_q, W_k, W_v, W_o, a_1, b_1, a_2, b_2, g, first=0.2):

@@ -133,6 +133,7 @@ class MultiHeadAttention(nn.Module):
         positions=None,
         cache=None,
         normalize=None,
+        choose=None,
     ):
         """Return the output, or (output, weights) if need_weights.
 
@@ -172,6 +173,9 @@ class MultiHeadAttention(nn.Module):
                      the number of keys so far
         normalize    a function (scores, allowed) -> weights that replaces the softmax,
                      as in ``attend``; all (B, H, L, T)
+        choose       a function of the arrays q (B, H, L, E) and k (B, Hk, T, E) that
+                     returns a BlockMask: keys chosen by their content, none of them
+                     after the query
 
         A query may attend to a key if all masks allow it. A query with no allowed key
         has weights 0, and its output is the bias of W_o. Padding must be finite,
@@ -225,6 +229,9 @@ class MultiHeadAttention(nn.Module):
             k, v = cache.concatenate(self, k, v)  # (B, Hk, T, E)
         T, align = k.shape[2], "upper_left" if cache is None else "lower_right"
         options = _mask_options(mask, valid_lens, T, growing=cache is not None)
+        if choose is not None:
+            E = self.head_dim  # without the coordinates of forgetting gates
+            options["block_mask"] = choose(q.data[..., :E], k.data[..., :E])
         if callable(bias):
             bias = bias(L, T, align)
         if score is not None:
@@ -235,7 +242,7 @@ class MultiHeadAttention(nn.Module):
             v,
             **options,
             bias=bias,
-            is_causal=is_causal,
+            is_causal=is_causal and choose is None,
             causal_align=align,
             scale=scale,
             enable_gqa=True,

@@ -20,6 +20,8 @@ from minigrad import nn
 from minigrad.shapes import shapes
 
 from ..exact.multihead import MultiHeadAttention
+from ..variants.chosen_blocks import FIRST, choose_blocks, in_tiles
+from ..variants.latent import LatentAttention
 from ..variants.recurrent_heads import RecurrentHeads
 from ..variants.table import NORMALIZERS
 from .config import ACTIVATIONS
@@ -60,12 +62,8 @@ class Block(nn.Module):
         D = self.width = config.width
         self.norm, self.causal = config.norm, causal
         self.has_state = config.memory is not None
-        if self.has_state:
-            self.self_attn = RecurrentHeads(
-                D, config.heads, config.memory, config.bias, rng
-            )
-        else:
-            self.self_attn = _attention(config, scheme.scale, rng, causal)
+        self.best_blocks, self.block = config.best_blocks, config.block
+        self.self_attn = _self_attention(config, scheme.scale, rng, causal)
         self.normalize = None  # the softmax
         if config.normalizer != "softmax":
             self.normalize = NORMALIZERS[config.normalizer].of_heads(config.heads)
@@ -117,6 +115,8 @@ class Block(nn.Module):
             if self.has_state:
                 return self.self_attn(x, mask, cache)
             options = scheme.options(self.self_attn)
+            if self.best_blocks is not None:
+                options |= {"choose": self._choice(mask)}
             return self.self_attn(
                 x,
                 mask=mask,
@@ -143,9 +143,29 @@ class Block(nn.Module):
             return x + self.dropout(f(norm(x)))
         return norm(x + self.dropout(f(x)))
 
+    def _choice(self, mask):
+        """Return the function that chooses blocks; they begin at a row's first token."""
+        first = FIRST if mask is None else mask[:, 0, 0].argmax(-1)  # (B,)
+
+        def choose(q, k):
+            chosen = choose_blocks(q, k, self.block, self.best_blocks, first)
+            return in_tiles(chosen, q.shape[-2], k.shape[-2])
+
+        return choose
+
     def extra_repr(self):
         """Return the options, for ``repr``."""
         return f"{self.norm}-norm" + ", causal" * self.causal
+
+
+def _self_attention(config, scale, rng, causal):
+    D, H = config.width, config.heads
+    if config.memory is not None:
+        return RecurrentHeads(D, H, config.memory, config.bias, rng)
+    if config.latent is not None:
+        rotated = 2 * max(D // H // 4, 1)
+        return LatentAttention(D, H, config.latent, rotated, rng, config.dropout)
+    return _attention(config, scale, rng, causal)
 
 
 def _attention(config, scale, rng, causal=False):

@@ -44,6 +44,8 @@ CHECKS = {
     "forgetting": flag,
     "memory": partial(one_of, choices=KINDS),
 }  # all others are whole numbers, 1 or more
+KEYS = ("best_blocks", "key_heads", "qk_norm", "forgetting")
+REPLACED = {"memory": ("latent", "normalizer", *KEYS), "latent": KEYS}
 
 
 @dataclass
@@ -81,6 +83,12 @@ class TransformerConfig:
     memory           of a ``DecoderOnly``: "decay" or "delta" replaces self-attention by
                      ``RecurrentHeads``, which have a state. None: attention. Options of
                      scores and weights do not fit it
+    latent           R, of a ``DecoderOnly``: keys and values are made from a cached
+                     vector of R numbers, see ``LatentAttention``, which rotates E / 2
+                     entries of a head by position. None: attention
+    best_blocks      of a ``DecoderOnly``: each token reads the keys of so many blocks,
+                     see variants/chosen_blocks.py. None: all keys
+    block            for ``best_blocks``, the number of keys of a block
     """
 
     vocabulary: int
@@ -104,6 +112,9 @@ class TransformerConfig:
     qk_norm: bool = False
     forgetting: bool = False
     memory: str | None = None
+    latent: int | None = None
+    best_blocks: int | None = None
+    block: int = 16
 
     def __post_init__(self):
         owner = type(self).__name__
@@ -124,24 +135,25 @@ class TransformerConfig:
                 f"{E} wide; expected width / heads to be even."
             )
 
-        if self.memory is not None:
-            self._check_memory(owner)
+        for option, without in REPLACED.items():
+            if getattr(self, option) is not None:
+                self._check_replaced(owner, option, without)
 
-    def _check_memory(self, owner):
-        """Raise ValueError for options that change scores or weights."""
+    def _check_replaced(self, owner, option, without):
+        """Raise ValueError for options of the attention that ``option`` replaces."""
         changes = POSITIONS[self.positions].changes
+        found = f"{owner}: {option} is {getattr(self, option)!r} and "
         if changes not in ("nothing", "input"):
             raise ValueError(
-                f"{owner}: memory is {self.memory!r} and positions {self.positions!r}, "
-                f"which changes {changes}; expected positions that change the input."
+                f"{found}positions {self.positions!r}, which changes {changes}; "
+                "expected positions that change the input."
             )
-        options = "key_heads", "normalizer", "qk_norm", "forgetting"
         for field in fields(self):
             value = getattr(self, field.name)
-            if field.name in options and value != field.default:
+            if field.name in without and value != field.default:
                 raise ValueError(
-                    f"{owner}: memory is {self.memory!r} and {field.name} {value!r}; "
-                    f"expected {field.default!r}, as there are no scores."
+                    f"{found}{field.name} {value!r}; expected {field.default!r}, an "
+                    f"option of the attention that {option} replaces."
                 )
 
     @property
@@ -179,8 +191,10 @@ class EncoderDecoderConfig(TransformerConfig):
 
     def __post_init__(self):
         super().__post_init__()
-        if self.memory is not None:
-            raise ValueError(
-                f"EncoderDecoderConfig: memory is {self.memory!r}; expected None: an "
-                "encoder reads in both directions. A DecoderOnly has memories."
-            )
+        for option in ("memory", "latent", "best_blocks"):
+            value = getattr(self, option)
+            if value is not None:
+                raise ValueError(
+                    f"EncoderDecoderConfig: {option} is {value!r}; expected None: it is "
+                    "an option of causal self-attention, for a DecoderOnly."
+                )

@@ -11,7 +11,9 @@ r = Hk / H, with biases:
          +  2 D for the last LN  +  V D unless tied  +  those of the scheme
 
 and in each layer H for "sink", 2 D / H for ``qk_norm``, r H (D + 1) for ``forgetting``,
-D / H + H (D + 1) for the memory "decay", and H (D + 1) more for "delta".
+D / H + H (D + 1) for the memory "decay", and H (D + 1) more for "delta". With ``latent``
+R and a rotated part of width F, attention has (2 D + 2 R + H F) D + (R + F) D + R
+numbers, without biases, in the place of (2 + 2 r) (D^2 + D).
 
 Radford et al. 2018; Liu et al. 2018, section 4.2.3.
 """

@@ -33,6 +33,7 @@ from ..masks.tiling import EMPTY, FULL, PARTIAL
 from ..masks.windows import sliding_window
 
 TILE = 16  # queries of a tile; its blocks are all that one of them has chosen
+FIRST = np.zeros(1, int)  # block 0 begins with key 0
 
 
 class chosen_blocks(Mask):
@@ -40,23 +41,25 @@ class chosen_blocks(Mask):
 
     chosen   bool (B | 1, H | 1, L, number of blocks)
     block    the number of keys of a block
+    first    int (B | 1,), the key with which block 0 begins; those before are padding
+    earlier  the number of keys before that of query 0, as in a cache
     """
 
-    def __init__(self, chosen, block):
-        self.chosen, self.block = (
-            chosen,
-            whole("chosen_blocks", "block", block, least=1),
-        )
+    def __init__(self, chosen, block, first=FIRST, earlier=0):
+        self.block = whole("chosen_blocks", "block", block, least=1)
+        self.chosen, self.first, self.earlier = chosen, first, earlier
         self.examples, self.heads = (n if n != 1 else None for n in chosen.shape[:2])
 
     def allowed(self, b, h, q, kv):
         """Return whether the query has chosen the key's block, and is not before it."""
         b, h = (0 if n is None else i for n, i in ((self.examples, b), (self.heads, h)))
-        return self.chosen[b, h, q, kv // self.block] & (kv <= q)
+        place = kv - self.first[b if len(self.first) > 1 else 0]
+        chosen = self.chosen[b, h, q, place // self.block]
+        return chosen & (place >= 0) & (kv <= q + self.earlier)
 
     def tile_kinds(self, tiles):
         """Return the kinds; they follow from the choices if a tile is one block wide."""
-        if tiles.Tk != self.block:
+        if tiles.Tk != self.block or self.earlier or self.first.any():
             return super().tile_kinds(tiles)
         edges = [(0, 0), (0, 0), (0, tiles.nq * tiles.Tq - tiles.L), (0, 0)]
         split = (*self.chosen.shape[:2], tiles.nq, tiles.Tq, self.chosen.shape[-1])
@@ -70,20 +73,28 @@ class chosen_blocks(Mask):
         return np.where(some.any(3), kinds, EMPTY).astype(np.uint8)
 
 
-def choose_blocks(q, k, block, best):
-    """Return the ``chosen_blocks`` of arrays q and k, (B, H, L, E)."""
-    means = _block_means(k, block).data  # (B, H, blocks, E)
-    return _best(q @ means.swapaxes(-1, -2), q.shape[-2], block, best)
+def choose_blocks(q, k, block, best, first=FIRST):
+    """Return the ``chosen_blocks`` of arrays q (B, H, L, E) and k (B, Hk, S, E).
+
+    The queries are those of the last L keys; H / Hk of them share a key head.
+    """
+    (_, H, L, _), (_, Hk, S, _) = q.shape, k.shape
+    if first.any():  # move the padding to the end, where no query chooses it
+        columns = (np.arange(S) + first[:, None]) % S
+        k = np.take_along_axis(k, columns[:, None, :, None], 2)
+    means = np.repeat(_block_means(k, block).data, H // Hk, 1)  # (B, H, blocks, E)
+    return _best(q @ means.swapaxes(-1, -2), block, best, first, S - L)
 
 
-def _best(G, L, block, best):
+def _best(G, block, best, first=FIRST, earlier=0):
     """Return the best blocks of each query, the own one first.    G (B, H, L, blocks)"""
-    own, b = np.arange(L)[:, None] // block, np.arange(G.shape[-1])
+    b, i = np.arange(G.shape[-1]), np.arange(G.shape[-2])[:, None] + earlier
+    own = (i - first[:, None, None, None]) // block  # (B | 1, 1, L, 1)
     G = np.where(b == own, np.inf, np.where(b < own, G, -np.inf))
     order = np.argsort(-G, -1, kind="stable")[..., :best]
     chosen = np.zeros(G.shape, bool)
     np.put_along_axis(chosen, order, True, -1)
-    return chosen_blocks(chosen & (b <= own), block)
+    return chosen_blocks(chosen & (b <= own), block, first, earlier)
 
 
 @shapes
@@ -97,14 +108,14 @@ def block_attention(q, k, v, block, best):
     """
     block = whole("block_attention", "block", block, least=1)
     best = whole("block_attention", "best", best, least=1)
-    return _in_tiles(q, k, v, choose_blocks(q.data, k.data, block, best))
-
-
-def _in_tiles(q, k, v, mask):
-    """Compute tiles that are one block wide, and skip those that no query has chosen."""
-    L, S = q.shape[-2], k.shape[-2]
-    tiles = BlockMask.from_mask(mask, L, S, block=(TILE, mask.block))
+    L = q.shape[-2]
+    tiles = in_tiles(choose_blocks(q.data, k.data, block, best), L, L)
     return scaled_dot_product_attention(q, k, v, block_mask=tiles)
+
+
+def in_tiles(mask, L, S):
+    """Return the BlockMask whose tiles are one block wide; those not chosen are empty."""
+    return BlockMask.from_mask(mask, L, S, block=(TILE, mask.block))
 
 
 @shapes
@@ -123,7 +134,8 @@ def native_sparse(q, k, v, gates, block, best, window):
     compressed, weights = scaled_dot_product_attention(
         q, *means, whole_blocks, return_weights=True
     )
-    chosen = _in_tiles(q, k, v, _best(weights.data, L, block, best))
+    tiles = in_tiles(_best(weights.data, block, best), L, L)
+    chosen = scaled_dot_product_attention(q, k, v, block_mask=tiles)
     near = sliding_window(window - 1, 0)
     local = scaled_dot_product_attention(q, k, v, mask_mod=near)
     branches = stack([compressed, chosen, local], -2)  # (B, H, L, 3, Ev)

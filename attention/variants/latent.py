@@ -30,7 +30,7 @@ import math
 import numpy as np
 
 from minigrad import concat, expand, nn, reshape, swapaxes
-from minigrad.arguments import flag, whole
+from minigrad.arguments import flag, probability, whole
 from minigrad.shapes import shapes
 
 from ..exact.multihead import check_heads, heads, side_by_side
@@ -48,9 +48,10 @@ class LatentAttention(nn.Module):
     W_q  Linear, to H (E + F)             W_d, W_r  Linear, to R and to F
     W_k, W_v  Linear, from R to H E       W_o       Linear, to D
     gain (R,), of the norm of c           E is D / H
+    dropout   the probability that a weight is dropped, in training
     """
 
-    def __init__(self, width, num_heads, latent, rotated, rng=None):
+    def __init__(self, width, num_heads, latent, rotated, rng=None, dropout=0.0):
         name = "LatentAttention"
         self.width = whole(name, "width", width, least=1)
         self.num_heads = H = whole(name, "num_heads", num_heads, least=1)
@@ -58,6 +59,7 @@ class LatentAttention(nn.Module):
         self.latent = whole(name, "latent", latent, least=1)
         self.rotated = whole(name, "rotated", rotated, least=2)
         self.head_dim = E = width // H
+        self.dropout, self.rng = probability(name, "dropout", dropout), rng
 
         def matrix(inputs, outputs):
             return nn.Linear(inputs, outputs, bias=False, rng=rng)
@@ -69,16 +71,28 @@ class LatentAttention(nn.Module):
         self.W_o = matrix(H * E, width)
 
     @shapes
-    def forward(self, x, *, is_causal=False, cache=None, absorbed=None):
+    def forward(
+        self,
+        x,
+        *,
+        mask=None,
+        is_causal=False,
+        cache=None,
+        absorbed=None,
+        normalize=None,
+    ):
         """Attend among the tokens, and those in the cache.
 
         x (..., L, self.width)  ->  out (..., L, self.width)
 
         The leading axes are (B,) or, without a cache, none.
 
+        mask       bool, broadcasts to (..., H, L, T) for T tokens in all; True = may
+                   attend
         is_causal  masks later tokens
         cache      a KVCache: its key holds c, and its value r, as those of one head
         absorbed   whether keys and values are not computed; None: with a cache
+        normalize  a function (scores, allowed) -> weights that replaces the softmax
         """
         absorbed = cache is not None if absorbed is None else absorbed
         flag("LatentAttention", "absorbed", absorbed)
@@ -93,10 +107,15 @@ class LatentAttention(nn.Module):
             c, r = cache.concatenate(self, c, r)  # of S tokens
         form = self._absorbed if absorbed else self._expanded
         o = form(q, u, c, r, {
+            "attn_mask": mask,
             "is_causal": is_causal,
             "causal_align": "upper_left" if cache is None else "lower_right",
             "scale": 1 / math.sqrt(E + F),
             "enable_gqa": True,
+            "dropout_p": self.dropout,
+            "training": self.training,
+            "rng": self.rng,
+            "normalize": normalize,
         })  # fmt: skip
         if cache is not None:
             cache.keep(self, c, r)

@@ -1,4 +1,4 @@
-"""Transformers whose heads have a state, with decay or the delta rule."""
+"""Decoders without plain attention: heads with a state, latent keys, chosen blocks."""
 
 import numpy as np
 import pytest
@@ -11,47 +11,66 @@ from .transformer_cases import D, H, L, close, draw, model
 from .transformer_definition import Definition
 
 every = pytest.mark.parametrize("kind", KINDS)
+CHOICES = [
+    *({"memory": kind} for kind in KINDS),
+    {"latent": 3},
+    {"latent": 3, "normalizer": "sink"},
+    {"best_blocks": 2, "block": 2},
+    {"best_blocks": 2, "block": 2, "key_heads": 1, "forgetting": True},
+]
+every_choice = pytest.mark.parametrize("options", CHOICES, ids=str)
 
 
-def memory_model(kind, positions="none", **options):
-    return model(positions, memory=kind, **options)
-
-
-@every
+@every_choice
 @pytest.mark.parametrize("positions", ["none", "sinusoidal"])
-def test_a_decoder_is_its_definition(kind, positions):
-    m, ids = memory_model(kind, positions), draw(2, L)
+def test_a_decoder_is_its_definition(options, positions):
+    m, ids = model(positions, **options), draw(2, L)
     found, expected = m(ids).data, Definition(m.config, m.state_dict())
     for b in range(2):
         np.testing.assert_allclose(found[b], expected.decoder_only(ids[b]), **close)
+
+
+def parameters(**options):
+    return sum(p.size for p in model("none", **options).parameters())
 
 
 @every
 def test_the_number_of_parameters(kind):
     """That of the docstring of decoder_only.py: with attention, and what is more."""
     more = D // H + (1 + (kind == "delta")) * H * (D + 1)
-    sizes = [
-        sum(p.size for p in m.parameters()) for m in (memory_model(kind), model("none"))
-    ]
-    assert sizes[0] - sizes[1] == 2 * more  # two layers
+    assert parameters(memory=kind) - parameters() == 2 * more  # two layers
 
 
-@every
-def test_step_by_step_is_the_full_pass(kind):
-    """The state has as many numbers after 9 tokens as after one."""
-    m, ids = memory_model(kind), draw(3, L)
+def test_the_number_of_latent_parameters():
+    R, F = 3, 2
+    own = (2 * D + 2 * R + H * F) * D + (R + F) * D + R
+    assert parameters(latent=R) - parameters() == 2 * (own - 4 * (D * D + D))
+
+
+@every_choice
+def test_step_by_step_is_the_full_pass(options):
+    m, ids = model("none", **options), draw(3, L)
     with mg.no_grad():
         full, state = m(ids).data, m.start(ids[:, :0])
         for t in range(L):
             logits, state, _ = m.step(state, ids[:, t])
             np.testing.assert_allclose(logits.data, full[:, t], **close)
+
+
+@every
+def test_a_state_has_as_many_numbers_after_9_tokens_as_after_one(kind):
+    m, ids = model("none", memory=kind), draw(3, L)
+    with mg.no_grad():
+        state = m.start(ids[:, :0])
+        for t in range(L):
+            m.step(state, ids[:, t])
             sizes = {cache.state.shape for cache in state.caches}
             assert sizes == {(3, H, D // H, D // H)}
 
 
-@every
-def test_prompts_of_several_lengths_continue_as_if_alone(kind):
-    m, ids, lengths = memory_model(kind), draw(3, L), np.array([4, 1, 6])
+@every_choice
+def test_prompts_of_several_lengths_continue_as_if_alone(options):
+    m, ids, lengths = model("none", **options), draw(3, L), np.array([4, 1, 6])
     with mg.no_grad():
         full, rows = m(ids).data, np.arange(3)
         prompts = np.where(np.arange(6) < lengths[:, None], ids[:, :6], 5)
@@ -62,9 +81,9 @@ def test_prompts_of_several_lengths_continue_as_if_alone(kind):
             np.testing.assert_allclose(logits.data, full[rows, lengths + t], **close)
 
 
-@every
-def test_a_choice_of_rows_takes_their_states(kind):
-    m, ids = memory_model(kind), draw(3, L)
+@every_choice
+def test_a_choice_of_rows_takes_their_states(options):
+    m, ids = model("none", **options), draw(3, L)
     with mg.no_grad():
         full = m(ids).data
         state = m.start(ids[:, :4]).select([2, 0, 2])
@@ -73,9 +92,9 @@ def test_a_choice_of_rows_takes_their_states(kind):
     assert StateCache().select([0]) is None  # no tokens yet
 
 
-@every
-def test_later_tokens_have_no_influence(kind):
-    m, ids = memory_model(kind), draw(2, L)
+@every_choice
+def test_later_tokens_have_no_influence(options):
+    m, ids = model("none", **options), draw(2, L)
     before = m(ids).data
     ids[:, 5:] = (ids[:, 5:] + 1) % 7
     after = m(ids).data

@@ -101,6 +101,8 @@ class Definition:
         """out (L, D) and weights (H, L, S); a side: it is self-attention."""
         if self.config.memory is not None:
             return self.recurrent(name, x), None
+        if self.config.latent is not None:
+            return self.latent(name, side, x), None
         W_q, W_k, W_v = (with_bias(self.state, f"{name}.W_{w}") for w in "qkv")
         W_o = self.state[f"{name}.W_o.weight"]
         i, j = definitions.positions(len(x), len(y))
@@ -110,10 +112,11 @@ class Definition:
             normalize = self.normalizer(name, side, h)
 
             def attend(q, k, v):
+                mask = allowed if side is None else self.chosen(q, k, allowed)
                 s = self.scores(name, side, causal, h, *self.normed(name, q, k))
                 s = s + self.forgotten(name, side, causal, h, x)
-                weights.append(normalize(s, allowed))
-                return definitions.attend(s, v, allowed, normalize)
+                weights.append(normalize(s, mask))
+                return definitions.attend(s, v, mask, normalize)
 
             return attend
 
@@ -121,6 +124,36 @@ class Definition:
         y = with_ones(y)
         out = definitions.multi_head(with_ones(x), y, y, W_q, W_k, W_v, W_o, heads)
         return out + self.state.get(f"{name}.W_o.bias", 0), np.stack(weights)
+
+    def chosen(self, q, k, allowed):
+        """The mask (L, L) of the blocks that each query chooses, and earlier keys."""
+        c = self.config
+        if c.best_blocks is None:
+            return allowed
+        mask = np.zeros((len(q), len(k)), bool)
+        for i, row in enumerate(q):
+            starts = range(0, i // c.block * c.block, c.block)
+            g = [row @ k[b : b + c.block].mean(0) for b in starts]
+            keys = definitions.chosen_keys(i, g, c.block, c.best_blocks)
+            mask[i, keys] = True
+        return mask
+
+    def latent(self, name, side, x):
+        """out (L, D) of heads whose keys are made from a latent vector."""
+        H = self.config.heads
+        of = {w: self.state[f"{name}.W_{w}.weight"] for w in "qdrkvo"}
+        q, k, v, o = (
+            np.split(of[w], H, axis=axis)
+            for w, axis in (("q", 0), ("k", 0), ("v", 0), ("o", 1))
+        )
+        i, j = definitions.positions(len(x), len(x))
+        return sum(
+            definitions.mla(
+                x, q[h], of["d"], of["r"], self.state[f"{name}.gain"], k[h], v[h], o[h],
+                definitions.causal(i, j), self.normalizer(name, side, h),
+            )
+            for h in range(H)
+        )  # fmt: skip
 
     def recurrent(self, name, x):
         """out (L, D) of heads with a state."""
