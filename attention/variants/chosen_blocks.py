@@ -27,12 +27,13 @@ from minigrad.arguments import whole
 from minigrad.shapes import shapes
 
 from ..exact.sdpa import scaled_dot_product_attention
+from ..kernels import tile_plan
 from ..masks.algebra import Mask
 from ..masks.block_mask import BlockMask
 from ..masks.tiling import EMPTY, FULL, PARTIAL
 from ..masks.windows import sliding_window
 
-TILE = 16  # queries of a tile; its blocks are all that one of them has chosen
+TILE = tile_plan.SIZE  # queries of a tile; it has all blocks that one of them chose
 FIRST = np.zeros(1, int)  # block 0 begins with key 0
 
 
@@ -54,23 +55,30 @@ class chosen_blocks(Mask):
         """Return whether the query has chosen the key's block, and is not before it."""
         b, h = (0 if n is None else i for n, i in ((self.examples, b), (self.heads, h)))
         place = kv - self.first[b if len(self.first) > 1 else 0]
-        chosen = self.chosen[b, h, q, place // self.block]
-        return chosen & (place >= 0) & (kv <= q + self.earlier)
+        own = place // self.block
+        if (own == own[..., :1]).all():  # keys of one block: look its number up once
+            own = own[..., :1]
+        return self.chosen[b, h, q, own] & (place >= 0) & (kv <= q + self.earlier)
 
     def tile_kinds(self, tiles):
-        """Return the kinds; they follow from the choices if a tile is one block wide."""
-        if tiles.Tk != self.block or self.earlier or self.first.any():
+        """Return the kinds; they follow from the choices if blocks and tiles fit."""
+        Tk, block = tiles.Tk, self.block
+        fit = max(Tk, block) % min(Tk, block) == 0
+        if not fit or self.earlier or self.first.any():
             return super().tile_kinds(tiles)
-        edges = [(0, 0), (0, 0), (0, tiles.nq * tiles.Tq - tiles.L), (0, 0)]
-        split = (*self.chosen.shape[:2], tiles.nq, tiles.Tq, self.chosen.shape[-1])
+        chosen = np.repeat(self.chosen, max(block // Tk, 1), -1)[..., : tiles.nk * Tk]
+        parts = max(Tk // block, 1)  # blocks of a tile
+        edges = [(0, 0), (0, 0), (0, tiles.nq * tiles.Tq - tiles.L)]
+        edges += [(0, tiles.nk * parts - chosen.shape[-1])]
+        split = (*chosen.shape[:2], tiles.nq, tiles.Tq, tiles.nk, parts)
         some, every = (
-            np.pad(self.chosen, edges, constant_values=fill).reshape(split)
+            np.pad(chosen, edges, constant_values=fill).reshape(split)
             for fill in (False, True)
         )
-        last_key = (np.arange(tiles.nk) + 1) * self.block - 1
+        last_key = (np.arange(tiles.nk) + 1) * Tk - 1
         before = last_key <= np.arange(tiles.nq)[:, None] * tiles.Tq
-        kinds = np.where(every.all(3) & before, FULL, PARTIAL)
-        return np.where(some.any(3), kinds, EMPTY).astype(np.uint8)
+        kinds = np.where(every.all((3, 5)) & before, FULL, PARTIAL)
+        return np.where(some.any((3, 5)), kinds, EMPTY).astype(np.uint8)
 
 
 def choose_blocks(q, k, block, best, first=FIRST):
@@ -114,8 +122,8 @@ def block_attention(q, k, v, block, best):
 
 
 def in_tiles(mask, L, S):
-    """Return the BlockMask whose tiles are one block wide; those not chosen are empty."""
-    return BlockMask.from_mask(mask, L, S, block=(TILE, mask.block))
+    """Return the BlockMask of the compiled loops; blocks that no query chose are empty."""
+    return BlockMask.from_mask(mask, L, S, block=TILE)
 
 
 @shapes
