@@ -66,10 +66,11 @@ class chosen_blocks(Mask):
         fit = max(Tk, block) % min(Tk, block) == 0
         if not fit or self.earlier or self.first.any():
             return super().tile_kinds(tiles)
-        chosen = np.repeat(self.chosen, max(block // Tk, 1), -1)[..., : tiles.nk * Tk]
-        parts = max(Tk // block, 1)  # blocks of a tile
+        parts = max(Tk // block, 1)  # blocks of a tile; a wide block counts in several
+        count = tiles.nk * parts
+        chosen = np.repeat(self.chosen, max(block // Tk, 1), -1)[..., :count]
         edges = [(0, 0), (0, 0), (0, tiles.nq * tiles.Tq - tiles.L)]
-        edges += [(0, tiles.nk * parts - chosen.shape[-1])]
+        edges += [(0, count - chosen.shape[-1])]
         split = (*chosen.shape[:2], tiles.nq, tiles.Tq, tiles.nk, parts)
         some, every = (
             np.pad(chosen, edges, constant_values=fill).reshape(split)

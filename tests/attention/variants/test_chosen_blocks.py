@@ -85,9 +85,21 @@ def test_the_kinds_of_tiles_are_those_of_the_pairs_and_fall_with_the_blocks():
         np.testing.assert_array_equal(tiles.kinds == 0, ~pairs.any((3, 5)))
         np.testing.assert_array_equal(tiles.kinds == 1, pairs.all((3, 5)))
         computed.append((tiles.kinds > 0).sum())
-        other = BlockMask.from_mask(mask, 64, 64, block=(16, 16))
-        np.testing.assert_array_equal(other.to_dense(), dense)
     assert computed == sorted(computed) and computed[0] < computed[2] / 2
+
+
+@pytest.mark.parametrize("block", [3, 4, 16, 32])
+@pytest.mark.parametrize("n", [20, 45, 64])
+def test_tiles_may_be_narrower_or_wider_than_blocks(n, block):
+    q, k = draw((1, 2, n, E), (1, 2, n, E))
+    mask = A.choose_blocks(q, k, block, 2)
+    dense = mask.dense(1, 2, n, n)
+    for tile in 8, 16:
+        tiles = BlockMask.from_mask(mask, n, n, block=tile)
+        np.testing.assert_array_equal(tiles.to_dense(), dense)
+        edges = np.arange(0, n, tile)
+        some = np.logical_or.reduceat(np.logical_or.reduceat(dense, edges, 2), edges, 3)
+        np.testing.assert_array_equal(tiles.kinds == 0, ~some)
 
 
 def test_keys_of_chosen_blocks_get_gradients_and_the_others_none():
