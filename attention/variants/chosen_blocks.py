@@ -76,10 +76,11 @@ class chosen_blocks(Mask):
             np.pad(chosen, edges, constant_values=fill).reshape(split)
             for fill in (False, True)
         )
-        last_key = (np.arange(tiles.nk) + 1) * Tk - 1
-        before = last_key <= np.arange(tiles.nq)[:, None] * tiles.Tq
-        kinds = np.where(every.all((3, 5)) & before, FULL, PARTIAL)
-        return np.where(some.any((3, 5)), kinds, EMPTY).astype(np.uint8)
+        keys, queries = np.arange(tiles.nk) * Tk, np.arange(tiles.nq)[:, None] * tiles.Tq
+        earlier = keys + Tk - 1 <= queries  # than all queries of the tile
+        later = keys >= queries + tiles.Tq
+        kinds = np.where(every.all((3, 5)) & earlier, FULL, PARTIAL)
+        return np.where(some.any((3, 5)) & ~later, kinds, EMPTY).astype(np.uint8)
 
 
 def choose_blocks(q, k, block, best, first=FIRST):
