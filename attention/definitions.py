@@ -803,6 +803,15 @@ def small_cache(q, k, v, budget, recent, sinks=0):
     return np.stack(c)
 
 
+def quantized(q, k, k_scale, k_zero, v, v_scale, v_zero):
+    """Attention to x = zero + scale * code, with codes k and v of 8 bits
+
+    code = round((x - zero) / scale), zero = min x and scale = (max x - min x) / 255, for
+    each coordinate of keys and each token of values.    Liu et al. 2024
+    """
+    return scaled_dot_attention(q, k_zero + k_scale * k, v_zero + v_scale * v)
+
+
 # -- Memories that forget and correct: lesson 18 ---------------------------------------
 
 
@@ -868,7 +877,8 @@ def native_sparse(q, k, v, gates, block, best, window):
     for i in range(len(q)):
         own, row = i // block, q[i : i + 1]
         whole = own * block  # tokens in the blocks before the own one
-        K, V = (x[:whole].reshape(own, block, x.shape[1]).mean(1) for x in (k, v))
+        blocks = (x[:whole].reshape(own, block, x.shape[1]) for x in (k, v))
+        K, V = (x.sum(1) / block for x in blocks)
         p = softmax(scaled_dot(row, K))[0]  # (own,)
         keys = chosen_keys(i, p, block, best)
         near = slice(max(i - window + 1, 0), i + 1)

@@ -2,7 +2,7 @@
 
 import attention
 
-from .rows import Formulas, Variant
+from .rows import SCALED, Formulas, Variant
 
 
 def _stepwise(q, k, v, budget, recent, sinks):
@@ -139,6 +139,25 @@ CACHES = {
         can keep far tokens that were read often, in a cache of a fixed size
         cannot find a token that becomes important only later
         lesson 17: lookup among many pairs, by bytes of the cache; Zhang et al. 2023;
+        variants/small_cache.py""",
+    ),
+    # codes of 8 bits; a scale and a zero for each channel of keys and each token of values
+    "quantized": Variant(
+        lambda *arrays: attention.definitions.quantized(*arrays),
+        lambda q, *cache: attention.attend(
+            q, attention.dequantize(*cache[:3]), attention.dequantize(*cache[3:])
+        )[0],
+        inputs=(
+            "q (L, E), k (S, E), k.scale (E), k.zero (E), "
+            "v (S, Ev), v.scale (S, 1), v.zero (S, 1)"
+        ),
+        costs=SCALED._replace(
+            scoring="L*E + L*S*E + S*E", averaging="L*S*Ev + S*Ev", held=""
+        ),
+        about="""source: keys and values are codes of 8 bits: x = zero + scale code
+        can hold a cache in a quarter of the bytes of float32, with a known error
+        cannot tell numbers apart that are nearer than a scale
+        lesson 17: lookup among many pairs, by bytes of the cache; Liu et al. 2024;
         variants/small_cache.py""",
     ),
 }

@@ -104,6 +104,34 @@ MEMORIES = {
         cannot find a key whose block's mean does not show it
         lesson 18: lookup by distance; Lu et al. 2025; variants/chosen_blocks.py""",
     ),
+    # M means, the P pairs of the blocks that they choose, and W pairs of the window
+    "nsa": Variant(
+        lambda *arrays, **options: attention.definitions.native_sparse(
+            *arrays, **options
+        ),
+        lambda *arrays, **options: attention.native_sparse(
+            *(x[None, None] for x in arrays), **options
+        )[0, 0],
+        inputs="q (L, E), k (L, E), v (L, Ev), gates (L, 3)",
+        costs=Formulas(
+            scoring="3*L*E + (M + P + W)*E",
+            averaging="(M + P + W)*Ev + 3*L*Ev",
+            exponentials="M + P + W",
+            scores="0",
+            held="",
+        ),
+        options=dict(block=64, best=3, window=128),
+        small=dict(block=2, best=2, window=3),
+        letters=lambda L, S, T, block, best, window: {
+            **_pairs_of_blocks(L, block, best),
+            "W": attention.masks.pair_counts.window_pairs(L, L, window - 1, 0),
+        },
+        about="""template: three branches, mixed by gates: means of blocks, the blocks
+        that these choose, and a window
+        can learn its choice: the weights that choose have a gradient of their own
+        cannot find a far key whose block's mean does not show it
+        lesson 18: lookup by distance; Yuan et al. 2025; variants/chosen_blocks.py""",
+    ),
     # A random features
     "performer": Variant(
         lambda *arrays: attention.definitions.performer(*arrays),
