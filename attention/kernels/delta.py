@@ -14,21 +14,9 @@ import numpy as np
 
 from .compiling import Helper, kernel, reads, writes
 from .linear import (
-    BLOCK,
-    CHUNK,
-    SHORT,
-    Memory,
-    Scan,
-    flatten_heads,
-    load_keys,
-    load_rows,
-    multiply_number,
-    products,
-    scale,
-    scale_rows,
-    store_rows,
-    transpose,
-)
+    BLOCK, CHUNK, SHORT, Memory, Scan, flatten_heads, load_keys, load_rows,
+    multiply_number, products, scale, scale_rows, store_rows, transpose,
+)  # fmt: skip
 from .pool import spread
 from .product import multiply
 

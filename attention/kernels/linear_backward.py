@@ -20,15 +20,8 @@ import numpy as np
 
 from .compiling import Helper, as_field, kernel, reads, writes
 from .linear import (
-    CHUNK,
-    Scan,
-    add_rows,
-    clear,
-    drop_future,
-    load_keys,
-    load_rows,
-    transpose,
-)
+    CHUNK, Scan, add_rows, clear, drop_future, load_keys, load_rows, transpose,
+)  # fmt: skip
 from .pool import spread
 from .product import multiply
 

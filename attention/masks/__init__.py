@@ -31,23 +31,7 @@ from .tokens import document, global_tokens, padding, prefix_lm
 from .windows import causal, dilated, local, sliding_window
 
 __all__ = [
-    "Mask",
-    "everything",
-    "nothing",
-    "mask_mod",
-    "and_masks",
-    "or_masks",
-    "from_array",
-    "causal",
-    "sliding_window",
-    "dilated",
-    "local",
-    "padding",
-    "prefix_lm",
-    "document",
-    "global_tokens",
-    "bigbird",
-    "axial",
-    "neighbourhood",
-    "check_mask",
-]
+    "Mask", "everything", "nothing", "mask_mod", "and_masks", "or_masks", "from_array",
+    "causal", "sliding_window", "dilated", "local", "padding", "prefix_lm", "document",
+    "global_tokens", "bigbird", "axial", "neighbourhood", "check_mask",
+]  # fmt: skip

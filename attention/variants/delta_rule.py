@@ -53,15 +53,9 @@ from minigrad.shapes import shapes
 from ..kernels import delta as backward_kernel
 from ..kernels.linear import CHUNK, memory
 from .decay import (
-    broadcast_rows,
-    dots,
-    first_state,
-    leading_axes,
-    products,
-    scan,
-    summed_from_the_end,
-    transposed,
-)
+    broadcast_rows, dots, first_state, leading_axes, products, scan,
+    summed_from_the_end, transposed,
+)  # fmt: skip
 
 
 @shapes

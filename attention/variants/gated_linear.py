@@ -44,12 +44,8 @@ from minigrad.shapes import shapes
 
 from ..kernels.linear import CHUNK
 from .decay import (
-    broadcast_rows,
-    first_state,
-    leading_axes,
-    summed_from_the_end,
-    transposed,
-)
+    broadcast_rows, first_state, leading_axes, summed_from_the_end, transposed,
+)  # fmt: skip
 
 
 @shapes

@@ -23,7 +23,7 @@ def _cached(budget, recent, sinks, about):
         _stepwise,
         inputs="q (S, E), k (S, E), v (S, Ev)",
         costs=Formulas(
-            scoring="S*E + P*E", averaging="P*Ev", exponentials="P", scores="0", held=""
+            scoring="S*E + P*E", averaging="P*Ev", exponentials="P", scores="0"
         ),
         options=dict(budget=budget, recent=recent, sinks=sinks),
         small=dict(budget=4, recent=2, sinks=min(sinks, 2)),
@@ -51,7 +51,6 @@ CACHES = {
             averaging="S*S*E",
             exponentials="S*S",
             scores="S*S",
-            held="",
         ),
         options=dict(R=16, F=8),
         small=dict(R=3, F=2),
@@ -76,7 +75,6 @@ CACHES = {
             averaging="4*S*S*E + 2*S*E",
             exponentials="2*S*S + 2",
             scores="2*S*S",
-            held="",
         ),
         about="""normaliser: w = softmax(s1) - lambda softmax(s2)
         can give negative weights; subtract what two softmaxes have in common
@@ -94,7 +92,6 @@ CACHES = {
             averaging="H*L*S*Ev",
             exponentials="H*L*S",
             scores="H*L*S",
-            held="",
             all_heads=True,
         ),
         small=dict(H=2),
@@ -111,9 +108,7 @@ CACHES = {
         ),
         inputs="x (L, E), k (S, E), v (S, E)",
         parameters="W_q (E, E), W_o (E, E)",
-        costs=Formulas(
-            projecting="2*L*E*E", scoring="L*E + L*S*E", averaging="L*S*E", held=""
-        ),
+        costs=Formulas(projecting="2*L*E*E", scoring="L*E + L*S*E", averaging="L*S*E"),
         about="""source: keys and values are those of the layer before
         can halve the cache of a stack of layers
         cannot look for other features of the earlier tokens than that layer

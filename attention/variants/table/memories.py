@@ -8,9 +8,7 @@ from .rows import Formulas, Variant
 # S_t^T q_t of a state (E, Ev), and the decay; the delta rule reads S^T k_t as well. In
 # chunks of T tokens they are E Ev less, and T (E + Ev) more.
 GATES = "q (L, E), k (L, E), v (L, Ev), log_a (L)"
-RECURRENCE = Formulas(
-    scoring="0", averaging="3*L*E*Ev", exponentials="L", scores="0", held=""
-)
+RECURRENCE = Formulas(scoring="0", averaging="3*L*E*Ev", exponentials="L", scores="0")
 
 
 def _pairs_of_blocks(L, block, best):
@@ -90,11 +88,7 @@ MEMORIES = {
         )[0, 0],
         inputs="q (L, E), k (L, E), v (L, Ev)",
         costs=Formulas(
-            scoring="L*E + P*E + M*E",
-            averaging="P*Ev",
-            exponentials="P",
-            scores="0",
-            held="",
+            scoring="L*E + P*E + M*E", averaging="P*Ev", exponentials="P", scores="0"
         ),
         options=dict(block=64, best=3),
         small=dict(block=2, best=2),
@@ -118,7 +112,6 @@ MEMORIES = {
             averaging="(M + P + W)*Ev + 3*L*Ev",
             exponentials="M + P + W",
             scores="0",
-            held="",
         ),
         options=dict(block=64, best=3, window=128),
         small=dict(block=2, best=2, window=3),
@@ -142,7 +135,6 @@ MEMORIES = {
             averaging="(L + S)*A*Ev",
             exponentials="(L + S)*A",
             scores="0",
-            held="",
         ),
         about="""template: phi(x) = exp(W x - |x|^2 / 2), whose products are exp on
         average
@@ -162,7 +154,6 @@ MEMORIES = {
             averaging="L*A*Ev",
             exponentials="L*A",
             scores="L*A",
-            held="",
         ),
         about="""source: P K and F V: r sums over the positions instead of S keys
         can keep values that change slowly along the text, in linear time
@@ -178,7 +169,6 @@ MEMORIES = {
             averaging="(M*S + M*M + L*M)*Ev",
             exponentials="M*M + M*S + L*M",
             scores="M*M + M*S + L*M",
-            held="",
         ),
         options=dict(landmarks=32),
         small=dict(landmarks=2),

@@ -44,7 +44,6 @@ POINTERS = {
             scoring="L*S*A",
             averaging="0",
             exponentials="L*S*A",
-            held="",
         ),
         about="""template: the weights over the elements are the output; there are no
         values
@@ -58,9 +57,7 @@ POINTERS = {
         _probabilities,
         _copy,
         inputs="z (L, E), a (L, S), r (L)",
-        costs=Formulas(
-            scoring="0", averaging="L*S + L*E", exponentials="L*S + L*E", held=""
-        ),
+        costs=Formulas(scoring="0", averaging="L*S + L*E", exponentials="L*S + L*E"),
         about="""average: P(w) = g softmax(z)_w + (1 - g) sum of weights of places with
         w
         can write words of the source that the vocabulary lacks
@@ -79,7 +76,6 @@ POINTERS = {
             projecting="A*(L*E + S*Dk)",
             scoring="L*S*A + (L - 1)*S*N*(2*M + A)",
             exponentials="L*S*A + L*S",
-            held="",
         ),
         options=dict(N=8, M=5),
         small=dict(N=2, M=3),
@@ -116,7 +112,6 @@ POINTERS = {
             scoring="2*L*S*A + 2*L*S",
             averaging="L*S*Ev + L*(S*W - W*(W - 1)/2)",
             exponentials="2*L*S*A + L*S + L*(S*W - W*(W - 1)/2)",
-            held="",
         ),
         options=dict(W=4),
         small=dict(W=3),

@@ -13,8 +13,8 @@ ROWS = "w*(L*Ev + 3*L)"  # the output; a query's largest score, its sum, and the
 class Formulas(NamedTuple):
     """The costs of one head of one example, as Python expressions of the letters.
 
-    They are strings, so that a table can print them. The defaults are the costs of dot
-    products of all pairs.
+    They are strings, so that a table can print them. The defaults are the operations of
+    dot products of all pairs.
 
     ``held`` is the largest sum of arrays that exist at the same time. For example, dot
     attention ends with the scores, the weights and the output: w (2 L S + L Ev). With
@@ -27,12 +27,13 @@ class Formulas(NamedTuple):
     averaging: str = "L*S*Ev"  # multiplications by the values
     exponentials: str = "L*S"  # exp and tanh
     scores: str = "L*S"  # numbers in the matrix of scores
-    held: str = MATRICES  # bytes beside inputs and parameters; empty: only measured
+    held: str = ""  # bytes beside inputs and parameters; empty: only measured
     buffers: str = "0"  # bytes of one tile or chunk, which all heads use in turn
     unfused: str = ""  # ``held`` if each tanh is stored; empty: there is no tanh
     all_heads: bool = False  # whether these are the costs of all heads together
 
 
+DOT = Formulas(held=MATRICES)
 # the queries are scaled, and not the scores
 SCALED = Formulas(scoring="L*E + L*S*E", held="w*max(L*S + L*E, 2*L*S + L*Ev)")
 

@@ -4,7 +4,7 @@ import math
 
 import attention
 
-from .rows import SCALED, Formulas, Score
+from .rows import DOT, SCALED, Formulas, Score
 
 # W_q q_i is computed once for each query, and W_k k_j once for each key
 ADDITIVE = Formulas(
@@ -38,6 +38,7 @@ SCORES = {
     "dot": Score(
         lambda q, k: attention.definitions.dot(q, k),
         layer=lambda Dq, Dk, rng: attention.LuongAttention("dot", Dq, Dk, rng=rng),
+        costs=DOT,
         reversal=True,
         about="""score: s = q . k
         can be one matrix product, without parameters
@@ -102,6 +103,7 @@ SCORES = {
         lambda q, k, log_h=0.0: attention.definitions.gaussian(q, k, math.exp(log_h)),
         # the square of the bandwidth is the divisor of "scaled"
         layer=lambda Dq, Dk, rng: attention.GaussianAttention(Dq**0.25, rng=rng),
+        costs=DOT,
         about="""score: s = -|q - k|^2 / (2 h^2), a distance
         can estimate a smooth curve from points near the query
         cannot prefer one of two keys at the same distance

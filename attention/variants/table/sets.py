@@ -54,7 +54,6 @@ SETS = {
             averaging="S*S*A",
             exponentials="S*S",
             scores="S*S",
-            held="",
         ),
         about="""score: e = LeakyReLU(a_1 . W h_i + a_2 . W h_j), the mask is a graph
         can average the neighbours of a node, the best ones most
@@ -73,7 +72,6 @@ SETS = {
             averaging="S*S*A",
             exponentials="S*S",
             scores="S*S",
-            held="",
         ),
         about="""score: e = a . LeakyReLU(W_l h_i + W_r h_j), the mask is a graph
         can let every node prefer other neighbours
@@ -93,7 +91,6 @@ SETS = {
             averaging="M*S*E",
             exponentials="M*S",
             scores="M*S",
-            held="",
         ),
         options=dict(M=4),
         small=dict(M=2),
@@ -113,7 +110,6 @@ SETS = {
             averaging="2*M*S*E",
             exponentials="2*M*S",
             scores="M*S",
-            held="",
         ),
         options=dict(M=4),
         small=dict(M=2),
@@ -135,7 +131,6 @@ SETS = {
             averaging="M*S*E + M*M*E",
             exponentials="M*S + M*M",
             scores="M*S",
-            held="",
         ),
         options=dict(M=4),
         small=dict(M=2),
@@ -149,10 +144,7 @@ SETS = {
         lambda u, m, c, hops: attention.hops(u, m, c, hops=hops),
         inputs="u (L, E), m (S, E), c (S, E)",
         costs=Formulas(
-            scoring="hops*L*S*E",
-            averaging="hops*L*S*E",
-            exponentials="hops*L*S",
-            held="",
+            scoring="hops*L*S*E", averaging="hops*L*S*E", exponentials="hops*L*S"
         ),
         options=dict(hops=2),
         small=dict(hops=3),
@@ -170,7 +162,7 @@ SETS = {
             "shift (L, 3), gamma (L)"
         ),
         costs=Formulas(
-            scoring="L*(2*S*E + E + 7*S)", averaging="0", exponentials="L*S", held=""
+            scoring="L*(2*S*E + E + 7*S)", averaging="0", exponentials="L*S"
         ),
         about="""normaliser: weights by content, mixed with the last ones, moved and
         sharpened
@@ -191,7 +183,6 @@ SETS = {
             averaging="S*S*Ev",
             exponentials="S*S",
             scores="S*S",
-            held="",
         ),
         options=dict(columns=16),
         small=dict(columns=3),
