@@ -231,6 +231,55 @@ EVIDENCE = [
      "one of the others is enough"),
 ]  # fmt: skip
 ALL_OF_10 = "        return dX, dY, dq.T @ X, dk.T @ Y, dv.T @ Y, dW_o"
+REVERSED = "        for t in reversed(range(len(q))):\n"
+STATES = """        states = [0 * last]
+        for t in range(len(q)):
+            states.append(write(states[t], k[t], v[t], b[t]))
+        D = np.zeros_like(last)
+        for t in reversed(range(len(q))):
+            dq[t] = states[t + 1] @ g[t]
+            D = D + np.outer(q[t], g[t])
+            D, dk[t], dv[t], db[t] = write_backward(states[t], k[t], v[t], b[t], D)
+        for t in range(0):
+"""
+TWO_PASSES = """        for t in reversed(range(len(q))):
+            D = D + np.outer(q[t], g[t])
+            dk[t], dv[t], db[t] = D @ u[t], b[t] * (k[t] @ D), k[t] @ D @ u[t] / b[t]
+            D = D - np.outer(k[t], dv[t])
+        S = 0 * last
+        for t in range(len(q)):
+            dk[t] -= S @ dv[t]
+            S = S + np.outer(k[t], u[t])
+            dq[t] = S @ g[t]
+        for t in range(0):
+"""
+WEIGHTS = "return np.tril(np.where(below, a[:, None], 1.0).cumprod(0))"
+LOGARITHMS = "c = np.log(a).cumsum()\n    return np.tril(np.exp(c[:, None] - c))"
+LAST_ROWS = "    o = np.empty_like(v)\n    for i in range(0, len(q), C):\n"
+FILLED = """    n, pad = len(q), [(0, -len(q) % C)]
+    q, k, v = (np.pad(x, pad + [(0, 0)]) for x in (q, k, v))
+    a = np.pad(a, pad, constant_values={})
+    whole = np.empty_like(v)
+    o = whole[:n]
+    for i in range(0, n, C):
+        rows = slice(i, i + C)
+        whole[rows], S = chunk(q[rows], k[rows], v[rows], a[rows], S)
+    for i in range(0):
+"""
+TOKENS = "o = f[:, None] * (q @ S) + (M * (q @ k.T)) @ v"
+ONE_BY_ONE = """o = np.array([
+        f[i] * (q[i] @ S) + (M[i] * (k @ q[i])) @ v for i in range(len(q))
+    ])"""
+RECURRENCES = [
+    ("E.21", REVERSED, STATES, "states-kept", "fewer than n E Ev"),
+    ("E.21", "S = S - np.outer(k[t], u[t])", "S -= np.outer(k[t], u[t])", "stateful",
+     "a second backward"),
+    ("E.22", WEIGHTS, LOGARITHMS, "quotient", "nan"),
+    ("E.22", LAST_ROWS, FILLED.format(0.0), "padded", "a = 0"),
+    ("E.22", TOKENS, ONE_BY_ONE, "python-loop", "beside those of weights"),
+    ("E.22", LAST_ROWS, "    o, S = chunk(q, k, v, a, S)\n    for i in range(0):\n",
+     "other-chunks", "[11] tokens"),
+]  # fmt: skip
 HELD_OUT = [  # nobody had these in mind who wrote the checks
     ("6.1", "z / z.sum()", "z / z.sum() + 1e-9", "epsilon", "+ 1e-09 in every entry"),
     ("6.1", "z / z.sum()", "np.ones_like(e) / len(e)", "uniform", "1/7"),
@@ -326,7 +375,7 @@ UNNAMED = [  # once without a name
 WRONG = [
     *HELD_OUT, *SIGNS, *REPORTS, *PASSED, *MISNAMED, *UNNAMED,
     *IMPORTS, *COMPARE, *TRANSLATORS, *MASKS, *COSTS, *GRADIENTS, *SIZES, *COMMON,
-    *RESULTS, *EVIDENCE, *learners.WRONG, *learners_of_chapters.WRONG,
+    *RESULTS, *EVIDENCE, *RECURRENCES, *learners.WRONG, *learners_of_chapters.WRONG,
 ]  # fmt: skip
 LABELS = """\
     ax.semilogx(ds, scaled, "o-", label="scaled")
@@ -393,6 +442,12 @@ RIGHT = [
      "                          for y in quarters]\n    variances = np.array(variances)"),
     ("E.16", "return [job for job in wanted if job not in reported]",
      "return [job for job in wanted if job not in reported][::-1]"),
+    ("E.21", REVERSED, TWO_PASSES),
+    ("E.21", "S + b * np.outer(k, v - k @ S)",
+     "(np.eye(len(k)) - b * np.outer(k, k)) @ S + b * np.outer(k, v)"),
+    ("E.22", LAST_ROWS, FILLED.format(1.0)),
+    ("E.22", "(M[-1][:, None] * k)",
+     "(np.append(a[1:], 1.0)[::-1].cumprod()[::-1, None] * k)"),
     *learners.RIGHT,
 ]  # fmt: skip
 
