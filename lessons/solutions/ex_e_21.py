@@ -77,10 +77,9 @@ def delta_rule(q, k, v, b):
 # FOR THE CHECK
 
 WHY = (
-    "A key is used twice, to read and to write. So its gradient has two terms, and the "
-    "gradient of the state has one that a sum of outer products lacks: D - b k (D^T "
-    "k)^T. What a write replaced has no influence on later outputs, and so it has no "
-    "gradient from them: with |k| = 1 and b = 1, k^T dS is 0."
+    "A token reads the state and adds to it, so the gradient of the state has two terms, "
+    "dS = D - b k e^T with e = D^T k. With |k| = 1 and b = 1, k^T dS is 0: what a write "
+    "replaced has no influence on later outputs."
 )
 
 MUTANTS = [  # of memory, which no edit of the loops shows

@@ -67,8 +67,7 @@ def chunked(q, k, v, a, C, S):
 # FOR THE CHECK
 
 WHY = (
-    "o_i = S_i^T q_i, and S_i is a sum over all earlier tokens. The tokens before the "
-    "chunk are in it as a_1 … a_i S, which is one product with the state, and those of "
-    "the chunk are the matrix. The state after the chunk is the same sum for its last "
-    "token. A chunk costs C^2 weights, so n / C chunks cost n C."
+    "S_i is a sum over all earlier tokens: those before the chunk are a_1 … a_i S, one "
+    "product with the state, and those of the chunk are rows of the matrix. A chunk costs "
+    "C^2 weights, so the n / C chunks cost n C."
 )
