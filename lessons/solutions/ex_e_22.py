@@ -69,5 +69,5 @@ def chunked(q, k, v, a, C, S):
 WHY = (
     "S_i is a sum over all earlier tokens: those before the chunk are a_1 … a_i S, one "
     "product with the state, and those of the chunk are rows of the matrix. A chunk costs "
-    "C^2 weights, so the n / C chunks cost n C."
+    "C^2 weights, so all n / C chunks cost n C instead of n^2."
 )
