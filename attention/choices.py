@@ -163,6 +163,18 @@ POSITIONS = {
         parameters=lambda config: 2 * config.heads,
         costs=SCALED._replace(scoring="L*E + L*S*E + 2*L*S"),
     ),
+    "fire": Position(
+        lambda *args: _schemes().Fire(*args),
+        "scores",
+        lambda *args: attention.definitions.fire(*args),
+        about="""score: + a network of ln(1 + c |i - j|) / ln(1 + c max(T, i))
+        can learn any function of the distance as a part of the text
+        cannot be computed from j - i alone: the place of the query decides
+        lesson 11: reading beyond the trained length; Li et al. 2024;
+        positions/fire.py""",
+        parameters=lambda config: 2 + 2 * 32 + 32 * config.heads,
+        costs=SCALED._replace(scoring="L*E + L*S*E + L + L*S*(1 + 2*32)"),
+    ),
     "cope": Position(
         lambda *args: _schemes().Cope(*args),
         "scores",

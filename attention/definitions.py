@@ -405,6 +405,17 @@ def kerple(q, k, r, a):
     return scaled_dot(q, k) - r * np.log1p(a * abs(i - j))
 
 
+def fire(q, k, c, T, w_1, b_1, w_2):
+    """+ w_2 . relu(w_1 x_ij + b_1), x_ij = ln(1 + c |i - j|) / ln(1 + c max(T, i))
+
+    Li et al. 2024
+    """
+    i, j = positions(len(q), len(k))
+    x = np.log1p(c * abs(i - j)) / np.log1p(c * np.maximum(T, i))
+    hidden = np.maximum(x[:, :, None] * w_1 + b_1, 0)
+    return scaled_dot(q, k) + hidden @ w_2
+
+
 def cope(q, k, e):
     """+ q_i . e[p_ij], p_ij = the sum over t from j to i of sigmoid(q_i . k_t / sqrt(D))
 

@@ -11,6 +11,7 @@ shaw.py           a term of score and output    2 tables (2c+1) x d  as distance
 transformer_xl.py three terms of the score      W_kR and two d       defined
 disentangled.py   two terms of the score        1 table 2c x d       as distance c
 kerple.py         added to the scores           2 H                  defined
+fire.py           added to the scores           a network            as part of the text
 contextual.py     a term of the score           1 table n x d        as position n
 rope.py           rotates queries and keys      nothing              defined
 
@@ -24,6 +25,7 @@ into patches and rotates by rows and columns.
 from .alibi import alibi_bias, alibi_by_offset, alibi_slopes
 from .contextual import cope_scores
 from .disentangled import disentangled_scores
+from .fire import FIRE
 from .grid import grid, patches, rope_2d
 from .kerple import KERPLE
 from .learned import LearnedPositions
@@ -38,7 +40,7 @@ from .transformer_xl import transformer_xl_distances, transformer_xl_scores
 __all__ = [
     "sinusoidal", "frequencies", "LearnedPositions", "t5_bucket", "T5RelativeBias",
     "OffsetBias", "toeplitz", "shaw_scores", "shaw_values", "transformer_xl_scores",
-    "transformer_xl_distances", "disentangled_scores", "KERPLE", "cope_scores",
+    "transformer_xl_distances", "disentangled_scores", "KERPLE", "FIRE", "cope_scores",
     "alibi_slopes", "alibi_bias", "alibi_by_offset", "rope", "rope_2d", "grid",
     "patches", "rope_permutation", "LinearScaling", "NTKScaling", "DynamicNTKScaling",
     "YaRNScaling",

@@ -7,6 +7,8 @@ learned         + a row                                               max_length
 t5                              + table[bucket(j - i), h]             num_buckets H
 alibi                           - m_h |i - j|
 kerple                          - r_h ln(1 + a_h |i - j|)             2 H
+fire                            + f_h(ln(1 + c |i - j|)               66 + 32 H
+                                      / ln(1 + c max(T, i)))
 cope                            + q_i . e[p_ij]                       n E
 shaw                            + q_i . a_r                           (2n + 1) E
 transformer-xl                  + (q_i + w) . R_r + u . k_j           D^2 + 2 D
@@ -17,7 +19,7 @@ rope+yarn                                                  after ``extend``
 
 r is the distance j - i, in shaw and disentangled limited to n (``max_distance``); a_r,
 R_r, K_r and Q_r are its vectors, m_h is the slope of head h, r_h and a_h are learned
-numbers of it, p_ij counts tokens between j and i, e has n rows, and u and w are biases
+numbers of it, f_h a network, p_ij counts tokens between j and i, e has n rows, and u and w are biases
 of each head. H heads of width E have the width D = H E together.
 
 A causal model can learn some order without any scheme, because its first query has one
@@ -33,6 +35,7 @@ from minigrad import nn, reshape, swapaxes
 
 from ..choices import POSITIONS
 from ..positions import (
+    FIRE,
     KERPLE,
     LearnedPositions,
     LinearScaling,
@@ -138,6 +141,27 @@ class Kerple(Scheme):
     def options(self, attention):
         """Return the bias."""
         return {"bias": self.bias.by_offset}
+
+
+class Fire(Scheme):
+    """Add a network of the distance, divided by the place of the query in its text."""
+
+    def __init__(self, config, causal, rng):
+        self.bias = FIRE(config.heads, config.max_length, rng)
+        self.places = None  # of the tokens of this call
+
+    def embed(self, x, positions):
+        """Return x, and keep the positions for the scores."""
+        self.places = positions
+        return x
+
+    def options(self, attention):
+        """Return the bias of these tokens."""
+
+        def bias(L, S, causal_align):
+            return self.bias(self.places, S, causal_align)
+
+        return {"bias": bias}
 
 
 class Scores(Scheme):

@@ -91,6 +91,7 @@ POSITION_INPUTS = {  # the definition's arguments after q (6, 4) and k (8, 4)
     "transformer-xl": [(13, 4), (4,), (4,)],
     "disentangled": [(6, 4), (6, 4)],
     "kerple": [(), ()],
+    "fire": [(), (), (32,), (32,), (32,)],
     "cope": [(64, 4)],
 }
 

@@ -6,6 +6,7 @@ import pytest
 from attention import definitions
 from attention.template import attend
 from attention.positions import (
+    FIRE,
     T5RelativeBias,
     alibi_bias,
     alibi_by_offset,
@@ -189,3 +190,14 @@ def test_empty_biases(L, S):
     assert bias.shape == alibi_bias(3, L, S).shape == (3, L, S)
     bias.backward(np.ones((3, L, S)))
     assert not module.table.grad.any()
+
+
+def test_fire_divides_distances_by_the_length_of_the_text():
+    """The first key is as far for every query after T; before, far keys are nearer."""
+    bias = FIRE(2, length=4, rng=np.random.default_rng(0))
+    first = bias(np.arange(12), 12).data[:, :, 0]  # (H, L) of key 0
+    np.testing.assert_allclose(first[:, 4:], first[:, 4:5] + np.zeros(8), rtol=1e-4)
+    assert (np.abs(np.diff(first[:, :4])) > 1e-3).any()
+    bias.W_1.weight.data = np.zeros_like(bias.W_1.weight.data)
+    constant = bias(np.arange(12), 12).data  # changes no weight
+    np.testing.assert_array_equal(constant, constant[:, :1, :1] + np.zeros((1, 12, 12)))

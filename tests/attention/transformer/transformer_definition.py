@@ -223,6 +223,14 @@ class Definition:
                 for x in "ra"
             )
             return definitions.kerple(q, k, r, a)
+        if kind == "fire":
+            y_c, y_T, w_1, b_1, w_2 = (
+                self.state[f"{side}.scheme.bias.{x}"]
+                for x in ("y_c", "y_T", "W_1.weight", "W_1.bias", "W_2.weight")
+            )
+            T = self.config.max_length * np.logaddexp(0, y_T)
+            network = w_1[:, 0], b_1, w_2[h]
+            return definitions.fire(q, k, np.logaddexp(0, y_c), T, *network)
         if kind == "cope":
             return definitions.cope(q, k, self.state[f"{side}.scheme.table"])
         if kind == "shaw":

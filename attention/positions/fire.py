@@ -1,0 +1,61 @@
+"""FIRE: a bias that a small network computes from the distance, as a part of the text.
+
+    x_ij = psi(|i - j|) / psi(max(T, i)),    psi(x) = ln(1 + c x)
+    s_ij = q_i . k_j / sqrt(D) + w_2 . relu(w_1 x_ij + b_1)
+
+with w_2 of each head. For earlier keys x is a number from 0 to 1, however long
+the text is: the network reads distances between those of training. psi keeps near keys
+apart. Up to place T, the same distance has the same x; without T, the second word of a
+text would be as far from the first as the thousandth. c and T are positive:
+softplus(y_c), and softplus(y_T) times a given length.
+
+i is the place of the query in its own text, so the bias is no function of j - i. The
+paper has causal attention; here keys after the query have the distance |i - j|.
+
+Li et al. 2024.
+"""
+
+import numpy as np
+
+from minigrad import log, maximum, nn, relu, softplus, swapaxes
+from minigrad.shapes import shapes
+
+from .offsets import relative_positions
+
+WIDTH = 32  # of the network's hidden layer
+
+
+class FIRE(nn.Module):
+    """A bias for each head, by a network of the distances.
+
+    y_c, y_T   (1,), with c = 0.1 and T = ``length`` at the start
+    W_1, W_2   Linear (1, 32), and (32, num_heads) without b: it would change no weight
+    """
+
+    def __init__(self, num_heads, length, rng=None):
+        self.length = length
+        y = np.log(np.expm1([[0.1], [1.0]])).astype(np.float32)  # softplus gives 0.1, 1
+        self.y_c, self.y_T = map(nn.Parameter, y)
+        self.W_1 = nn.Linear(1, WIDTH, rng=rng)
+        self.W_2 = nn.Linear(WIDTH, num_heads, bias=False, rng=rng)
+
+    @shapes
+    def forward(self, places, S, causal_align="upper_left"):
+        """Return the bias of queries at these places of their texts.
+
+        places (L,) or (B, L) int  ->  bias (H, L, S) or (B, H, L, S)
+
+        S              the number of keys
+        causal_align   "lower_right": the last query has the position of the last key
+        """
+        distance = relative_positions("FIRE", places.shape[-1], S, causal_align)
+        c, T = softplus(self.y_c), self.length * softplus(self.y_T)
+
+        def psi(x):
+            return log(1 + c * x)
+
+        dtype = c.dtype
+        near = psi(np.abs(distance).astype(dtype))  # (L, S)
+        x = near / psi(maximum(T, places.astype(dtype)))[..., None]  # (..., L, S)
+        bias = self.W_2(relu(self.W_1(x[..., None])))  # (..., L, S, H)
+        return swapaxes(swapaxes(bias, -1, -2), -2, -3)
