@@ -12,8 +12,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 # weights sum to 1, so it has to return some average of the values, whether a key fits or
 # not. What else can make weights of scores, and what does each cost?
 #
-# You need [lesson 05](../05_scaling/README.md), [lesson 09](../09_self_attention/README.md)
-# and, for the measurements, [lesson 14](../14_checks_the_book/README.md). Forty minutes.
+# You need [lesson 05](../05_scaling/README.md),
+# [lesson 09](../09_self_attention/README.md) and, for the measurements,
+# [lesson 14](../14_checks_the_book/README.md). Forty minutes.
 
 # %%
 import numpy as np
@@ -31,8 +32,8 @@ rng = np.random.default_rng(15)
 # %% [markdown]
 # ## What does a softmax return if no key fits?
 #
-# Three keys, three values. The first query is the second key; the other query fits no
-# key, and each of its scores is low. What do you expect of the second row?
+# Three keys, three values. The first query fits the second key. The second query fits no
+# key, and all its scores are low. What do you expect of the second row?
 
 # %%
 scores = np.array([[0.0, 6.0, 0.0], [-4.0, -4.0, -4.0]])  # (L = 2, S = 3)
@@ -42,8 +43,9 @@ print("weights", p.round(3).tolist())
 print("outputs", (p @ values)[:, 0].round(3).tolist())
 
 # %% [markdown]
-# Equal weights, and the mean of all values. A softmax sees differences of scores only:
-# three scores of $-4$ are to it what three scores of $+4$ are. That all are low is lost.
+# Equal weights, and the mean of all values. A softmax depends on differences of scores
+# only: three scores of $-4$ give the same weights as three scores of $+4$. So the output
+# cannot show that all scores are low.
 #
 # ## A key that takes the rest
 #
@@ -82,10 +84,10 @@ print("outputs", (p @ values)[:, 0].round(3).tolist())
 # \mathrm{lse}_i = \ln \sum_l \exp(s_{il}), \qquad \sigma(x) = \frac{1}{1 + e^{-x}}
 # ```
 #
-# So a sink multiplies the output of ordinary attention by one number for each query,
-# and that number knows how well the best keys fit. The tiled attention of
-# [lesson 12](../12_exact_and_cheap/README.md) has $`\mathrm{lse}_i`$ anyway. Are the two
-# forms equal, with $b = 1$?
+# So a sink multiplies the output of ordinary attention by one number for each query. It
+# is near 1 if a score is far above $b$, and near 0 if all are far below. The tiled
+# attention of [lesson 12](../12_exact_and_cheap/README.md) has $`\mathrm{lse}_i`$ anyway.
+# Are the two forms equal, with $b = 1$?
 
 # %%
 q, k, v = (mg.Tensor(rng.normal(size=(5, 4))) for _ in range(3))  # (L = S = 5, E = 4)
@@ -105,15 +107,17 @@ print(np.allclose(dense.data, gate[:, None] * o.data))
 # ## Does it help where nothing fits?
 #
 # A model sees 8 keys, random vectors of length $\sqrt d$ with $d = 32$, and 8 values of
-# 8 numbers. The query is one of the keys, and the wanted output its value; or, in half
-# of the cases, the query is another random vector, and the wanted output is 0. The model
-# learns a matrix $W$ in $`s_{ij} = q_i^\top W k_j / \sqrt d`$, and what its normaliser
-# has.
+# 8 numbers. In half of the cases, the query is one of the keys, and the wanted output is
+# its value. In the other half, the query is another random vector, and the wanted output
+# is 0. The model learns a matrix $W$ in $`s_{ij} = q_i^\top W k_j / \sqrt d`$, and the
+# parameters of its normaliser. The *explained share* is 1 minus its squared error
+# divided by that of a model whose output is always 0.
 #
 # Before we look: what can a softmax do at best? If no key fits, its output is an average
 # of independent values. The weights sum to 1, so $`\sum_j p_j^2 \ge 1/8`$, and the mean
-# square of the output is at least an eighth. Of the wanted outputs, half of which are 0,
-# it explains at most three quarters plus an eighth:
+# square of the output is at least an eighth of that of a value. As 0 is wanted, this is
+# the error. So even a softmax that finds each key without error has an eighth of the
+# error of the output 0:
 
 # %%
 kept = record("weights")
@@ -133,9 +137,10 @@ for arm in nothing["arms"]:
 # Two arms need a word. *Softmax, gate* multiplies the output by $\sigma(W_g q_i)$, which
 # is computed from the query alone. Whether a key fits does not depend on the query
 # alone, so all that this gate can do is to make every output smaller, which raises the
-# bound to {{ f"{shrunk:.3f}" }}. And *softmax + 1* has $b = 0$ where the sink may learn: a random key has a score
-# of about $\pm 1$ times the scale of $W$, and the sum over 8 of them is not small beside
-# $\exp(0)$. The two errors apart, and what the weights sum to:
+# bound to {{ f"{shrunk:.3f}" }}. And *softmax + 1* has $b = 0$, where the sink learns $b$. Where no key
+# fits, scores are random numbers around 0. The sum of 8 of their exponentials is not
+# small beside $\exp(0) = 1$, so the weights sum to nearly 1. Here are the errors of both
+# halves, and the sums of the weights:
 
 # %%
 print("                 mean squared error     sum of the weights")
@@ -192,9 +197,8 @@ show(fig, "nothing", alt)
 
 # %% [markdown]
 # In this task, at this size, the learned sink and the sigmoid (which follows below) pass
-# the dotted line. No arm whose weights sum to 1 can. Softmax plus one could, but its b
-# is fixed, and in these steps its scores have not become small enough where no key
-# fits.
+# the dotted line. No arm whose weights sum to 1 can. Softmax plus one could, if its
+# scores became far lower than $b = 0$ where no key fits. In these steps they have not.
 #
 # ## Many keys: why does a softmax need larger scores in longer texts?
 #
@@ -205,10 +209,10 @@ show(fig, "nothing", alt)
 # p = \frac{e^\delta}{e^\delta + n - 1}
 # ```
 #
-# With any fixed $\delta$ it goes to 0 as $n$ grows: the others get little each, and much
-# together. To keep it, $\delta$ must grow like $\ln n$. What if small weights were
-# exactly 0? [Sparsemax](../../GLOSSARY.md#sparsemax) (Martins and Astudillo 2016) takes
-# the weights that are nearest to the scores:
+# With any fixed $\delta$ it goes to 0 as $n$ grows: each other key has a small weight,
+# and all together have a large one. To keep it, $\delta$ must grow like $\ln n$. What if
+# small weights were exactly 0? [Sparsemax](../../GLOSSARY.md#sparsemax) (Martins and
+# Astudillo 2016) takes the weights that are nearest to the scores:
 #
 # ```math
 # p = \operatorname{argmin}_{p \ge 0,\; \sum_j p_j = 1} \; \sum_j (p_j - s_j)^2
@@ -245,12 +249,12 @@ for n in (4, 4096):
         print(f"{name:9s} {n:5d}" + "".join(f"{x:9.4f}" for x in p))
 
 # %% [markdown]
-# With sparsemax a lead of 1 is enough, for every $n$; with $\alpha$ it is
-# $1 / (\alpha - 1)$.
+# With sparsemax a lead of 1 is enough for all the weight, whatever $n$ is. With entmax a
+# lead of $1 / (\alpha - 1)$ is enough.
 #
 # **One gradient for all of them.** On the *support*, the keys with $p_j > 0$, let
-# $`u_j = p_j^{2 - \alpha}`$, and 0 elsewhere. Differentiate $p_j$, and choose $d\tau$ so
-# that the changes sum to 0:
+# $`u_j = p_j^{2 - \alpha}`$, and elsewhere $u_j = 0$. Differentiate $p_j$, and choose
+# $d\tau$ so that the changes sum to 0:
 #
 # ```math
 # dp_j = u_j \left(ds_j - \frac{\sum_l u_l\, ds_l}{\sum_l u_l}\right)
@@ -260,8 +264,8 @@ for n in (4, 4096):
 #
 # Here $g_j = \partial L / \partial p_j$. A softmax has $u = p$, whose sum is 1, and
 # this is the formula of [lesson 05](../05_scaling/README.md). Sparsemax has $u = 1$ on
-# the support. A key outside has no gradient, so it cannot come back by itself: begin
-# with small scores.
+# the support. The score of a key outside has no gradient, so it does not grow by itself:
+# begin with small scores, which leave all keys in the support.
 
 # %% [source] attention.variants.entmax.entmax
 
@@ -279,13 +283,12 @@ for alpha in (1.001, 1.5, 2):
 
 # %% [markdown]
 # **Measured.** A model learns to find one of 16 keys with $d = 64$, and is tested with
-# up to 4096. What do you expect of a softmax that has
-# learned 16 keys nearly without error? Two things are fair to add. A softmax becomes
-# sharper as long as it is trained, so each model takes all {{ kept["many"]["budget"] }}
-# steps, and we look at 1024 keys along the way. And there is a remedy that needs no new
-# weights: multiply the scores of a trained softmax by $\ln n / \ln 16$, so that a lead
-# grows as the formula above demands (Nakanishi 2025, *Scalable-Softmax*, does this with
-# a learned factor).
+# up to 4096. What do you expect of a softmax that has learned 16 keys nearly without
+# error? To be fair to it, we add two things. A softmax becomes sharper as long as it is
+# trained, so each model takes all {{ kept["many"]["budget"] }} steps, and we test 1024
+# keys along the way. And there is a remedy without another normaliser: multiply the
+# scores of a trained softmax by $\ln n / \ln 16$, so that a lead grows as the formula
+# above demands (Nakanishi 2025, *Scalable-Softmax*, does this with a learned factor).
 
 # %%
 many = kept["many"]
@@ -340,10 +343,13 @@ for arm in many["arms"]:
     print(f"  {arm:10s}", *(f"{r:g}: {x:.2f} " for r, x in tried.items()))
 
 # %% [markdown]
-# Read the last table before you write "a softmax cannot": how much it loses depends on
-# the rate and on the steps, that is, on how large its scores have become, and on the
-# right some of its runs fall and come back. Sparsemax depends less on them. (The figure
-# from which a rate is chosen is that of 16 keys, as it would be for you.)
+# Read the last table before you write "a softmax cannot". How much it loses with many
+# keys depends on the rate and on the number of steps, because these decide how large its
+# scores become. In the right part of the figure, some of its runs fall and rise again.
+# Sparsemax depends less on both. (Each rate is chosen by the share with 16 keys, since a
+# user has no other.) The factor $\ln n / \ln 16$ helps {{ f"{(far['softmax, ln n'] > far['softmax'])[:, -1].sum()} of {len(far['softmax'])}" }} runs of the softmax at 4096
+# keys. It makes the largest weight larger, so it does not help where a wrong key has the
+# largest score.
 #
 # ## How many? A weight for each key alone
 #
@@ -373,13 +379,15 @@ for times in (1, 2, 3):
 
 # %% [markdown]
 # The usual start is $b = -\ln n$, with which the weights of small scores sum to about 1.
-# It is often said that this makes an average of it again. We measure both.
+# Is the output then an average again, which cannot count? We measure $b = 0$ and
+# $b = -\ln n$.
 #
-# **Measured.** A row of 4 to 16 symbols out of six, and a question: how often does this
-# symbol occur? One attention, and a small network that names the number. Two simple
-# answers to compare with: who knows the length alone says the most frequent number; who
-# knows the *share* of the symbol, as an average does, says the most probable number with
-# that share. (An average of all symbols' shares could know more, in principle.)
+# **Measured.** A row has 4 to 16 symbols out of six. How often does a given symbol occur?
+# The model has one attention, and a small network that maps its output to a number. Two
+# simple answers for comparison: the most frequent number for the length of the row; and
+# the most probable number for the *share* of the symbol in the row, which is what an
+# average contains. (In principle, an average could contain the shares of all symbols, and
+# these say more.)
 
 # %%
 from fractions import Fraction
@@ -435,35 +443,38 @@ show(fig, "counting", alt)
 # %% [markdown]
 # A sink can count, too, in principle: with $c$ keys of the score $s$, and the others far
 # below, the weights sum to $c / (c + e^{b - s})$, which differs for each $c$. The table
-# says how far a model gets with it. And $\sigma(s - \ln n)$ is an average only while the
-# scores are small; a large score still has the weight 1.
+# says how far a model gets with it. And $\sigma(s - \ln n)$ gives nearly the weights
+# $1 / n$ of an average only while the scores are small: a large score has the weight 1.
 #
 # ## What does each cost?
 #
 # | | sum to 1 | exact zeros | needs of a row | in tiles |
 # |---|---|---|---|---|
 # | softmax | yes | no | a maximum and a sum | yes |
-# | sink | at most | no | the same, and $b$ | yes, through $`\mathrm{lse}`$ |
+# | sink | to less | no | the same, and $b$ | yes, through $`\mathrm{lse}`$ |
 # | sparsemax, entmax | yes | yes | a sort of the row, or a search for $\tau$ | not as it is: $\tau$ needs all scores |
 # | sigmoid | no | no | nothing | yes, and simpler |
 #
-# A sigmoid's output grows with $n$ if small weights are many. Entmax gives no gradient to what it has dropped. A sink changes
-# $`\mathrm{lse}`$, so it is added once, at the end, when parts are merged (E.18).
+# A sigmoid's output grows with $n$ if there are many small weights. Entmax gives no
+# gradient to the keys that it has dropped. A sink is one more term of the sum in
+# $`\mathrm{lse}`$: if the keys are divided into parts, it is added once, when the parts
+# are merged (E.18).
 #
 # ## Further: choosing one key
 #
-# Weights of 0 and 1 are a choice. Draw key $j$ with the probability $p_j$, and let $l_j$
-# be the loss with it. The draw has no derivative, but its expectation has:
+# If one weight is 1 and all others are 0, attention is a choice. Draw key $j$ with the
+# probability $p_j$, and let $l_j$ be the loss with it. The draw has no derivative, but
+# its expectation has:
 #
 # ```math
 # J = \sum_j p_j l_j, \qquad \frac{\partial J}{\partial s_j} = p_j (l_j - J)
 # ```
 #
-# That needs the losses of all keys, and a model that chooses has seen one.
+# That needs the losses of all keys, and a model that chooses one key computes one loss.
 # *REINFORCE* (Williams 1992; Xu and others 2015) estimates it from one draw $j$, by
 # $`(l_j - b)(\mathrm{onehot}_j - p)`$. On average, $b$ adds
-# $`b \sum_j p_j (\mathrm{onehot}_j - p) = 0`$. So every *baseline* $b$ is right, as long
-# as it does not see the draw, but not equally good:
+# $`b \sum_j p_j (\mathrm{onehot}_j - p) = 0`$. So with every *baseline* $b$ that does not
+# depend on the draw, the mean of the estimate is right. Its variance differs:
 
 # %%
 e, losses = rng.normal(size=8), rng.uniform(1, 4, 8)
@@ -494,12 +505,13 @@ with the mean loss {variance(J):.2f}, at its lowest point {variance(best):.2f}."
 show(fig, "baseline", alt)
 
 # %% [markdown]
-# *Gumbel* (Jang and others 2017; Maddison and others 2017) moves the draw: the argmax
-# of $s + G$, with noise $G_j = -\ln(-\ln U_j)$, is a draw from the softmax.
-# Forwards use that choice, backwards the gradient of
-# $`\mathrm{softmax}((s + G) / t)`$ with a temperature $t$: little noise, but it is the
-# gradient of another function. **Measured**: one of 8 keys has to be chosen, and only
-# the loss of its label comes back; "soft" averages instead, and sees all labels.
+# *Gumbel* (Jang and others 2017; Maddison and others 2017) draws in another way: the
+# argmax of $s + G$, with noise $G_j = -\ln(-\ln U_j)$ and $U_j$ uniform in 0 to 1, is a
+# draw from the softmax. The forward uses that choice. The backward uses the gradient of
+# $`\mathrm{softmax}((s + G) / t)`$ with a temperature $t$, which has little noise, but
+# is the gradient of another function. **Measured**: a model has to choose one of 8 keys,
+# and its loss is that of the chosen key's label alone. The arm "soft" averages all labels
+# instead.
 
 # %%
 choosing = kept["choosing"]
@@ -516,8 +528,9 @@ for arm in choosing["arms"]:
 # ## Further: three more ways to change the weights
 #
 # **Stick-breaking** (Tan and others 2024). Begin at the last key: it takes the part
-# $\sigma(s)$ of a stick of length 1, the key before it that part of what is left, and so
-# on. Near keys come first without any positions, and what is left at the end is nothing.
+# $\sigma(s)$ of a stick of length 1. The key before it takes its own $\sigma(s)$ of what
+# is left, and so on. So near keys come first without any positions, and the part that is
+# left after the first key goes to no key, as with a sink.
 
 # %%
 s = mg.Tensor(np.array([[3.0, -3.0, 3.0, -3.0]]))  # the first and third key fit
@@ -537,32 +550,31 @@ print("weights of the last query, if all scores are equal:")
 print(masked_softmax(mg.Tensor(c[-1] - c)).data.round(3))
 
 # %% [markdown]
-# **QK-norm** (Henry and others 2020). Training may make the matrices of queries and keys
-# as large as it likes, and then the softmax is saturated. If both are divided by their
-# lengths, the score is $\tau \cos(q, k)$, at most the learned $\tau$, and a weight of
-# $n$ keys is at most $`1 / (1 + (n - 1) e^{-2\tau})`$.
+# **QK-norm** (Henry and others 2020). Training may make queries and keys so large that
+# the softmax is saturated: one weight is near 1, and all gradients are near 0. If both
+# are divided by their lengths, the score is $\tau \cos(q, k)$, at most the learned
+# $\tau$, and a weight of $n$ keys is at most $`1 / (1 + (n - 1) e^{-2\tau})`$.
 #
 # **A gate on the output** (Qiu and others 2025), $o_i \cdot \sigma(W_g q_i)$, was an arm
-# of the first measurement. It can close a head for a query. What it cannot know is
-# whether a key fits.
+# of the first measurement. It can make the output of a head 0 for some queries, but it
+# does not depend on whether a key fits.
 #
 # ## What would break it?
 #
-# - A sink with $m = \max_j s_j$ taken out of the scores and not out of $b$: the sink has
-#   then another score in each row. And without $b$ in the maximum, $\exp(b - m)$ may
+# - A sink with $m = \max_j s_j$ subtracted from the scores, but not from $b$: then the
+#   sink has another score in each row. And if $m$ is not at least $b$, $\exp(b - m)$ may
 #   overflow.
 # - Cross-entropy of weights that are exactly 0: $\ln 0$ is infinite.
 # - Sparsemax that begins with large scores: one key has all the weight from the start,
 #   and the others get no gradient.
-# - A baseline that sees the draw, such as the loss of the drawn key itself: the estimate
-#   is 0.
-# - A sigmoid with a mask of large negative scores in place of a mask: it works with $b$
-#   near 0 and fails where $b$ is learned. A masked key has the weight 0.
+# - A baseline that depends on the draw, such as the loss of the drawn key itself: then
+#   the estimate is always 0.
+# - A sigmoid with negative scores in place of a mask: $\sigma(s + b)$ is small for them,
+#   but not 0, and a learned $b$ can make it larger. A masked key has the weight 0.
 #
-# **To take away: a softmax compares keys, and so it can neither say that none fits nor
-# how many do, and its best weight falls as keys are added; a sink, exact zeros and
-# sigmoids each give up one property of a probability distribution, and get one of these
-# in return.**
+# **To take away: a softmax compares keys, so it can show neither that none fits nor how
+# many do, and its largest weight falls as keys are added; a sink shows the first,
+# sigmoids show both, and exact zeros keep the weight of the best key.**
 #
 # Exercises: E.17 (sparsemax and its Jacobian), E.18 (the sink through lse) and E.19
 # (REINFORCE and its baseline): `python -m lessons start E.17`. Other tasks and arms:
