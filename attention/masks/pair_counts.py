@@ -61,30 +61,20 @@ def bigbird_pairs(L, S, block, window, n_random, n_global):
 
 def axial_pairs(L, S, columns):
     """Count the pairs of masks.axial: the own row and the own column."""
-    rows = -(-max(L, S) // columns)
-    sizes = [np.minimum(np.maximum(n - columns * np.arange(rows), 0), columns)
-             for n in (L, S)]  # fmt: skip
-    heights = [(n - np.arange(columns) + columns - 1) // columns for n in (L, S)]
-    of_rows, of_columns = (int((a * b).sum()) for a, b in (sizes, heights))
-    return of_rows + of_columns - min(L, S)  # a token itself is in both
+    row, column = np.divmod(np.arange(L), columns)
+    in_row = np.clip(S - row * columns, 0, columns)
+    in_column = (S - column + columns - 1) // columns
+    return int((in_row + in_column).sum()) - min(L, S)  # a token itself is in both
 
 
 def neighbourhood_pairs(L, S, columns, reach):
-    """Count the pairs of masks.neighbourhood, by the offset of the key."""
+    """Count the pairs of masks.neighbourhood, one row of keys after the other."""
+    row, column = np.divmod(np.arange(L), columns)
+    left, right = np.maximum(column - reach, 0), np.minimum(column + reach + 1, columns)
     pairs = 0
-    for row, column in np.ndindex(2 * reach + 1, 2 * reach + 1):
-        row, column = row - reach, column - reach
-        shift = row * columns + column
-        first, last = max(0, -shift), min(L, S - shift)  # queries whose key exists
-        left, right = max(0, -column), columns - max(0, column)  # in the same row
-
-        def before(i, left=left, right=right):
-            """Return how many of the first i queries stand in these columns."""
-            whole_rows, rest = divmod(i, columns)
-            width = max(right - left, 0)
-            return whole_rows * width + min(max(rest - left, 0), width)
-
-        pairs += max(before(last) - before(first), 0) if last > first else 0
+    for r in range(-reach, reach + 1):
+        start = np.where(row + r < 0, S, (row + r) * columns)  # of the row of keys
+        pairs += int((np.minimum(start + right, S) - np.minimum(start + left, S)).sum())
     return pairs
 
 

@@ -12,13 +12,12 @@ are the products z_ip = q_i . e_p, which are computed once for each query.
 The gates use the scaled products here. Golovneva et al. 2024.
 """
 
-import math
-
 import numpy as np
 
 from minigrad import cumsum, flip, matmul, minimum, sigmoid, swapaxes, where
 from minigrad.shapes import shapes
 
+from ..scores import scaled_dot
 from .offsets import position_of_first_query
 
 
@@ -33,9 +32,7 @@ def cope_scores(queries, keys, table, causal_align="upper_left"):
     """
     L, S, n = queries.shape[-2], keys.shape[-2], len(table)
     first = position_of_first_query("cope_scores", L, S, causal_align)
-    content = matmul(
-        queries * (1 / math.sqrt(queries.shape[-1])), swapaxes(keys, -1, -2)
-    )
+    content = scaled_dot.unchecked(queries, keys)
     earlier = np.arange(S) <= np.arange(L)[:, None] + first  # (L, S): j <= i
     gates = where(earlier, sigmoid(content), 0.0)
     p = minimum(flip(cumsum(flip(gates, -1), -1), -1), n - 1.0)  # sum from j on

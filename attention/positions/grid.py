@@ -60,8 +60,5 @@ def rope_2d(x, row, column, base=100.0):
             "for the rows and as many for the columns."
         )
     half = x.shape[-1] // 2
-    by_row, by_column = (
-        rope(x[..., :half], row, base),
-        rope(x[..., half:], column, base),
-    )
-    return concat([by_row, by_column], -1)
+    halves = rope(x[..., :half], row, base), rope(x[..., half:], column, base)
+    return concat(halves, -1)

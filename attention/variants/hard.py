@@ -41,9 +41,7 @@ from ..softmax import softmax_over_allowed
 def gumbel_noise(shape, rng=None, dtype=np.float32):
     """Return -ln(-ln U) for U uniform; the argmax of e + noise is drawn by softmax(e)."""
     rng = arguments.generator("gumbel_noise", rng) or generator()
-    return -np.log(rng.standard_exponential(shape)).astype(
-        dtype
-    )  # -ln U is exponential
+    return -np.log(rng.standard_exponential(shape)).astype(dtype)  # it is -ln U
 
 
 @shapes

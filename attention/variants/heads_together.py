@@ -15,13 +15,12 @@ the keys and values that an earlier layer has projected: layer 2 l + 1 those of 
 Shazeer et al. 2020 (talking heads); Brandon et al. 2024 (shared layers).
 """
 
-import math
-
-from minigrad import linear, matmul, reshape, swapaxes
+from minigrad import linear, reshape
 from minigrad.shapes import shapes
 
 from ..exact.multihead import heads, side_by_side
 from ..exact.sdpa import scaled_dot_product_attention
+from ..scores import scaled_dot
 from ..softmax import masked_softmax
 
 
@@ -32,8 +31,8 @@ def talking_heads(q, k, v, P, Q, mask=None):
     q (..., H, L, E), k (..., H, S, E), v (..., H, S, Ev), P (H, H), Q (H, H),
     mask? (..., L, S) bool  ->  o (..., H, L, Ev), w (..., H, L, S)
     """
-    s = matmul(q * (1 / math.sqrt(q.shape[-1])), swapaxes(k, -1, -2))
-    w = _mixed(Q, masked_softmax(_mixed(P, s), mask=mask))
+    s = _mixed(P, scaled_dot.unchecked(q, k))  # (..., H, L, S)
+    w = _mixed(Q, masked_softmax(s, mask=mask))
     return w @ v, w
 
 

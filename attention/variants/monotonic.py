@@ -71,9 +71,7 @@ def monotonic_weights(p, before=None):
 
     def backward(g):
         dp = np.zeros_like(q)
-        dq = np.zeros(
-            (*leading, L + 1, S + 1), q.dtype
-        )  # 0 after the last step and key
+        dq = np.zeros((*leading, L + 1, S + 1), q.dtype)  # 0 past the last step and key
         for d in reversed(range(L + S - 1)):
             i, j = _diagonal(d, L, S)
             da = g[..., i, j] + dq[..., i + 1, j]  # from the output, and the next step
@@ -177,9 +175,7 @@ class MoChA(MonotonicAttention):
     chunk   w, the number of keys of a chunk
     """
 
-    def __init__(
-        self, query_size, key_size, num_hiddens, chunk=3, noise=1.0, rng=None
-    ):  # fmt: skip
+    def __init__(self, query_size, key_size, num_hiddens, chunk=3, noise=1.0, rng=None):
         super().__init__(query_size, key_size, num_hiddens, noise, rng)
         self.chunk = whole("MoChA", "chunk", chunk, least=1)
         self.V_q = xavier_matrix(num_hiddens, query_size, rng)

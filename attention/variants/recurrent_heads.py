@@ -17,10 +17,11 @@ Dao and Gu 2024 (decay); Yang, Kautz and Hatamizadeh 2024 (delta).
 
 import numpy as np
 
-from minigrad import nn, reshape, sigmoid, softplus, swapaxes, where
+from minigrad import nn, sigmoid, softplus, swapaxes, where
 from minigrad.arguments import one_of, whole
 from minigrad.shapes import shapes
 
+from ..exact.multihead import heads, side_by_side
 from .decay import decay_attention
 from .delta_rule import delta_rule
 from .qk_norm import rms_norm
@@ -40,9 +41,8 @@ class RecurrentHeads(nn.Module):
         D = self.embed_dim = whole("RecurrentHeads", "embed_dim", embed_dim, least=1)
         H = self.num_heads = whole("RecurrentHeads", "num_heads", num_heads, least=1)
         self.kind = one_of("RecurrentHeads", "kind", kind, KINDS)
-        self.W_q, self.W_k, self.W_v, self.W_o = (
-            nn.Linear(D, D, bias, rng) for _ in range(4)
-        )
+        projections = (nn.Linear(D, D, bias, rng) for _ in range(4))
+        self.W_q, self.W_k, self.W_v, self.W_o = projections
         self.W_a, self.W_b = nn.Linear(D, H, True, rng), None
         self.W_a.bias.data = np.full(H, 3.0, np.float32)
         if kind == "delta":
@@ -60,7 +60,7 @@ class RecurrentHeads(nn.Module):
         cache   a StateCache, which then holds the state after these tokens
         """
         L, scale = x.shape[1], (x.shape[2] // self.num_heads) ** -0.5
-        q, k, v = (self._heads(W(x)) for W in (self.W_q, self.W_k, self.W_v))
+        q, k, v = (heads(W, x, self.num_heads) for W in (self.W_q, self.W_k, self.W_v))
         state = None if cache is None else cache.state
         # ln sigmoid(z) = -softplus(-z), without exp(z) that overflows
         log_a = swapaxes(-softplus(-self.W_a(x)), 1, 2)  # (B, H, L)
@@ -75,13 +75,7 @@ class RecurrentHeads(nn.Module):
             o, state = decay_attention(q * scale, k, v, log_a, state)
         if cache is not None:
             cache.state = state
-        o = swapaxes(rms_norm(o, self.gain), 1, 2)  # (B, L, H, E)
-        return self.W_o(reshape(o, x.shape))
-
-    def _heads(self, x):
-        B, L, D = x.shape
-        x = reshape(x, (B, L, self.num_heads, D // self.num_heads))
-        return swapaxes(x, 1, 2)  # (B, H, L, E)
+        return self.W_o(side_by_side(rms_norm(o, self.gain)))
 
     def extra_repr(self):
         """Return the options, for ``repr``."""

@@ -2,7 +2,7 @@
 
 import attention
 
-from .rows import SCALED, Formulas, Variant
+from .rows import CHOSEN, SCALED, SQUARE, Formulas, Variant
 
 
 def _stepwise(q, k, v, budget, recent, sinks):
@@ -17,14 +17,10 @@ def _stepwise(q, k, v, budget, recent, sinks):
 def _cached(budget, recent, sinks, about):
     """Return the row of a cache of a fixed size; its first queries have fewer keys."""
     return Variant(
-        lambda *arrays, **options: attention.definitions.small_cache(
-            *arrays, **options
-        ),
+        lambda *x, **options: attention.definitions.small_cache(*x, **options),
         _stepwise,
         inputs="q (S, E), k (S, E), v (S, Ev)",
-        costs=Formulas(
-            scoring="S*E + P*E", averaging="P*Ev", exponentials="P", scores="0"
-        ),
+        costs=CHOSEN._replace(scoring="S*E + P*E"),
         options=dict(budget=budget, recent=recent, sinks=sinks),
         small=dict(budget=4, recent=2, sinks=min(sinks, 2)),
         # all pairs of the first tokens, and then budget + 1 keys for each
@@ -45,12 +41,8 @@ CACHES = {
             "W_q (E + F, E), W_d (R, E), W_r (F, E), gain (R), W_k (E, R), W_v (E, R), "
             "W_o (E, E)"
         ),
-        costs=Formulas(
-            projecting="S*E*(2*E + 2*F + 3*R) + S*(2*R + 4*F)",
-            scoring="S*S*(E + F)",
-            averaging="S*S*E",
-            exponentials="S*S",
-            scores="S*S",
+        costs=SQUARE._replace(
+            projecting="S*E*(2*E + 2*F + 3*R) + S*(2*R + 4*F)", scoring="S*S*(E + F)"
         ),
         options=dict(R=16, F=8),
         small=dict(R=3, F=2),
@@ -136,7 +128,7 @@ CACHES = {
         lesson 17: lookup among many pairs, by bytes of the cache; Zhang et al. 2023;
         variants/small_cache.py""",
     ),
-    # codes of 8 bits; a scale and a zero for each channel of keys and each token of values
+    # a scale and a zero for each channel of the keys, and for each token of the values
     "quantized": Variant(
         lambda *arrays: attention.definitions.quantized(*arrays),
         lambda q, *cache: attention.attend(

@@ -2,14 +2,11 @@
 
 import attention
 
-from .rows import ROWS, Formulas, Variant
+from .rows import CHOSEN, ROWS, Formulas, Variant
 
 # the P pairs that a sparse pattern keeps, in tiles
-PATTERN = Formulas(
+PATTERN = CHOSEN._replace(
     scoring="L*E + P*E",
-    averaging="P*Ev",
-    exponentials="P",
-    scores="0",
     held=ROWS,
     buffers="w*(2*T + E)*T",  # scores and weights of a tile, and its queries
 )

@@ -29,7 +29,7 @@ CLASSICAL = {
     # each key its position (8 bytes), and whether it exists and is allowed (2 bytes);
     # and the centre of the window, the number of keys, and the two ends (32 bytes).
     "local-m": Variant(
-        lambda *arrays, **options: attention.definitions.local_m(*arrays, **options),
+        lambda *x, **options: attention.definitions.local_m(*x, **options),
         layer=lambda Dq, Dk, rng, D: attention.LocalAttention(Dq, Dk, D, "m", "dot"),
         costs=Formulas(
             scoring="L*W*E",

@@ -2,7 +2,7 @@
 
 import attention
 
-from .rows import Formulas, Variant
+from .rows import CHOSEN, Formulas, Variant
 
 # Multiplications of the recurrence, token by token: the write k_t v_t^T and the read
 # S_t^T q_t of a state (E, Ev), and the decay; the delta rule reads S^T k_t as well. In
@@ -80,16 +80,12 @@ MEMORIES = {
     ),
     # P pairs; each query also compares itself with the means of the earlier blocks
     "blocks": Variant(
-        lambda *arrays, **options: attention.definitions.chosen_blocks(
-            *arrays, **options
-        ),
+        lambda *x, **options: attention.definitions.chosen_blocks(*x, **options),
         lambda q, k, v, **options: attention.block_attention(
             *(x[None, None] for x in (q, k, v)), **options
         )[0, 0],
         inputs="q (L, E), k (L, E), v (L, Ev)",
-        costs=Formulas(
-            scoring="L*E + P*E + M*E", averaging="P*Ev", exponentials="P", scores="0"
-        ),
+        costs=CHOSEN._replace(scoring="L*E + P*E + M*E"),
         options=dict(block=64, best=3),
         small=dict(block=2, best=2),
         letters=lambda L, S, T, block, best: _pairs_of_blocks(L, block, best),
@@ -100,9 +96,7 @@ MEMORIES = {
     ),
     # M means, the P pairs of the blocks that they choose, and W pairs of the window
     "nsa": Variant(
-        lambda *arrays, **options: attention.definitions.native_sparse(
-            *arrays, **options
-        ),
+        lambda *x, **options: attention.definitions.native_sparse(*x, **options),
         lambda *arrays, **options: attention.native_sparse(
             *(x[None, None] for x in arrays), **options
         )[0, 0],
@@ -162,8 +156,8 @@ MEMORIES = {
     ),
     # M landmarks, and six steps of the inverse of four products each
     "nystrom": Variant(
-        lambda q, k, v, **options: attention.definitions.nystrom(q, k, v, **options),
-        lambda q, k, v, **options: attention.nystrom_attention(q, k, v, **options),
+        lambda *x, **options: attention.definitions.nystrom(*x, **options),
+        lambda *x, **options: attention.nystrom_attention(*x, **options),
         costs=Formulas(
             scoring="2*M*E + L*E + (M*M + M*S + L*M)*E + 24*M**3",
             averaging="(M*S + M*M + L*M)*Ev",

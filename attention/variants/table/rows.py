@@ -34,6 +34,8 @@ class Formulas(NamedTuple):
 
 
 DOT = Formulas(held=MATRICES)
+SQUARE = Formulas(averaging="S*S*E", exponentials="S*S", scores="S*S")  # S tokens
+CHOSEN = Formulas(averaging="P*Ev", exponentials="P", scores="0")  # P pairs, no matrix
 # the queries are scaled, and not the scores
 SCALED = Formulas(scoring="L*E + L*S*E", held="w*max(L*S + L*E, 2*L*S + L*Ev)")
 
@@ -167,9 +169,9 @@ class Normalizer(Variant):
         return lambda s, allowed: self.function(s, allowed, *parameters, **options)
 
     def of_heads(self, H):
-        """Return the normaliser of a layer of H heads; parameters without a module are 0.
+        """Return the normaliser of a layer of H heads, a module or a function.
 
-        The result is a module, or a function.
+        Parameters without a module are 0.
         """
         if self.heads is not None:
             return self.heads(H)

@@ -2,7 +2,7 @@
 
 import attention
 
-from .rows import Formulas, Variant
+from .rows import SQUARE, Formulas, Variant
 
 # of a MAB with M queries and S keys: projections and the network, two layer norms
 MAB = "(4*M + 2*S)*E*E + 4*M*E"
@@ -48,12 +48,8 @@ SETS = {
         layer=lambda Dq, Dk, rng: attention.GAT(Dq, Dq, rng=rng),
         inputs="h (S, E)",
         parameters="W (A, E), a_1 (1, A), a_2 (1, A)",
-        costs=Formulas(
-            projecting="S*A*E",
-            scoring="2*S*A + S*S",
-            averaging="S*S*A",
-            exponentials="S*S",
-            scores="S*S",
+        costs=SQUARE._replace(
+            projecting="S*A*E", scoring="2*S*A + S*S", averaging="S*S*A"
         ),
         about="""score: e = LeakyReLU(a_1 . W h_i + a_2 . W h_j), the mask is a graph
         can average the neighbours of a node, the best ones most
@@ -66,12 +62,8 @@ SETS = {
         layer=lambda Dq, Dk, rng: attention.GATv2(Dq, Dq, rng=rng),
         inputs="h (S, E)",
         parameters="W_l (A, E), W_r (A, E), a (1, A)",
-        costs=Formulas(
-            projecting="2*S*A*E",
-            scoring="2*S*S*A",
-            averaging="S*S*A",
-            exponentials="S*S",
-            scores="S*S",
+        costs=SQUARE._replace(
+            projecting="2*S*A*E", scoring="2*S*S*A", averaging="S*S*A"
         ),
         about="""score: e = a . LeakyReLU(W_l h_i + W_r h_j), the mask is a graph
         can let every node prefer other neighbours
@@ -177,12 +169,8 @@ SETS = {
         ),
         _turned,
         inputs="q (S, 4*E), k (S, 4*E), v (S, Ev)",
-        costs=Formulas(
-            projecting="16*S*E",
-            scoring="4*S*E + 4*S*S*E",
-            averaging="S*S*Ev",
-            exponentials="S*S",
-            scores="S*S",
+        costs=SQUARE._replace(
+            projecting="16*S*E", scoring="4*S*E + 4*S*S*E", averaging="S*S*Ev"
         ),
         options=dict(columns=16),
         small=dict(columns=3),
