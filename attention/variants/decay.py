@@ -14,8 +14,8 @@ of all pairs. This is the duality of recurrence and attention. Two published var
     Mamba-2    ln a_t = d_t A is computed from the token: one A < 0 for each head, and a
                step d_t > 0; then q, k and v are C_t, B_t and d_t x_t
 
-a = 1 is linear attention without phi and denominator. ALiBi's bias, which falls with
-the distance, is a factor M_ij inside of a softmax.
+With a = 1 this is linear attention without phi and denominator. ALiBi has the same
+factor M_ij inside of a softmax: its bias of a score is ln M_ij, for a constant a.
 
 **Chunks.** A chunk of C tokens begins with the state S of the earlier tokens. Let f_i
 be the product of a from the first token of the chunk to i, and l_j that from j + 1 to
@@ -32,10 +32,10 @@ digits after a token whose a is near 0.
     R_t = q_t g_t^T + a_(t+1) R_(t+1)
     dq_t = S_t g_t,    dk_t = R_t v_t,    dv_t = R_t^T k_t
 
-S_t^T is the state of keys v_t and values k_t, so dq is the same scan of other arrays.
-R_t is the state of a scan from the last token to the first, of keys q_t and values g_t,
-so dv is one as well, and so is dk, with R_t^T. In a chunk of such a scan M is
-transposed, and f and l change places. No state is stored.
+S_t^T is the state for keys v_t and values k_t, so dq is the same scan of other arrays.
+R_t is the state of a scan from the last token to the first, with keys q_t and values
+g_t. So dv is such a scan, and dk is one with R_t^T. In its chunks M is transposed, and
+f and l change places. No state is stored.
 
 For a, let c_t = ln a_1 + ... + ln a_t. As M_ij is exp(c_i - c_j), the loss depends on
 q_i through exp(c_i) q_i alone, and on k_j through exp(-c_j) k_j alone. So

@@ -10,14 +10,14 @@ length 1, returns S_t^T k_t = (1 - b_t) S'^T k_t + b_t v_t: with b_t = 1, v_t al
 step is one step of gradient descent on |S^T k_t - v_t|^2 / 2 with the rate b_t.
 
 Write u_t = b_t r_t. Then S_t = a_t S_(t-1) + k_t u_t^T is linear attention with decay
-whose values are u (decay.py). There are no weights of the values v, as every u depends
-on all earlier ones.
+whose values are u (decay.py). The weights of the values v are no such products of a
+query and a key, because every u depends on all earlier keys and values.
 
 **Chunks.** With the letters of decay.py, the errors in a chunk are
 
     r_i = v_i - f_i S^T k_i - sum_(j < i) B_ij b_j r_j        B_ij = M_ij (k_i . k_j)
 
-This is a system of equations with a triangular matrix. One solution replaces C steps:
+These linear equations have a triangular matrix. To solve them once replaces C steps:
 
     R = T (V - f (K S)),    T = (I + B b)^-1        column j of B b has the factor b_j
 
@@ -28,13 +28,13 @@ has the term -k_t y_t^T. From the last token to the first:
     D_t = q_t g_t^T + a_(t+1) (D_(t+1) - k_(t+1) y_(t+1)^T)
     e_t = D_t^T k_t,    dv_t = y_t = b_t e_t,    db_t = e_t . r_t
 
-In a chunk, these are the transposed system, with the D of the chunk after it:
+In a chunk, these are equations with the transposed matrix. D is the gradient of the
+state after the chunk, through later chunks alone:
 
     Y = T^T b (P^T G + l (K D)),    P = M * Q K^T
 
-All other gradients are scans of decay.py, as y and u are known. k_t has two parts: it
-is read with, as a query whose gradient is -y_t and which does not see its own write,
-and it is written with, as a key:
+Now y and u are known, and all other gradients are scans of decay.py. k_t is used twice:
+as a query that reads S', with the gradient -y_t, and as a key that writes u_t:
 
     dq_t = S_t g_t,    dk_t = read_t + written_t
     read_t = -S' y_t,  written_t = D_t u_t
