@@ -5,6 +5,7 @@ import pytest
 
 import attention as A
 import minigrad as mg
+from attention.variants.sets import MAB
 from minigrad import Tensor, nn
 
 from ...minigrad.array_cases import draw
@@ -183,3 +184,58 @@ def test_sharpening_undoes_a_blur():
     sharp = addressed(shift=np.array([0.1, 0.8, 0.1]), gamma=20.0)
     np.testing.assert_allclose(sharp, np.eye(6)[5], atol=1e-15)
     assert not A.sharpen(Tensor(np.zeros(3)), np.array(2.0)).data.any()
+
+
+# -- beside PyTorch --------------------------------------------------------------------
+
+
+def gat_in_torch(F, edges, h, W, a_1, a_2):
+    x = (h @ W.T).reshape(6, 2, 5)  # (n, H, A)
+    e = (x * a_1).sum(-1)[:, None] + (x * a_2).sum(-1)  # (n, n, H)
+    return averaged(F, edges, F.leaky_relu(e, 0.2), x)
+
+
+def gatv2_in_torch(F, edges, h, W_l, W_r, a):
+    x, y = ((h @ W.T).reshape(6, 2, 5) for W in (W_l, W_r))
+    e = (F.leaky_relu(x[:, None] + y, 0.2) * a).sum(-1)
+    return averaged(F, edges, e, y)
+
+
+def averaged(F, edges, e, values):
+    p = F.softmax(e.masked_fill(~edges[..., None], -np.inf), 1)  # (n, n, H)
+    return (p[..., None] * values).sum(1).reshape(6, 10)  # sum over j: (n, H, A)
+
+
+def mab_in_torch(
+    F, edges, x, W_q, W_k, W_v, W_o, g_1, b_1, W_1, c_1, W_2, c_2, g_2, b_2
+):
+    q, k, v = ((x @ W.T).reshape(6, 2, 2).swapaxes(0, 1) for W in (W_q, W_k, W_v))
+    o = F.scaled_dot_product_attention(q, k, v)  # (H, n, E)
+    h = F.layer_norm(x + o.swapaxes(0, 1).reshape(6, 4) @ W_o.T, (4,), g_1, b_1)
+    hidden = F.relu(h @ W_1.T + c_1)
+    return F.layer_norm(h + hidden @ W_2.T + c_2, (4,), g_2, b_2)
+
+
+@pytest.mark.parametrize(
+    "layer, peer",
+    [
+        (A.GAT(4, 5, 2, rng=rng(0)), gat_in_torch),
+        (A.GATv2(4, 5, 2, rng=rng(0)), gatv2_in_torch),
+        (MAB(4, 2, rng=rng(0)), mab_in_torch),
+    ],
+)
+def test_layers_and_their_gradients_as_in_torch(layer, peer):
+    torch = pytest.importorskip("torch")
+    in_float64(layer)
+    (h,), edges = draw((6, 4)), (rng(2).random((6, 6)) < 0.6) | np.eye(6, dtype=bool)
+    own = Tensor(h, requires_grad=True)
+    found = layer(own, own if peer is mab_in_torch else edges)
+    arrays = [h, *(p.data for p in layer.parameters())]
+    leaves = [torch.tensor(x, requires_grad=True) for x in arrays]
+    expected = peer(torch.nn.functional, torch.tensor(edges), *leaves)
+    np.testing.assert_allclose(found.data, expected.detach().numpy(), **CLOSE)
+    (g,) = draw(found.shape, seed=1)
+    found.backward(g)
+    expected.backward(torch.tensor(g))
+    for ours, theirs in zip([own, *layer.parameters()], leaves, strict=True):
+        np.testing.assert_allclose(ours.grad, theirs.grad.numpy(), **CLOSE)
