@@ -110,8 +110,8 @@ POINTERS = {
         costs=Formulas(
             projecting="2*A*(L*E + S*Dk)",
             scoring="2*L*S*A + 2*L*S",
-            averaging="L*S*Ev + L*(S*W - W*(W - 1)/2)",
-            exponentials="2*L*S*A + L*S + L*(S*W - W*(W - 1)/2)",
+            averaging="L*S*Ev + L*(S*W - W*(W - 1)//2)",
+            exponentials="2*L*S*A + L*S + L*(S*W - W*(W - 1)//2)",
         ),
         options=dict(W=4),
         small=dict(W=3),

@@ -20,6 +20,7 @@ WHOLE = [name for name in FORMULAS if name.partition(",")[0] not in
 
 
 def assert_counted(cost, ops):
+    assert {type(n) for n in cost} <= {int, type(None)}
     assert cost.multiplications == ops.multiplications
     assert cost.exponentials == ops.exponentials
 
