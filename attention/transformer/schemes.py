@@ -19,8 +19,8 @@ rope+yarn                                                  after ``extend``
 
 r is the distance j - i, in shaw and disentangled limited to n (``max_distance``); a_r,
 R_r, K_r and Q_r are its vectors, m_h is the slope of head h, r_h and a_h are learned
-numbers of it, f_h a network, p_ij counts tokens between j and i, e has n rows, and u and w are biases
-of each head. H heads of width E have the width D = H E together.
+numbers of it, f_h a network, p_ij counts tokens between j and i, e has n rows, and u
+and w are biases of each head. H heads of width E have the width D = H E together.
 
 A causal model can learn some order without any scheme, because its first query has one
 key, the second has two (Haviv et al. 2022). The layers of a stack share the parameters

@@ -17,9 +17,8 @@ its own, a definition in ``definitions.py``, a row here and a test (CONTRIBUTING
     memories.py         memories, and blocks chosen by content: 18
     sets.py             sets, graphs and pictures: 19
 
-A row is one place: what the map of the variants says about it stands in the row, and
-not in a second table. The rows are in one file for each part of the course, because the
-whole table is too long to read.
+The rows are in one file for each part of the course, because the whole table is too
+long to read.
 
 The letters of shapes and formulas are
 
