@@ -1,4 +1,4 @@
-"""E.21  The delta rule, forward and backward  ●●●○  45 min  needs E.13  lesson 15
+"""E.21  The delta rule, forward and backward  ●●●○  45 min  needs E.13
 
 Linear attention adds v_t to what the state S returns for the key k_t. So a second value
 of the same key is mixed with the first. The delta rule reads what k_t returns so far,

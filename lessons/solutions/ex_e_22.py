@@ -1,4 +1,4 @@
-"""E.22  The chunk form of a recurrence  ●●●○  35 min  needs E.13  lesson 15
+"""E.22  The chunk form of a recurrence  ●●●○  35 min  needs E.13
 
 Linear attention with decay multiplies its state by a number a_t, 0 <= a_t <= 1, before
 each token adds to it:

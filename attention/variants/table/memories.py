@@ -52,7 +52,7 @@ MEMORIES = {
         costs=RECURRENCE._replace(exponentials="L*E"),
         about="""template: S = diag(a_t) S + k v^T, with a vector a_t from the token
         can forget some coordinates of the keys and keep others
-        cannot replace the value of one key among many
+        cannot replace the value of a key that shares coordinates with others
         lesson 18: overwritten names; Yang et al. 2024; variants/gated_linear.py""",
     ),
     "delta": Variant(
@@ -62,7 +62,7 @@ MEMORIES = {
         costs=RECURRENCE._replace(averaging="L*(3*E*Ev + Ev)", exponentials="0"),
         about="""template: S = S + k b (v - S^T k)^T: write the error of what k returns
         can replace the value of a key, and keep those of orthogonal keys
-        cannot store more keys than it has coordinates; reset its state at once
+        cannot return exact values of more keys than coordinates; reset its state
         lesson 18: overwritten names; Schlag et al. 2021; variants/delta_rule.py""",
     ),
     "delta-gate": Variant(
@@ -74,7 +74,7 @@ MEMORIES = {
         costs=RECURRENCE._replace(averaging="L*(4*E*Ev + Ev)"),
         about="""template: the delta rule, on a state that is multiplied by a_t first
         can replace one value, or reset its state
-        cannot store more keys than it has coordinates
+        cannot return exact values of more keys than coordinates
         lesson 18: overwritten names; Yang, Kautz and Hatamizadeh 2024;
         variants/delta_rule.py""",
     ),

@@ -332,9 +332,9 @@ print("w = 128, 256, 512:", *(f"{c.multiplications / 1e9:.2f} billion" for c in 
 # made once, before; for BigBird, ours has a byte for each pair of blocks.)
 #
 # > **The book says** (the notes) that BigBird costs "$O(n)$ or $O(n \sqrt n)$". It is
-# > the first. $n \sqrt n$ is the cost of patterns in which a token sees every
-# > $`\sqrt n`$-th token before it, as in the Sparse Transformer (Child and others
-# > 2019).
+# > the first. $n \sqrt n$ is the cost of *strided* patterns, in which a token sees the
+# > last $`l = \sqrt n`$ tokens and every $`l`$-th before them, as in the Sparse Transformer
+# > (Child and others 2019): `causal() & (sliding_window(l - 1, 0) | dilated(n, l))`.
 #
 # If pairs are left out, a token receives nothing from a token far away before several
 # layers have passed. With all pairs one layer is enough. How many layers does each

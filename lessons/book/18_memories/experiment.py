@@ -1,0 +1,327 @@
+"""Which memories overwrite, forget, and hold many names? The record of lesson 18.
+
+    python lessons/book/18_memories/experiment.py
+
+One layer reads pairs of a name and a value, each as one token, then names alone, and
+says the value of each. The arms differ in how the layer remembers:
+
+    names     8 names are written 24 times; the last value of a name counts
+    reset     a sign says that all before it counts no longer
+    capacity  16 names, each written once, in states of 8 and of 16 rows
+    blocks    48 names, each written once, and blocks of 8 tokens chosen by content
+
+Three learning rates, five seeds. Then the times of chosen blocks, on one thread. Some
+eight minutes on two cores.
+"""
+
+import functools
+import os
+import pathlib
+import sys
+
+# Each process computes with one thread; NumPy reads this when it is imported.
+os.environ.update(dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
+
+import numpy as np
+
+import attention
+import minigrad as mg
+from attention import kernels, scaled_dot_product_attention
+from attention.app.benchmark.sweep import in_turns
+from attention.app.benchmark.timing import nothing_old_collected
+from attention.app.experiments import fair
+from attention.exact.multihead import heads, side_by_side
+from attention.kernels.tile_plan import SIZE as TILE
+from attention.masks.block_mask import BlockMask
+from attention.masks.tiling import EMPTY
+from attention.training import Run
+from attention.variants.chosen_blocks import choose_blocks
+from lessons.classroom.studies import study
+from minigrad import nn, optim, sigmoid, softplus, swapaxes
+
+VALUES = 8
+BLOCK = 8  # tokens of a block
+GATES = {"decay": 1, "vector": 0, "delta, gate": 1, "forgetting": 1}  # 0: one each E
+
+
+class Memory(nn.Module):
+    """x (B, n, names + values), one-hot  ->  logits of each token (B, n, answers)
+
+    q, k and v of each head are linear maps of a token; the logits are a linear map of
+    what the heads return. There is nothing else, but for the gates of an arm.
+    """
+
+    def __init__(self, arm, inputs, answers, rng, H=2, E=16, Ev=16):
+        self.arm, self.H, self.best = arm, H, None
+        if arm.startswith("blocks"):
+            self.arm, self.best = "blocks", int(arm.split()[1])
+        self.W_q, self.W_k = (
+            nn.Linear(inputs, H * E, bias=False, rng=rng) for _ in "qk"
+        )
+        self.W_v = nn.Linear(inputs, H * Ev, bias=False, rng=rng)
+        self.output = nn.Linear(H * Ev, answers, rng=rng)
+        self.W_a = self.W_b = None
+        if arm in GATES:
+            self.W_a = nn.Linear(inputs, H * (GATES[arm] or E), rng=rng)
+            self.W_a.bias.data += np.float32(3)  # little is forgotten at first
+        if arm.startswith("delta"):
+            self.W_b = nn.Linear(inputs, H, rng=rng)
+
+    def forward(self, x):
+        q, k, v = (heads(W, x, self.H) for W in (self.W_q, self.W_k, self.W_v))
+        return self.output(side_by_side(self.read(x, q, k, v)))
+
+    def read(self, x, q, k, v):
+        """x (B, n, D), q and k (B, H, n, E), v (B, H, n, Ev)  ->  o (B, H, n, Ev)"""
+        arm = self.arm
+        if arm == "softmax":
+            return scaled_dot_product_attention(q, k, v, is_causal=True)
+        if arm == "blocks":
+            return attention.block_attention(q, k, v, BLOCK, self.best)
+        if arm == "forgetting":
+            f = heads(self.W_a, x, self.H)[..., 0]
+            return attention.forgetting_attention(q, k, v, f)
+        k = k / mg.sqrt((k * k).sum(-1, keepdims=True) + 1e-6)  # of length 1
+        log_a = np.zeros((self.H, 1), np.float32)
+        if arm == "RetNet":
+            log_a = attention.retnet_log_decay(self.H).astype(np.float32)
+        if self.W_a is not None:
+            log_a = -softplus(-heads(self.W_a, x, self.H))  # (B, H, n, 1 | E)
+            if arm == "vector":
+                return attention.gated_linear_attention(q, k, v, log_a)[0]
+            log_a = log_a[..., 0]
+        if self.W_b is None:
+            return attention.decay_attention(q, k, v, log_a)[0]
+        b = sigmoid(swapaxes(self.W_b(x), 1, 2))  # (B, H, n)
+        return attention.delta_rule(q, k, v, b, log_a)[0]
+
+
+class Reading(fair.Comparison):
+    """Read writes, answer questions. A subclass draws x, the answers and two tables.
+
+    The figure is the share of right answers.
+    """
+
+    measure, chance = "share of right answers", 1 / VALUES
+    rates, every, warmup = (0.005, 0.015, 0.05), 20, 20
+    resolution, batch = 0.01, 16
+    names = questions = 0
+    answers = VALUES
+    signs = 0  # tokens that are neither name nor value
+
+    def draw(self, rng, n):
+        """Return x (n, tokens, D), answers (n, questions), and {name: of each answer}.
+
+        An answer of -1 does not count.
+        """
+        raise NotImplementedError
+
+    def build(self, arm, rate, seed):
+        rng = np.random.default_rng(seed)
+        model = self.model(arm, self.names + VALUES + self.signs, rng)
+        return Run(model, optim.Adam(model.parameters(), lr=rate))
+
+    def model(self, arm, inputs, rng):
+        return Memory(arm, inputs, self.answers, rng)
+
+    def loss_at(self, arm, run, seed, step):
+        x, y, _ = self.draw(np.random.default_rng((seed, step)), self.batch)
+        z = run.model(x)[:, -self.questions :]
+        return mg.cross_entropy(z, y, ignore_index=-1)
+
+    def right(self, model, key, n):
+        """Return which answers are right, those that count, and what else is drawn."""
+        x, y, more = self.draw(np.random.default_rng(key), n)
+        with mg.no_grad():
+            z = model(x).numpy()[:, -self.questions :]
+        counts = y >= 0
+        return (z.argmax(-1) == y)[counts], {k: a[counts] for k, a in more.items()}
+
+    def validate(self, arm, model):
+        return self.right(model, 10**6, 200)[0].mean()
+
+    def test(self, arm, model):
+        """Return the share of right answers, of all and by what else is drawn."""
+        right, more = self.right(model, 2 * 10**6, 1000)
+        result = {"figure": float(right.mean())}
+        for name, of in more.items():
+            result[name] = {str(i): float(right[of == i].mean()) for i in np.unique(of)}
+        return result
+
+
+def one_hot(width, *numbers):
+    """Return the sum of one-hot rows; a number below 0 adds nothing."""
+    return sum(np.eye(width + 1, dtype=np.float32)[i][..., :width] for i in numbers)
+
+
+class Names(Reading):
+    """8 names, 24 writes, the last value of each name is wanted."""
+
+    name, question = "names", "Which memories replace a value?"
+    arms = (
+        "sum", "RetNet", "decay", "vector", "delta", "delta, gate", "softmax",
+        "forgetting",
+    )  # fmt: skip
+    names = questions = 8
+    writes = 24
+    budget, least = 1200, 480
+
+    def draw(self, rng, n):
+        rows, N = np.arange(n)[:, None], self.names
+        written = rng.integers(N, size=(n, self.writes))
+        values = rng.integers(VALUES, size=(n, self.writes))
+        asked = rng.permuted(np.tile(np.arange(N), (n, 1)), axis=1)
+        x = one_hot(N + VALUES, *(
+            np.concatenate([a, b], 1)
+            for a, b in ((written, asked), (N + values, np.full_like(asked, -1)))
+        ))  # fmt: skip
+        same = asked[:, :, None] == written[:, None]  # (n, questions, writes)
+        times = same.sum(-1)
+        last = np.where(same, np.arange(self.writes), -1).max(-1)
+        y = np.where(times > 0, values[rows, last], -1)
+        return x, y, {
+            "times": np.minimum(times, 6),
+            "since": (self.writes - 1 - last) // 3 * 3,  # writes since then, from here
+            "once, since": np.where(times == 1, (self.writes - 1 - last) // 6 * 6, -1),
+        }  # fmt: skip
+
+
+class Reset(Reading):
+    """In each part between two signs a name is written once at most."""
+
+    name, question = "reset", "Which memories forget at a sign?"
+    arms = ("sum", "decay", "delta", "delta, gate", "forgetting")
+    names = questions = 8
+    writes, signs = 24, 1
+    answers = VALUES + 1  # the last is "not written since the sign"
+    trivial = 0.65  # always the last answer; the page computes it
+    budget, least = 1200, 480
+
+    def draw(self, rng, n):
+        N, rows = self.names, np.arange(n)
+        orders = rng.permuted(
+            np.tile(np.arange(N), (n, self.writes + 1, 1)), axis=2
+        )  # of each part
+        part, used = np.zeros(n, int), np.zeros(n, int)
+        now = np.full((n, N), VALUES)  # the answers after each token
+        before = np.zeros((n, N), bool)  # was it written before the last sign?
+        first, second = [], []
+        for _ in range(self.writes):
+            sign = (rng.random(n) < 1 / 6) | (used == N)
+            before[sign] |= now[sign] < VALUES
+            now[sign] = VALUES
+            part, used = part + sign, np.where(sign, 0, used)
+            written = orders[rows, part, used % N]
+            values = rng.integers(VALUES, size=n)
+            now[rows[~sign], written[~sign]] = values[~sign]
+            first.append(np.where(sign, N + VALUES, written))
+            second.append(np.where(sign, -1, N + values))
+            used = used + ~sign
+        asked = rng.permuted(np.tile(np.arange(N), (n, 1)), axis=1)
+        first = np.concatenate([np.stack(first, 1), asked], 1)
+        second = np.concatenate([np.stack(second, 1), np.full_like(asked, -1)], 1)
+        y, old = (np.take_along_axis(a, asked, 1) for a in (now, before))
+        kind = np.where(y < VALUES, 0, np.where(old, 1, 2))  # since, before, never
+        return one_hot(N + VALUES + 1, first, second), y, {"kind": kind}
+
+
+def pairs_once(rng, n, names, writes, questions):
+    """Draw names, each written once, and questions: x, the answers, writes since."""
+    rows = np.arange(n)[:, None]
+    written = rng.permuted(np.tile(np.arange(names), (n, 1)), axis=1)[:, :writes]
+    values = rng.integers(VALUES, size=(n, writes))
+    place = rng.permuted(np.tile(np.arange(writes), (n, 1)), axis=1)[:, :questions]
+    first = np.concatenate([written, written[rows, place]], 1)
+    second = np.concatenate([names + values, np.full_like(place, -1)], 1)
+    return one_hot(names + VALUES, first, second), values[rows, place], place
+
+
+class Capacity(Reading):
+    """16 names, each written once, in a state of E rows."""
+
+    name, question = "capacity", "How many names does a state of E rows hold?"
+    arms = ("sum 8", "delta 8", "softmax 8", "sum 16", "delta 16")
+    names = questions = 16
+    budget, least = 1200, 480
+
+    def draw(self, rng, n):
+        x, y, place = pairs_once(rng, n, self.names, self.names, self.names)
+        return x, y, {"since": self.names - 1 - place}
+
+    def model(self, arm, inputs, rng):
+        arm, E = arm.split()
+        return Memory(arm, inputs, self.answers, rng, H=1, E=int(E))
+
+
+class Blocks(Reading):
+    """48 names, each written once, and 16 questions, in blocks of 8 tokens."""
+
+    name, question = "blocks", "How many blocks does a query have to read?"
+    arms = ("blocks 2", "blocks 3", "blocks 5", "softmax")
+    names, questions, writes = 64, 16, 48
+    budget, least = 1200, 480
+
+    def draw(self, rng, n):
+        x, y, place = pairs_once(rng, n, self.names, self.writes, self.questions)
+        back = self.writes + np.arange(self.questions) - place  # tokens
+        return x, y, {"back": (back - 1) // 8 * 8}
+
+
+LENGTH, WIDE, ROUNDS = 8192, 64, 7  # tokens, keys of a block, turns of each call
+CHOSEN = (1, 2, 4, 8, 16, 32, 64, 128)  # blocks that a query reads; the last is all
+LENGTHS = (1024, 2048, 4096, 8192, 16_384)  # for 4 blocks
+
+
+def drawn(n, alike):
+    """Draw q, k and v (1, 1, n, 64); all queries of a tile are alike, or no two are."""
+    rng = np.random.default_rng(n)
+    q, k, v = rng.standard_normal((3, 1, 1, n, WIDE), np.float32)
+    if alike:
+        q = q[:, :, ::TILE].repeat(TILE, 2)
+    return [mg.Tensor(x) for x in (q, k, v)]
+
+
+def ways(qkv, chosen, dense):
+    """Return {name: a function without arguments}: chosen blocks, and all causal keys."""
+    calls = {
+        str(n): functools.partial(attention.block_attention, *qkv, WIDE, n)
+        for n in chosen
+    }
+    q, k, _ = (x.data for x in qkv)
+    calls["the choice"] = functools.partial(choose_blocks, q, k, WIDE, 4)
+    for path in ("tiled", "dense") if dense else ("tiled",):
+        calls[path] = functools.partial(
+            scaled_dot_product_attention, *qkv, is_causal=True, path=path
+        )
+    return calls
+
+
+def times():
+    """Return the processor seconds of each turn of chosen blocks, tiles and dense."""
+    kernels.threads(1)
+    found = {"length": LENGTH, "block": WIDE, "chosen": list(CHOSEN), "tile": TILE}
+    found["lengths"] = {}
+    with mg.no_grad(), nothing_old_collected(), kernels.backend("numba"):
+        for name, alike in ("alike", True), ("independent", False):
+            q, k, v = drawn(LENGTH, alike)
+            masks = [choose_blocks(q.data, k.data, WIDE, n) for n in CHOSEN]
+            found[name] = {
+                "seconds": in_turns(ways((q, k, v), CHOSEN, False), ROUNDS),
+                "tiles": [tiles_read(mask) for mask in masks],
+            }
+        for n in LENGTHS:
+            calls = ways(drawn(n, True), (4,), dense=n <= 4096)
+            found["lengths"][str(n)] = in_turns(calls, ROUNDS)
+    return {"times": found}
+
+
+def tiles_read(mask):
+    """Return the number of tiles of which some query has chosen the block."""
+    tiles = BlockMask.from_mask(mask, LENGTH, LENGTH, block=(TILE, WIDE))
+    return int((tiles.kinds != EMPTY).sum())
+
+
+if __name__ == "__main__":
+    tasks = [Names(), Reset(), Capacity(), Blocks()]
+    sys.exit(study("memories", tasks, __file__, times))
