@@ -84,9 +84,8 @@ def _sigmoid(r):
 # FOR THE CHECK
 
 WHY = (
-    "Each way is trained in proportion to its share of the credit. dz is the gradient "
-    "of a cross-entropy, times pi. de is (1 - pi) a - rho, and rho sums to 1 - pi: "
-    "again a cross-entropy, whose target is the distribution rho / (1 - pi) over the "
-    "places of y. And dr = lambda - pi compares the probability to write before y is "
-    "known with the one after."
+    "Each way is trained in proportion to its share of the credit: dz is pi times the "
+    "gradient of a cross-entropy, and de is 1 - pi times that of another, with the "
+    "target rho / (1 - pi). And dr = lambda - pi compares the probability to write "
+    "before y is known with the one after."
 )

@@ -94,11 +94,10 @@ def _rope(r, positions):
 # FOR THE CHECK
 
 WHY = (
-    "q . W_k c = (W_k^T q) . c, and a sum of W_v c_j with weights is W_v times the sum "
-    "of the c_j. So a matrix is applied once for each query, and not for each token: "
-    "with one query and a long cache this saves nearly all of it. With as many queries "
-    "as tokens the expanded form needs less, because its keys and values are shorter: "
-    "E and not R. So training expands, and a decoder absorbs."
+    "q . W_k c = (W_k^T q) . c, and an average of W_v c_j is W_v times that of the c_j: "
+    "a matrix is applied to each query and not to each token, which a decoder has many "
+    "more of. Training has as many queries as tokens, and expands, because its keys and "
+    "values have E numbers and not R."
 )
 
 MUTANTS = [

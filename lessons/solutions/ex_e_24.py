@@ -89,9 +89,7 @@ def average(e, y, edges):
 WHY = (
     "In GAT the node i only adds a number to a_2 . W h_j before f, and f keeps the "
     "order. In GATv2 f comes before the sum over A, so i decides for each of the A "
-    "entries whether a step of y_j counts fully or for 0.2 of it. With a single entry "
-    "(A = 1) it is static again. mended has one entry for each node: only where x_i is "
-    "0 does the 1 of y_j count fully, and elsewhere it removes a -0.2."
+    "entries whether what y_j adds counts fully, or for 0.2 of it."
 )
 
 MUTANTS = [

@@ -230,6 +230,28 @@ EVIDENCE = [
     ("E.16", "all(low > 0 for", "any(low > 0 for", "one-is-enough",
      "one of the others is enough"),
 ]  # fmt: skip
+COPIES = """    for j, w in enumerate(x):  # a word that occurs twice adds up
+        P[:, w] += copied[:, j]
+"""
+VARIANTS = [
+    ("E.20", COPIES, "    P[:, x] += copied\n", "last-place", "last place alone"),
+    ("E.20", COPIES, "    P[:, x] = copied\n", "overwritten", "replaces writing"),
+    ("E.20", "copied = _sigmoid(-r)[:, None] * _softmax(e) * (x",
+     "copied = (1 - _sigmoid(r))[:, None] * _softmax(e) * (x", "rounded",
+     "with 1 - lambda"),
+    ("E.23", "np.tri(L, S, S - L, dtype=bool)", "np.tri(L, S, dtype=bool)",
+     "upper-left", "0 … i for query i"),
+    ("E.23", "averages = weights(scale", "scale = cache.shape[1] ** -0.5\n"
+     "    averages = weights(scale", "scale", "sqrt(R + F)"),
+    ("E.23", "    queries = np.concatenate(", "    return expanded(q, u, cache, W_k, W_v)"
+     "\n    queries = np.concatenate(", "expands", "numbers in memory"),
+    ("E.24", "np.where(edges, e,", "np.where(edges.T, e,", "transpose",
+     "nodes that read node i"),
+    ("E.24", "np.where(edges.any(1, keepdims=True), m, 0.0)", "m", "nan",
+     "expected 0 for a node that reads none"),
+    ("E.24", "    e = f @ a\n", "    e = np.where(z @ a > 0, z @ a, 0.2 * (z @ a))\n",
+     "other-order", "the order of GAT"),
+]  # fmt: skip
 ALL_OF_10 = "        return dX, dY, dq.T @ X, dk.T @ Y, dv.T @ Y, dW_o"
 REVERSED = "        for t in reversed(range(len(q))):\n"
 STATES = """        states = [0 * last]
@@ -375,7 +397,8 @@ UNNAMED = [  # once without a name
 WRONG = [
     *HELD_OUT, *SIGNS, *REPORTS, *PASSED, *MISNAMED, *UNNAMED,
     *IMPORTS, *COMPARE, *TRANSLATORS, *MASKS, *COSTS, *GRADIENTS, *SIZES, *COMMON,
-    *RESULTS, *EVIDENCE, *RECURRENCES, *learners.WRONG, *learners_of_chapters.WRONG,
+    *RESULTS, *EVIDENCE, *RECURRENCES, *VARIANTS, *learners.WRONG,
+    *learners_of_chapters.WRONG,
 ]  # fmt: skip
 LABELS = """\
     ax.semilogx(ds, scaled, "o-", label="scaled")
@@ -448,6 +471,14 @@ RIGHT = [
     ("E.22", LAST_ROWS, FILLED.format(1.0)),
     ("E.22", "(M[-1][:, None] * k)",
      "(np.append(a[1:], 1.0)[::-1].cumprod()[::-1, None] * k)"),
+    ("E.20", COPIES, "    np.add.at(P, (slice(None), x), copied)\n"),
+    ("E.20", "de = g[:, None] * ((1 - pi)[:, None] * _softmax(e) - rho)",
+     "a = _softmax(e)\n        da = -g[:, None] * rho / a\n"
+     "        de = a * (da - (a * da).sum(1, keepdims=True))"),
+    ("E.23", "    return averages @ W_v.swapaxes(1, 2)\n",
+     "    return np.stack([a @ W.T for a, W in zip(averages, W_v)])\n"),
+    ("E.24", "    return W_l, np.eye(n), np.ones(n)",
+     "    return 100 * W_l.astype(int) + 93, 7 * np.eye(n, dtype=int), [1] * n"),
     *learners.RIGHT,
 ]  # fmt: skip
 
