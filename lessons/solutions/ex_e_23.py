@@ -95,9 +95,9 @@ def _rope(r, positions):
 
 WHY = (
     "q . W_k c = (W_k^T q) . c, and an average of W_v c_j is W_v times that of the c_j: "
-    "a matrix is applied to each query and not to each token, which a decoder has many "
-    "more of. Training has as many queries as tokens, and expands, because its keys and "
-    "values have E numbers and not R."
+    "a matrix is applied to each query, and not to each of the many tokens of a cache. "
+    "Training has as many queries as tokens, and there the expanded form needs less, "
+    "because keys of E numbers are shorter than rows of the cache."
 )
 
 MUTANTS = [
