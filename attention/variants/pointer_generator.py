@@ -46,11 +46,11 @@ def copy_probabilities(z, a, r, source, words):
     words   W: V, and the number of source words that the vocabulary lacks
     """
     whole("copy_probabilities", "words", words, least=z.shape[-1])
-    gate = sigmoid(r)[..., None]  # lambda
+    gate, rest = sigmoid(r)[..., None], sigmoid(-r)[..., None]  # lambda, 1 - lambda
     vocabulary = np.eye(z.shape[-1], words, dtype=z.dtype)  # probability 0 from V on
     is_word = source[..., None] == np.arange(words)  # (..., S, W): x_j = w
     copied = a[..., None, :] @ is_word.astype(a.dtype)  # sum over j: (..., 1, W)
-    return gate * (softmax(z) @ vocabulary) + (1 - gate) * copied[..., 0, :]
+    return gate * (softmax(z) @ vocabulary) + rest * copied[..., 0, :]
 
 
 @shapes
@@ -67,11 +67,12 @@ def copy_loss(z, a, r, source, target, ignore_index=-100):
     ignored = target == ignore_index
     e = np.exp(z - z.max(-1, keepdims=True))
     p = e / e.sum(-1, keepdims=True)  # (..., V)
-    gate = 1 / (1 + np.exp(-r))  # lambda
+    # lambda, and 1 - lambda, which as a difference would be 0 for a large r
+    gate, rest = (np.exp(-np.logaddexp(0 * r, x)) for x in (-r, r))
     is_target = source == target[..., None]  # (..., S): x_j = y
     is_written = np.arange(z.shape[-1]) == target[..., None]  # (..., V): onehot(y)
     written = gate * (p * is_written).sum(-1)
-    copied = (1 - gate) * (a * is_target).sum(-1)
+    copied = rest * (a * is_target).sum(-1)
     P = np.where(ignored, 1, written + copied)
     lost = ~(is_written.any(-1) | is_target.any(-1) | ignored)
     if lost.any():
@@ -85,7 +86,7 @@ def copy_loss(z, a, r, source, target, ignore_index=-100):
         g = np.where(ignored, 0, g)
         pi = written / P
         dz = (g * pi)[..., None] * (p - is_written)
-        da = -(g * (1 - gate) / P)[..., None] * is_target
+        da = -(g * rest / P)[..., None] * is_target
         return dz, da, g * (gate - pi), None, None
 
     return -np.log(P), backward

@@ -81,6 +81,19 @@ def test_a_gate_at_its_ends_is_a_decoder_or_a_pointer():
     np.testing.assert_allclose(P[[6, 0, 3, 7]], a)
 
 
+def test_a_word_to_copy_has_a_finite_loss_where_the_model_is_sure_to_write():
+    """In float32 1 - sigmoid(30) is 0, and sigmoid(-30) is not."""
+    a, z = np.array([0.1, 0.2, 0.3, 0.4], np.float32), draw((5,))[0]
+    z, r = z.astype(np.float32), Tensor(np.array(30, np.float32), requires_grad=True)
+    loss = A.copy_loss(z, a, r, SOURCE, 6)
+    loss.backward()
+    assert loss.data.dtype == np.float32
+    np.testing.assert_allclose(loss.data, 30 - np.log(0.2), rtol=1e-5)
+    np.testing.assert_allclose(r.grad, 1)
+    P = A.copy_probabilities(z, a, r, SOURCE, 8).data
+    np.testing.assert_allclose(-np.log(P[6]), loss.data, rtol=1e-5)
+
+
 def test_the_gradient_of_scores_is_cross_entropy_in_proportion_to_the_credit():
     e = Tensor(rng(0).normal(size=4), requires_grad=True)
     z, r = draw((5,), ())
