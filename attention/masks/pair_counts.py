@@ -2,6 +2,7 @@
 
     window       i - left <= j <= i + right
     dilated      of those, the pairs with j - i a multiple of the dilation
+    strided      the last keys, and every l-th key before them
     longformer   those of the window, and all pairs with a global query or key
     bigbird      blocks of the window, global blocks and random blocks
 
@@ -28,6 +29,15 @@ def dilated_pairs(L, S, left, right, dilation):
     # the multiples of the dilation among the distances low - i, ..., high - 1 - i
     multiples = (high - 1 - i) // dilation - (low - 1 - i) // dilation
     return int(multiples.sum())
+
+
+def strided_pairs(L, S, stride):
+    """Count the pairs of strided attention: the last keys, and multiples before them."""
+    i = np.arange(L)
+    low, high = _key_range(i, S, stride - 1, 0)
+    # the multiples of the stride among the distances from stride, or i - S + 1, to i
+    nearest = np.maximum(-(-(i - S + 1) // stride), 1)
+    return int((high - low + np.maximum(i // stride - nearest + 1, 0)).sum())
 
 
 def longformer_pairs(L, S, left, right, global_tokens):

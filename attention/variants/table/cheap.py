@@ -70,6 +70,22 @@ PATTERNS = {
         cannot read the keys between, whose distance is no multiple of d
         lesson 12: lookup by distance; Beltagy et al. 2020; masks/windows.py""",
     ),
+    "strided": pattern(
+        lambda stride: (
+            attention.masks.causal
+            & (
+                attention.masks.sliding_window(stride - 1, 0)
+                | attention.masks.dilated(2**31, stride)
+            )
+        ),
+        lambda L, S, stride: attention.masks.pair_counts.strided_pairs(L, S, stride),
+        options=dict(stride=1024),  # the root of a million tokens
+        small=dict(stride=2),
+        about="""mask: the last l keys, and every l-th key before them
+        can connect any two tokens in two layers, l being the root of n
+        cannot read a far key in one layer, if its distance is no multiple of l
+        lesson 12: lookup by distance; Child et al. 2019; masks/windows.py""",
+    ),
     "longformer": pattern(
         lambda window, global_tokens: (
             attention.masks.sliding_window(*window)

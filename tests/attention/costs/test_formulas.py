@@ -151,6 +151,10 @@ def test_dilation_and_global_tokens_keep_the_pairs_of_their_masks(L, S, left, ri
     for dilation in (1, 2, 3, 20):
         kept = (inside & (distance % dilation == 0)).sum()
         assert pair_counts.dilated_pairs(L, S, left, right, dilation) == kept
+        last = masks.sliding_window(dilation - 1, 0)
+        strided = masks.causal & (last | masks.dilated(99, dilation))
+        kept = strided.dense(1, 1, L, S).sum()
+        assert pair_counts.strided_pairs(L, S, dilation) == kept
     for tokens in ((), (0,), (0, 2, 5), (5, 0, 0)):
         tokens = tuple(t for t in tokens if t < max(L, S))
         mask = masks.sliding_window(left, right) | masks.global_tokens(tokens)

@@ -19,7 +19,7 @@ LESSONS = FOLDER.parent / "lessons" / "book"
 PLANNED = {16, 17, 19}  # lessons
 ROWS = variants_map.map_rows()
 ORDERS = {  # of all others: n^2
-    "n sqrt(n)": {"axial"},
+    "n sqrt(n)": {"axial", "strided"},
     "n": {
         "local-m",
         "local-p",
@@ -29,7 +29,7 @@ ORDERS = {  # of all others: n^2
         "pma",
         "isab",
         "perceiver",
-        *(PATTERNS.keys() - {"axial"}),
+        *(PATTERNS.keys() - {"axial", "strided"}),
     }
     | {"retnet", "decay", "gla", "delta", "delta-gate"}
     | {"performer", "linformer", "nystrom"},
