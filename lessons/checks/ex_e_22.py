@@ -13,29 +13,29 @@ AXES = {"o": ("n", "Ev"), "state": ("E", "Ev")}
 # THE EXERCISE IN LOOPS
 
 
-def weights(a):
-    M = np.zeros((len(a), len(a)))
-    for i in range(len(a)):
-        for j in range(i + 1):
-            M[i, j] = np.prod(a[j + 1 : i + 1])
-    return M
+def errors(k, v, b, S):
+    read = k @ S
+    r = v - read
+    for i in range(len(k)):
+        for j in range(i):
+            r[i] -= (k[i] @ k[j]) * b[j] * r[j]
+    return r
 
 
-def chunk(q, k, v, a, S):
-    M = weights(a)
-    f = np.cumprod(a)
-    pairs = M * (q @ k.T)
-    o = f[:, None] * (q @ S) + pairs @ v
-    left = M[-1]
-    state = f[-1] * S + (left[:, None] * k).T @ v
+def chunk(q, k, v, b, S):
+    r = errors(k, v, b, S)
+    u = b[:, None] * r
+    pairs = np.tril(q @ k.T)
+    o = q @ S + pairs @ u
+    state = S + k.T @ u
     return o, state
 
 
-def chunked(q, k, v, a, C, S):
+def chunked(q, k, v, b, C, S):
     o = np.zeros(v.shape)
     for i in range(0, len(q), C):
         rows = slice(i, i + C)
-        o[rows], S = chunk(q[rows], k[rows], v[rows], a[rows], S)
+        o[rows], S = chunk(q[rows], k[rows], v[rows], b[rows], S)
     return o, S
 
 
@@ -43,109 +43,113 @@ def chunked(q, k, v, a, C, S):
 
 
 def draw(rng, n=N, E=E, Ev=EV):
-    """Return q, k (n, E), v (n, Ev), a (n,) and a state S (E, Ev)."""
+    """Return q, k (n, E), v (n, Ev), b (n,) and a state S (E, Ev).
+
+    As b |k|^2 is below 2, the states of many tokens do not grow.
+    """
     q, k = rng.normal(size=(2, n, E))
-    return q, k, rng.normal(size=(n, Ev)), rng.uniform(0.4, 0.95, n), rng.normal(
+    k *= rng.uniform(0.7, 1.2, (n, 1)) / np.sqrt((k * k).sum(1, keepdims=True))
+    return q, k, rng.normal(size=(n, Ev)), rng.uniform(0.3, 0.9, n), rng.normal(
         size=(E, Ev))  # fmt: skip
 
 
-def steps(q, k, v, a, S):
-    """Return the outputs and the last state of the recurrence."""
-    o = np.zeros(v.shape)
+def steps(q, k, v, b, S):
+    """Return the outputs and the last state, and the errors, step by step."""
+    o, r = np.zeros(v.shape), np.zeros(v.shape)
     for t in range(len(q)):
-        S = a[t] * S + np.outer(k[t], v[t])
+        r[t] = v[t] - S.T @ k[t]
+        S = S + b[t] * np.outer(k[t], r[t])
         o[t] = S.T @ q[t]
-    return o, S
+    return {"o": o, "state": S}, r
 
 
-def named(results):
-    return dict(zip(AXES, results))
-
-
-@shape("weights of all pairs, outputs and a state")
-def outputs_and_state(my, rng):
-    q, k, v, a, S = draw(rng)
-    my.shape(my.weights(a), (N, N), "ij")
+@shape("an error and an output for each token, and a state")
+def for_each(my, rng):
+    q, k, v, b, S = draw(rng)
+    my.shape(my.errors(k, v, b, S), v.shape, ("C", "Ev"))
     shapes = {"o": v.shape, "state": S.shape}
-    shape_all(my, my.chunk(q, k, v, a, S), shapes, AXES)
-    shape_all(my, my.chunked(q, k, v, a, 4, S), shapes, AXES)
+    shape_all(my, my.chunk(q, k, v, b, S), shapes, AXES)
+    shape_all(my, my.chunked(q, k, v, b, 4, S), shapes, AXES)
 
 
-@values("weights, against loops")
-def all_pairs(my, rng):
-    a = rng.uniform(0.4, 0.95, 7)
-    my.equal(my.weights(a), weights(a), "ij")
+@values("errors, against the steps")
+def all_errors(my, rng):
+    inputs = draw(rng, 7)
+    my.equal(my.errors(*inputs[1:]), steps(*inputs)[1], ("C", "Ev"))
 
 
 @values("one chunk, against the steps")
 def one_chunk(my, rng):
     inputs = draw(rng, 7)
-    equal_all(my, my.chunk(*inputs), named(steps(*inputs)), AXES)
+    equal_all(my, my.chunk(*inputs), steps(*inputs)[0], AXES)
 
 
 @values("several chunks, the last one shorter")
 def several(my, rng):
-    q, k, v, a, S = draw(rng)
-    want = named(steps(q, k, v, a, S))
-    equal_all(my, my.chunked(q, k, v, a, 4, S), want, AXES)
+    q, k, v, b, S = draw(rng)
+    want, _ = steps(q, k, v, b, S)
+    equal_all(my, my.chunked(q, k, v, b, 4, S), want, AXES)
 
 
-@laws("a = 0.5 at three tokens")
-def halves(my, rng):
-    M = [[1.0, 0.0, 0.0], [0.5, 1.0, 0.0], [0.25, 0.5, 1.0]]
+@laws("one key for all tokens, b = 1: each error is a difference of values")
+def differences(my, rng):
+    v = np.array([[2.0], [5.0], [1.0], [1.0]])
     with without_loops():
-        my.equal(my.weights(np.full(3, 0.5)), M, "ij")
+        r = my.errors(np.ones((4, 1)), v, np.ones(4), np.zeros((1, 1)))
+        my.equal(r, [[2.0], [3.0], [-4.0], [0.0]], ("C", "Ev"))
 
 
 @laws("any length of the chunks")
 def any_length(my, rng):
-    q, k, v, a, S = draw(rng)
-    want = named(steps(q, k, v, a, S))
+    q, k, v, b, S = draw(rng)
+    want, _ = steps(q, k, v, b, S)
     for C in (1, 2, 5, N - 1, N, N + 3):
-        equal_all(my, my.chunked(q, k, v, a, C, S), want, AXES)
+        equal_all(my, my.chunked(q, k, v, b, C, S), want, AXES)
 
 
 @laws("two calls, with the state of the first")
 def in_two_calls(my, rng):
-    q, k, v, a, S = draw(rng)
-    o, last = steps(q, k, v, a, S)
-    _, S = my.chunked(q[:6], k[:6], v[:6], a[:6], 4, S)
-    second = my.chunked(q[6:], k[6:], v[6:], a[6:], 4, S)
-    equal_all(my, second, named((o[6:], last)), AXES)
+    *inputs, S = draw(rng)
+    want, _ = steps(*inputs, S)
+    _, S = my.chunked(*(x[:6] for x in inputs), 4, S)
+    second = my.chunked(*(x[6:] for x in inputs), 4, S)
+    equal_all(my, second, want | {"o": want["o"][6:]}, AXES)
 
 
-@edges("tokens with a = 0, which forget all before them")
-def zeros(my, rng):
-    q, k, v, a, S = draw(rng)
-    a[[3, 4, 8]] = 0.0
-    my.equal(my.weights(a), weights(a), "ij")
-    equal_all(my, my.chunked(q, k, v, a, 5, S), named(steps(q, k, v, a, S)), AXES)
+@edges("b = 0, b = 1, and equal keys")
+def replaced(my, rng):
+    q, k, v, b, S = draw(rng)
+    k /= np.sqrt((k * k).sum(1, keepdims=True))
+    k[[2, 5, 6]] = k[2]
+    b[[1, 4]], b[[2, 5, 6]] = 0.0, 1.0
+    want, r = steps(q, k, v, b, S)
+    my.equal(my.errors(k, v, b, S), r, ("C", "Ev"))
+    equal_all(my, my.chunked(q, k, v, b, 4, S), want, AXES)
 
 
-@edges("products that are too small for a float64")
-def tiny(my, rng):
-    q, k, v, _, S = draw(rng, 300)
-    a = rng.uniform(0.001, 0.1, 300)
-    equal_all(my, my.chunked(q, k, v, a, 300, S), named(steps(q, k, v, a, S)), AXES)
+@edges("a chunk of 200 tokens")
+def long(my, rng):
+    inputs = draw(rng, 200)
+    equal_all(my, my.chunk(*inputs), steps(*inputs)[0], AXES)
 
 
 @edges("one call of chunk for each chunk, without a loop over its tokens")
 def few_steps(my, rng):
-    q, k, v, a, S = draw(rng)
+    q, k, v, b, S = draw(rng)
     with calls_of(my, "chunk") as calls:
-        my.chunked(q, k, v, a, 4, S)
+        my.chunked(q, k, v, b, 4, S)
     sizes = [len(arguments[0]) for _, arguments in calls]
     counts = []
     for inputs in (draw(rng, 8), draw(rng, 64)):
-        of_weights = python_steps(my.weights, inputs[3])
-        counts.append(python_steps(my.chunk, *inputs) - of_weights)
+        of_errors = python_steps(my.errors, *inputs[1:])
+        counts.append(python_steps(my.chunk, *inputs) - of_errors)
     with without_loops():
         my.holds(len(sizes) == 3 and max(sizes) == 4, "other-chunks",
                  "expected 3 calls of chunk for 11 tokens, with 4 tokens or fewer",
                  f"found calls with {sizes} tokens")  # fmt: skip
         my.holds(counts[1] < counts[0] + 56, "python-loop",
                  "expected as many Python steps of chunk for 8 and for 64 tokens, "
-                 "beside those of weights",
+                 "beside those of errors",
                  f"found {counts[0]} and {counts[1]}")  # fmt: skip
 
 
@@ -162,90 +166,84 @@ def linear_work(my, rng):
                      f"found {a} {what} for 64 tokens, {b} for 128")  # fmt: skip
 
 
-M_IJ, LOOP_J = "M[i, j] = np.prod(a[j + 1 : i + 1])", "for j in range(i + 1):"
-PAIRS, LEFT = "pairs = M * (q @ k.T)", "left = M[-1]"
-O = "o = f[:, None] * (q @ S) + pairs @ v"
-STATE = "state = f[-1] * S + (left[:, None] * k).T @ v"
+READ, R, LOOP_J = "read = k @ S", "r = v - read", "for j in range(i):"
+MINUS = "r[i] -= (k[i] @ k[j]) * b[j] * r[j]"
+U, PAIRS = "u = b[:, None] * r", "pairs = np.tril(q @ k.T)"
+O, STATE = "o = q @ S + pairs @ u", "state = S + k.T @ u"
 STARTS = "for i in range(0, len(q), C):"
-CALL = "o[rows], S = chunk(q[rows], k[rows], v[rows], a[rows], S)"
-RETURN = "return o, S\n"
-BETWEEN = "Token j is added after the factor a_j. Which factors follow until token i?"
-NO_QUOTIENT = (
-    "0 / 0 is NaN. Compute each M_ij as a product: row i is a_i times row i - 1, and 1 "
-    "on the diagonal."
-)
-ITSELF = "o_i = S_i^T q_i, and S_i contains k_i v_i^T."
-UNROLLED = "Write S_1, S_2 and S_3 with the state before the chunk. What multiplies S?"
-AT_END = "Which a multiply k_j v_j^T between token j and the end of the chunk?"
-CAUSAL = "Token i uses only the tokens j <= i."
+CALL = "o[rows], S = chunk(q[rows], k[rows], v[rows], b[rows], S)"
+FROM_S = "r_i = v_i - S_(i-1)^T k_i. Which two parts has S_(i-1), in a chunk?"
+WROTE = "S_(i-1) is S plus k_j b_j r_j^T of the tokens j < i of the chunk."
+FACTOR = "Token j writes b_j r_j: is b_j the factor of a row or of a column?"
+SOLVE = "r_j is unknown, too: it is not v_j, and not the error at the chunk's start."
+RESULT = "errors returns r. What a token writes is b r."
+ITSELF = "o_i = S_i^T q_i, and S_i contains what token i wrote."
+CAUSAL = "Token i reads what the tokens j <= i wrote."
+VALUES = "This is linear attention, but with other values than v: what is written?"
 HANDED_ON = "Each chunk begins with the state after the chunk before it."
-SHORT = "The last chunk has n % C tokens. Are they computed, without more tokens?"
+SHORT = "The last chunk has n % C tokens, if n is no multiple of C."
 
 SPOILED = [  # (name, sentence, hint, line, spoiled line)
-    ("one-too-many", "a_j … a_i, with the a of the key's own token", BETWEEN, M_IJ,
-     "M[i, j] = np.prod(a[j : i + 1])"),
-    ("shifted", "a_j … a_(i-1), without the a of the query's token", BETWEEN, M_IJ,
-     "M[i, j] = np.prod(a[j:i])"),
-    ("one-too-few", "a_(j+1) … a_(i-1)", BETWEEN, M_IJ,
-     "M[i, j] = np.prod(a[j + 1 : i])"),
-    ("from-the-start", "a_1 … a_i, from the first token", BETWEEN, M_IJ,
-     "M[i, j] = np.prod(a[: i + 1])"),
-    ("power", "a_i^(i - j), as if all a were equal", BETWEEN, M_IJ,
-     "M[i, j] = a[i] ** (i - j)"),
-    ("power", "a_j^(i - j), as if all a were equal", BETWEEN, M_IJ,
-     "M[i, j] = a[j] ** (i - j)"),
-    ("last-a", "a_i alone, for all j < i", BETWEEN, M_IJ,
-     "M[i, j] = a[i] if j < i else 1.0"),
-    ("quotient", "a_1 … a_i / (a_1 … a_j), a quotient of products", NO_QUOTIENT, M_IJ,
-     "M[i, j] = np.prod(a[: i + 1]) / np.prod(a[: j + 1])"),
-    ("exclusive", "weights with zeros on the diagonal", ITSELF, LOOP_J,
-     "for j in range(i):"),
-    ("not-masked", "weights with ones above the diagonal", CAUSAL, LOOP_J,
-     "for j in range(len(a)):"),
-    ("transpose", "weights with i and j exchanged",
-     "A row of M belongs to a query i, a column to a key j.", M_IJ,
-     M_IJ.replace("[i, j]", "[j, i]")),
-    ("no-decay", "outputs with q_i^T S, without decay", UNROLLED, O,
-     "o = q @ S + pairs @ v"),
-    ("one-too-few", "outputs with a_1 … a_(i-1) q_i^T S", UNROLLED, O,
-     "o = (f / a)[:, None] * (q @ S) + pairs @ v"),
-    ("last-a", "outputs with a_i q_i^T S", UNROLLED, O,
-     "o = a[:, None] * (q @ S) + pairs @ v"),
-    ("all-a", "outputs with a_1 … a_C q_i^T S for every i", UNROLLED, O,
-     "o = f[-1] * (q @ S) + pairs @ v"),
-    ("no-state", "outputs of the chunk's own tokens, without S", HANDED_ON, O,
-     "o = pairs @ v"),
-    ("state-alone", "outputs of S alone, without the chunk's own tokens", CAUSAL, O,
-     "o = f[:, None] * (q @ S)"),
-    ("no-decay", "outputs without decay inside of the chunk",
-     "Which of M and q k^T contains the decay?", PAIRS, "pairs = np.tril(q @ k.T)"),
-    ("no-scores", "outputs with the weights M alone, without q_i . k_j",
-     "M_ij multiplies a product of a query and a key.", PAIRS, "pairs = M"),
+    ("start-errors", "v - K S, the errors if the chunk itself wrote nothing", WROTE,
+     LOOP_J, "for j in range(0):"),
+    ("no-state", "the errors of a chunk that begins with S = 0", FROM_S, READ,
+     "read = 0.0"),
+    ("values", "v, the values", FROM_S, MINUS, "r[i] = v[i]"),
+    ("values", "v_i - S^T k_i - sum_j (k_i . k_j) b_j v_j, with v_j for r_j", SOLVE,
+     MINUS, "r[i] -= (k[i] @ k[j]) * b[j] * v[j]"),
+    ("first-order", "errors in which r_j is v_j - S^T k_j, without the tokens before j",
+     SOLVE, MINUS, "r[i] -= (k[i] @ k[j]) * b[j] * (v[j] - read[j])"),
+    ("other-b", "the equations with b_i for b_j: row i times b_i", FACTOR, MINUS,
+     "r[i] -= (k[i] @ k[j]) * b[i] * r[j]"),
+    ("no-b", "the equations without b", FACTOR, MINUS, "r[i] -= (k[i] @ k[j]) * r[j]"),
+    ("sign", "the errors with + sum_j (k_i . k_j) b_j r_j", WROTE, MINUS,
+     "r[i] += (k[i] @ k[j]) * b[j] * r[j]"),
+    ("sign", "the errors with v + S^T k", FROM_S, R, "r = v + read"),
+    ("inclusive", "the equations for j <= i, with k_i . k_i on the diagonal",
+     "Token i reads before it writes.", MINUS,
+     "r[i] -= (k[i] @ k[j]) * b[j] * r[j]\n"
+     "        r[i] /= 1 + (k[i] @ k[i]) * b[i]"),
+    ("not-causal", "the equations for all pairs, also for j > i",
+     "Token i reads what the tokens j < i wrote.", R,
+     "return np.linalg.solve(np.eye(len(k)) + k @ k.T * b, v - read)"),
+    ("not-causal", "the equations for all pairs of two tokens", CAUSAL, R,
+     "B = k @ k.T\n    np.fill_diagonal(B, 0)\n"
+     "    return np.linalg.solve(np.eye(len(k)) + B * b, v - read)"),
+    ("transpose", "the equations with the transposed matrix, for j > i",
+     "A row of the matrix belongs to a token i, and its columns to the j before it.", R,
+     "return np.linalg.solve((np.eye(len(k)) + np.tril(k @ k.T, -1) * b).T, v - read)"),
+    ("not-solved", "(I + B b) (V - K S), a product for a solution",
+     "(I + B b) R = V - K S: is R a product with I + B b, or with its inverse?", R,
+     "return (v - read) + np.tril(k @ k.T, -1) * b @ (v - read)"),
+    ("written", "b r, what the tokens write", RESULT, "return r\n",
+     "return b[:, None] * r\n"),
+    ("no-b", "a chunk that writes r for b r", RESULT, U, "u = r"),
+    ("values", "a chunk that writes b v for b r, as if it read nothing", VALUES, U,
+     "u = b[:, None] * v"),
+    ("values", "a chunk that writes v for b r", VALUES, U, "u = v"),
+    ("b-twice", "a chunk that writes b^2 r for b r", RESULT, U,
+     "u = b[:, None] ** 2 * r"),
+    ("start-errors", "a chunk with the errors v - K S", WROTE, U,
+     "u = b[:, None] * (v - k @ S)"),
+    ("exclusive", "outputs before each token's own write", ITSELF, PAIRS,
+     "pairs = np.tril(q @ k.T, -1)"),
+    ("not-causal", "outputs with all pairs: all read the state after the chunk", CAUSAL, PAIRS,
+     "pairs = q @ k.T"),
     ("exchanged", "outputs with k_i . q_j for q_i . k_j",
      "A row i belongs to a query, a column j to a key.", PAIRS,
-     "pairs = M * (k @ q.T)"),
-    ("not-causal", "outputs with all pairs of the chunk", CAUSAL, PAIRS,
-     "pairs = np.where(M > 0, M, 1.0) * (q @ k.T)"),
-    ("softmax", "outputs with weights that sum to 1",
-     "Linear attention with decay divides by nothing.", PAIRS,
-     "pairs = M * (q @ k.T)\n    pairs = pairs / pairs.sum(1, keepdims=True)"),
-    ("no-decay", "S + …, the new state without the decay of the old one", AT_END,
-     STATE, "state = S + (left[:, None] * k).T @ v"),
-    ("last-a", "a_C S + …, with the last a alone", AT_END, STATE,
-     "state = a[-1] * S + (left[:, None] * k).T @ v"),
-    ("no-decay", "a_1 … a_C S + k^T v, with keys that do not decay", AT_END, LEFT,
-     "left = np.ones(len(a))"),
-    ("from-the-start", "a new state with a_1 … a_j for a_(j+1) … a_C", AT_END, LEFT,
-     "left = f"),
-    ("one-too-many", "a new state with a_j … a_C for a_(j+1) … a_C", AT_END, LEFT,
-     "left = M[-1] * a"),
-    ("all-a", "a_1 … a_C (S + k^T v), with all a for every key", AT_END, LEFT,
-     "left = np.full(len(a), f[-1])"),
+     "pairs = np.tril(k @ q.T)"),
+    ("keys-alone", "outputs with k_i . k_j for q_i . k_j",
+     "The queries read what the keys have written.", PAIRS,
+     "pairs = np.tril(k @ k.T)"),
+    ("b-twice", "outputs with the weights b_j (q_i . k_j) of the values b_j r_j", RESULT,
+     PAIRS, "pairs = np.tril(q @ k.T) * b"),
+    ("no-state", "outputs without S^T q", CAUSAL, O, "o = pairs @ u"),
+    ("state-alone", "S^T q, without what the chunk wrote", CAUSAL, O, "o = q @ S"),
     ("no-state", "a new state without the old one", HANDED_ON, STATE,
-     "state = (left[:, None] * k).T @ v"),
-    ("last-key", "a_1 … a_C S + k_C v_C^T, with the last key alone", AT_END, STATE,
-     "state = f[-1] * S + np.outer(k[-1], v[-1])"),
+     "state = k.T @ u"),
     ("old-state", "S, the state before the chunk", HANDED_ON, STATE, "state = S"),
+    ("last-key", "a new state with the write of the last token alone", HANDED_ON, STATE,
+     "state = S + np.outer(k[-1], u[-1])"),
     ("not-handed-on", "chunks that each begin with the first state", HANDED_ON, CALL,
      CALL.replace("], S =", "], last =") + "\n    S = last"),
     ("zero-state", "chunks that each begin with a state of zeros", HANDED_ON, CALL,
@@ -254,32 +252,29 @@ SPOILED = [  # (name, sentence, hint, line, spoiled line)
      CALL.replace(", S)", ", (i > 0) * S)")),
     ("last-chunk", "the whole chunks alone, and zeros for the rest", SHORT, STARTS,
      "for i in range(0, len(q) // C * C, C):"),
-    ("padded", "the state after a last chunk that is filled up with a = 0", SHORT, RETURN,
-     "return o, S * (len(q) % C == 0)\n"),
 ]  # fmt: skip
 
 HINTS = {
-    "weights": [
-        "Row i is a_i times row i - 1, and 1 on the diagonal. Or take the products of "
-        "a (C, C) array downwards, whose entries are a_i below the diagonal and else 1.",
+    "errors": [
+        "Write r_1, r_2 and r_3 with S alone, and then bring all r to the left."
     ],
-    "chunk": ["Write S_2 of a chunk: a_2 a_1 S + a_2 k_1 v_1^T + k_2 v_2^T."],
+    "chunk": ["With u = b r, each state is S plus the sum of k_j u_j^T, j <= i."],
     "chunked": ["One loop over the first tokens 0, C, 2 C, …, with one state."],
     "": [
-        "For the tokens of a chunk, S_i is a_1 … a_i S plus the sum over the chunk's own "
-        "j <= i. So o_i has two terms.",
-        "o_i = a_1 … a_i S^T q_i + sum_j M_ij (q_i . k_j) v_j. The state after the chunk "
-        "is S_i for the last i, and the last row of M has the products that it needs.",
-        "o = f (q S) + (M * q k^T) v with f_i = a_1 … a_i, for each row. State: f_C S + "
-        "(l k)^T v with l = the last row of M. A slice that ends beyond n is shorter.",
+        "S_(i-1) = S + sum_{j < i} k_j (b_j r_j)^T. Multiply it by k_i, and you have the "
+        "equation of r_i.",
+        "r_i + sum_{j < i} (k_i . k_j) b_j r_j = v_i - S^T k_i. The matrix has the entries "
+        "(k_i . k_j) b_j below the diagonal. The right side has one row for each token.",
+        "B = np.tril(K K^T, -1), (I + B * b) R = V - K S, U = b R for each row. Then O = "
+        "Q S + np.tril(Q K^T) U, and the new state is S + K^T U.",
     ],
     "other-chunks": ["Chunks begin at 0, C, 2 C, …; the last may be shorter."],
     "python-loop": [
-        "Multiply rows by a column: f[:, None] * x. A sum over the tokens of a chunk is "
-        "a product of matrices.",
+        "A sum over the tokens of a chunk is a product of matrices, and np.tril keeps "
+        "the pairs j <= i.",
     ],
     "n-squared": [
-        "Only the C tokens of a chunk are compared with one another; all others are in "
+        "Only the C tokens of a chunk are compared with one another. All others are in "
         "the state.",
     ],
 }

@@ -1,23 +1,21 @@
-"""E.22  The chunk form of a recurrence  ●●●○  35 min  needs E.13
+"""E.22  The delta rule in chunks  ●●●○  40 min  needs E.21
 
-Linear attention with decay multiplies its state by a number a_t, 0 <= a_t <= 1, before
-each token adds to it:
+The delta rule of E.21 takes n steps, and each waits for the one before it:
 
-    S_t = a_t S_(t-1) + k_t v_t^T   (E, Ev)          o_t = S_t^T q_t
+    r_t = v_t - S_(t-1)^T k_t        S_t = S_(t-1) + b_t k_t r_t^T        o_t = S_t^T q_t
 
-With S_t written out, the same outputs are a matrix of weights times the values, as in
-attention:
+A state is the sum of all that was written. So this is linear attention with the values
+b_j r_j, and with all errors r_j known, the outputs are a product of matrices:
 
-    o_i = sum_{j <= i} M_ij (q_i . k_j) v_j          M_ij = a_(j+1) a_(j+2) … a_i
-                                                     M_ii = 1
+    o_i = sum_{j <= i} (q_i . k_j) b_j r_j                      if S_0 = 0
 
-The first form takes n steps, one after the other. The second takes a few products of
-matrices, and n^2 weights. The chunk form is both: the matrix for the C tokens of a
-chunk, and one state from each chunk to the next. Derive it. C = 1 is the first form, and
-C = n the second. n need not be a multiple of C.
+But each error depends on those before it. Take a chunk of C tokens that begins with a
+state S, and write r_i with S and with the errors r_j of the chunk, j < i. These are C
+linear equations, and their matrix is triangular: zeros above the diagonal, and ones on
+it. Solve them once in the place of C steps. From one chunk to the next goes a state.
 
-An a_t may be 0: then all earlier tokens are forgotten. And a product of some hundred a
-may be too small for a float64. So divide by no product of a, and take no logarithm.
+C = 1 is the rule step by step, and C = n one system of n equations. n need not be a
+multiple of C.
 """
 
 import numpy as np
@@ -25,26 +23,31 @@ import numpy as np
 from lessons import NotWritten
 
 
-def weights(a):
-    """Return M (C, C) for a (C,), with zeros above the diagonal."""
-    raise NotWritten("E.22 weights")
+def errors(k, v, b, S):
+    """Return the errors r (C, Ev) of all tokens of a chunk.
+
+    k (C, E), v (C, Ev), b (C,), and S (E, Ev), the state before the first token
+
+    np.linalg.solve may solve the equations, or a loop over the tokens.
+    """
+    raise NotWritten("E.22 errors")
 
 
-def chunk(q, k, v, a, S):
+def chunk(q, k, v, b, S):
     """Return the outputs of one chunk, and the state after it.
 
-    q, k (C, E), v (C, Ev), a (C,), and S (E, Ev), the state before its first token
+    q, k (C, E), v (C, Ev), b (C,), and S (E, Ev), the state before the first token
         ->  o (C, Ev), state (E, Ev)
 
-    Call weights once. The rest is arrays, without a loop over the tokens.
+    Call errors once. The rest is arrays, without a loop over the tokens.
     """
     raise NotWritten("E.22 chunk")
 
 
-def chunked(q, k, v, a, C, S):
+def chunked(q, k, v, b, C, S):
     """Return the outputs of all tokens, and the last state, with chunks of C tokens.
 
-    q, k (n, E), v (n, Ev), a (n,), and S (E, Ev), the state before the first token
+    q, k (n, E), v (n, Ev), b (n,), and S (E, Ev), the state before the first token
         ->  o (n, Ev), state (E, Ev)
 
     Call chunk once for each chunk. So for a given C the time is proportional to n.

@@ -275,31 +275,37 @@ TWO_PASSES = """        for t in reversed(range(len(q))):
             dq[t] = S @ g[t]
         for t in range(0):
 """
-WEIGHTS = "return np.tril(np.where(below, a[:, None], 1.0).cumprod(0))"
-LOGARITHMS = "c = np.log(a).cumsum()\n    return np.tril(np.exp(c[:, None] - c))"
+SOLVED = "return np.linalg.solve(np.eye(len(k)) + B * b, v - k @ S)"
+ROW_BY_ROW = """r = v - k @ S
+    for i in range(len(k)):
+        r[i] -= B[i] * b @ r
+    return r"""
 LAST_ROWS = "    o = np.empty_like(v)\n    for i in range(0, len(q), C):\n"
 FILLED = """    n, pad = len(q), [(0, -len(q) % C)]
     q, k, v = (np.pad(x, pad + [(0, 0)]) for x in (q, k, v))
-    a = np.pad(a, pad, constant_values={})
+    b = np.pad(b, pad)
     whole = np.empty_like(v)
     o = whole[:n]
     for i in range(0, n, C):
         rows = slice(i, i + C)
-        whole[rows], S = chunk(q[rows], k[rows], v[rows], a[rows], S)
+        whole[rows], S = chunk(q[rows], k[rows], v[rows], b[rows], S)
     for i in range(0):
 """
-TOKENS = "o = f[:, None] * (q @ S) + (M * (q @ k.T)) @ v"
-ONE_BY_ONE = """o = np.array([
-        f[i] * (q[i] @ S) + (M[i] * (k @ q[i])) @ v for i in range(len(q))
-    ])"""
+TOKENS = "return q @ S + np.tril(q @ k.T) @ u, S + k.T @ u"
+ONE_BY_ONE = """o = []
+    for i in range(len(q)):
+        S = S + np.outer(k[i], u[i])
+        o.append(q[i] @ S)
+    return np.array(o), S"""
 RECURRENCES = [
     ("E.21", REVERSED, STATES, "states-kept", "fewer than n E Ev"),
     ("E.21", "S = S - np.outer(k[t], u[t])", "S -= np.outer(k[t], u[t])", "stateful",
      "a second backward"),
-    ("E.22", WEIGHTS, LOGARITHMS, "quotient", "nan"),
-    ("E.22", LAST_ROWS, FILLED.format(0.0), "padded", "a = 0"),
-    ("E.22", TOKENS, ONE_BY_ONE, "python-loop", "beside those of weights"),
-    ("E.22", LAST_ROWS, "    o, S = chunk(q, k, v, a, S)\n    for i in range(0):\n",
+    ("E.22", SOLVED, SOLVED.replace("B * b", "B * b[:, None]"), "other-b", "row i"),
+    ("E.22", SOLVED, "return v - k @ S - B * b @ (v - k @ S)", "first-order",
+     "without the tokens before j"),
+    ("E.22", TOKENS, ONE_BY_ONE, "python-loop", "beside those of errors"),
+    ("E.22", LAST_ROWS, "    o, S = chunk(q, k, v, b, S)\n    for i in range(0):\n",
      "other-chunks", "[11] tokens"),
 ]  # fmt: skip
 HELD_OUT = [  # nobody had these in mind who wrote the checks
@@ -468,9 +474,8 @@ RIGHT = [
     ("E.21", REVERSED, TWO_PASSES),
     ("E.21", "S + b * np.outer(k, v - k @ S)",
      "(np.eye(len(k)) - b * np.outer(k, k)) @ S + b * np.outer(k, v)"),
-    ("E.22", LAST_ROWS, FILLED.format(1.0)),
-    ("E.22", "(M[-1][:, None] * k)",
-     "(np.append(a[1:], 1.0)[::-1].cumprod()[::-1, None] * k)"),
+    ("E.22", SOLVED, ROW_BY_ROW),
+    ("E.22", LAST_ROWS, FILLED),
     ("E.20", COPIES, "    np.add.at(P, (slice(None), x), copied)\n"),
     ("E.20", "de = g[:, None] * ((1 - pi)[:, None] * _softmax(e) - rho)",
      "a = _softmax(e)\n        da = -g[:, None] * rho / a\n"
