@@ -1,4 +1,4 @@
-"""E.23  MLA absorbed  ●●●○  40 min  needs E.7  lesson 15
+"""E.23  MLA absorbed  ●●●○  40 min  needs E.7
 
 A cache of keys and values has 2 H E numbers for each token. Latent attention (MLA)
 caches one row of R + F numbers, [c_j; r_j], for all heads. Each head makes its keys and

@@ -261,6 +261,7 @@ CHEAP = [  # script, its comparison, the record and the entry in it, a cheap arm
      "luong, additive"),
     ("13_translation.writing", lambda m: m.Writing(), "writing", "model", "Transformer"),
     ("15_weights.experiment", lambda m: m.Counting(), "weights", "counting", "sigmoid"),
+    ("17_caches.experiment", lambda m: m.Minus(), "caches", "minus", "differential"),
     ("18_memories.experiment", lambda m: m.Names(), "memories", "names", "decay"),
 ]  # fmt: skip
 

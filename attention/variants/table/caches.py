@@ -90,7 +90,7 @@ CACHES = {
         about="""score: two H x H matrices mix scores and weights of the heads
         can let a head use what another has found
         cannot be computed in tiles: all heads have to exist at once
-        lesson 17: heads that need each other; Shazeer et al. 2020;
+        lesson 17: none, identity matrices give multi-head attention; Shazeer et al. 2020;
         variants/heads_together.py""",
     ),
     "shared": Variant(

@@ -1,0 +1,693 @@
+"""Lesson 17: small caches.  ●●●○"""
+
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
+
+# %% [markdown]
+# # 17. Small caches
+#
+# A model has read a long text and now writes an answer. For each word that it writes,
+# it reads the keys and values of all earlier words. They have to be in memory. How much
+# memory is that, and how little would do?
+#
+# You need [lesson 10](../10_heads/README.md),
+# [lesson 12](../12_exact_and_cheap/README.md) and, for the measurements,
+# [lesson 14](../14_checks_the_book/README.md). Forty minutes.
+
+# %%
+from functools import reduce
+from operator import getitem
+
+import numpy as np
+
+import attention
+import minigrad as mg
+from attention import KVCache, LatentAttention, MultiHeadAttention, SmallCache
+from attention import scaled_dot_product_attention as sdpa
+from attention.app.experiments import fair
+from attention.app.experiments.verdict import (
+    above,
+    below,
+    between,
+    over_seeds,
+    verdict,
+    written,
+)
+from attention.costs.table import size
+from lessons.classroom.records import how_made, record
+from lessons.pages.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, figure, show
+
+rng = np.random.default_rng(17)
+
+# %% [markdown]
+# ## What does a text cost?
+#
+# Take a model with 32 layers, and 32 heads of width 128 in each. Its matrices have some
+# 7 billion numbers, and each number has 2 bytes: 14 GB. It reads 32 768 words, a book
+# of a hundred pages. Do you expect its keys and values to need more or less than the
+# matrices?
+
+# %%
+layers, H, E, number = 32, 32, 128, 2
+for n in (1, 1024, 32_768, 10**6):
+    print(f"{n:>9,} tokens   {size(n * layers * 2 * H * E * number)}")
+
+# %% [markdown]
+# More: one such text needs more memory than the model, and a program that serves many
+# readers has many texts. Each step reads all of it once, so it costs time as well. The
+# formula, for one text:
+#
+# ```math
+# \text{bytes} = b \cdot n \cdot \Lambda \cdot 2 H_k E
+# ```
+#
+# | letter | meaning | who makes it smaller |
+# |---|---|---|
+# | $b$ | bytes of a number | 8 bits |
+# | $n$ | tokens in the cache | a window, a stream, eviction |
+# | $\Lambda$ | layers that keep a cache | layers that share |
+# | $2 H_k E$ | numbers of a token: keys and values of $H_k$ key heads, each of width $E$ | fewer key heads, MLA |
+#
+# Each factor has a remedy. This page takes them one by one, and then asks what each
+# loses, at the same number of bytes.
+#
+# ## Fewer key heads
+#
+# [Lesson 12](../12_exact_and_cheap/README.md) did this: $H$ heads of queries share
+# $H_k$ [key heads](../../GLOSSARY.md#key-head). With $H_k = 1$ it is *multi-query
+# attention* (Shazeer 2019), with a few *grouped-query attention* (Ainslie and others
+# 2023). It is ordinary attention in which the keys of some heads are equal. Is it? And
+# is the formula what a cache holds?
+
+# %%
+x = rng.normal(size=(1, 10, 32))
+q, k, v = (rng.normal(size=(1, h, 10, 8)) for h in (4, 2, 2))  # (B, H or Hk, n, E)
+grouped = sdpa(q, k, v, enable_gqa=True).data
+copied = sdpa(q, np.repeat(k, 2, 1), np.repeat(v, 2, 1)).data  # heads 0, 0, 1, 1
+print("grouped = copied key heads:", np.allclose(grouped, copied))
+for H_k in (4, 2, 1):
+    layer, cache = MultiHeadAttention(32, 4, H_k, rng=rng), KVCache()
+    with mg.no_grad():
+        layer(x, is_causal=True, cache=cache)
+    counted = cache.key.data.size + cache.value.data.size
+    print(f"{H_k} key heads: {counted / 10:g} numbers a token, 2 Hk E is {2 * H_k * 8}")
+
+# %% [markdown]
+# ## One short vector for all heads
+#
+# Look at the keys and values of all heads together. A token $x_j$ of width $D$ is
+# multiplied by one large matrix, of $2 H E$ rows. What if that matrix were a product of
+# two, with a short vector $c_j$ between them? Then the cache needs to hold only $c_j$.
+# This is *latent attention*, MLA (DeepSeek-AI 2024, DeepSeek-V2):
+#
+# ```math
+# c_j = \mathrm{norm}(W_d x_j), \qquad k_j = W_k c_j, \qquad v_j = W_v c_j
+# ```
+#
+# ```math
+# s_{ij} = \frac{q_i^\top k_j + \mathrm{rope}(u_i)^\top r_j}{\sqrt{E + F}}, \qquad
+# r_j = \mathrm{rope}(W_r x_j)
+# ```
+#
+# | letter | meaning | width |
+# |---|---|---|
+# | $c_j$ | the latent vector of token $j$, after an RMS norm | $R$ |
+# | $W_d$ | makes it from the token | $R \times D$ |
+# | $W_k, W_v$ | make key and value of it, other ones in each head | $E \times R$ |
+# | $q_i$, $u_i$ | the query in two parts, of each head | $E$ and $F$ |
+# | $r_j$ | the part with positions, [rotated](../11_positions/README.md), one for all heads | $F$ |
+#
+# The cache has $R + F$ numbers a token, for any number of heads. In DeepSeek-V2, $R$ is
+# 512, $F$ is 64, and there are 128 heads of width 128:
+
+# %%
+full, latent = 2 * 128 * 128, 512 + 64
+print(f"{full} numbers or {latent}: {full / latent:.0f} times fewer")
+
+# %% [markdown]
+# But has anything been gained? Each step of a decoder needs the keys of all $n$ tokens
+# in all heads. If it computes them anew from the $c_j$, a step costs $n$ times
+# $2 H E R$ multiplications more. It need not. Move the matrix to the other side of the
+# product:
+#
+# ```math
+# q_i^\top (W_k c_j) = (W_k^\top q_i)^\top c_j, \qquad
+# \sum_j p_{ij} (W_v c_j) = W_v \sum_j p_{ij} c_j
+# ```
+#
+# The query is multiplied by $`W_k^\top`$ once, whatever $n$ is, and then reads the
+# cache as it is. The average of the $c_j$ is multiplied by $W_v$ once. Keys and values
+# never exist. This form is called *absorbed*, the other one *expanded*. It is
+# multi-query attention with one key head, whose keys have the width $R + F$ and whose
+# values are their first $R$ numbers. Are the outputs equal, and the gradients?
+
+# %%
+layer = LatentAttention(32, 4, latent=6, rotated=2, rng=rng)  # D, H, R, F
+for parameter in layer.parameters():
+    parameter.data = parameter.data.astype(float)
+g, found = rng.normal(size=(1, 10, 32)), []
+for absorbed in (False, True):
+    layer.zero_grad()
+    out = layer(x, is_causal=True, absorbed=absorbed)
+    (out * g).sum().backward()
+    found.append([out.data, *(p.grad for p in layer.parameters())])
+print(all(np.allclose(a, b) for a, b in zip(*found)), "for", len(found[0]), "arrays")
+
+# %% [markdown]
+# And step by step, with a cache, what does the layer hold after 10 tokens?
+
+# %%
+cache = KVCache()
+with mg.no_grad():
+    steps = [
+        layer(x[:, t : t + 1], is_causal=True, cache=cache).data for t in range(10)
+    ]
+    whole = layer(x, is_causal=True).data
+print("ten steps = one causal pass:", np.allclose(np.concatenate(steps, 1), whole))
+counted = cache.key.data.size + cache.value.data.size
+print(f"{counted / 10:g} numbers a token; R + F is {6 + 2}, 2 H E is {2 * 4 * 8}")
+
+# %% [source] attention.variants.latent.LatentAttention._absorbed
+
+# %% [markdown]
+# ### Which form, when?
+#
+# Count the multiplications of $L$ queries with $n$ keys, in all heads. Expanded, keys
+# and values cost $2 n H E R$, scores and averages $L n H (2 E + F)$. Absorbed, queries
+# and averages cost $2 L H E R$, scores and averages $L n H (2 R + F)$. Which is cheaper
+# for one query, and which for as many as there are keys? With DeepSeek's numbers and
+# 4096 tokens:
+
+# %%
+H, E, R, F, n = 128, 128, 512, 64, 4096
+print("queries      expanded   absorbed")
+for L in (1, n):
+    expanded = 2 * n * H * E * R + L * n * H * (2 * E + F)
+    absorbed = 2 * L * H * E * R + L * n * H * (2 * R + F)
+    print(f"{L:7d}   {expanded:11.2e}{absorbed:11.2e}")
+
+# %% [markdown]
+# So training and the reading of a text use the expanded form, and writing the absorbed
+# one. Nothing is free: one absorbed query multiplies more numbers with each row of the
+# cache than an ordinary head would, because $R$ is larger than $E$. It reads fewer
+# bytes.
+#
+# ### Why do positions stand apart?
+#
+# A rotated key is $`\mathrm{rot}_j W_k c_j`$, and the score
+# $`q_i^\top\, \mathrm{rot}_{j-i} W_k c_j`$. The rotation stands between the two
+# matrices and depends on the distance $j - i$. No matrix that is the same for all $j$
+# can move to the query. Try it: rotate the query for its place, and absorb $W_k$ as
+# before.
+
+# %%
+W_k, c, one = rng.normal(size=(8, 6)), rng.normal(size=(5, 6)), rng.normal(size=(1, 8))
+rotated = attention.rope(mg.Tensor(c @ W_k.T), np.arange(5)).data  # (n, E)
+query = attention.rope(mg.Tensor(one), np.array([4])).data  # of the last token
+right, moved = (query @ rotated.T)[0], (query @ W_k @ c.T)[0]
+print("scores       ", right.round(2))
+print("W_k absorbed ", moved.round(2))
+
+# %% [markdown]
+# The score of token 0, whose rotation is that by 0, is right, and no other. So MLA
+# rotates a part of $F$ numbers only, which all heads share, and which is cached as it
+# is.
+#
+# ## Layers that share
+#
+# The keys of layer 2 may be those of layer 1: a layer then has its own queries and its
+# own output, and reads the cache of the layer before it (Brandon and others 2024,
+# *cross-layer attention*). The cache of the pair is half as large. Both layers teach
+# the same matrices: the gradients add up.
+
+# %%
+cache, first = KVCache(), MultiHeadAttention(32, 4, bias=False, rng=rng)
+y = first(x, is_causal=True, cache=cache)  # projects keys and values
+W_q, W_o = (mg.Tensor(rng.normal(size=(32, 32)) / 6) for _ in range(2))
+z = attention.shared_attention(
+    y, cache.key, cache.value, W_q, W_o, num_heads=4, is_causal=True
+)
+print(z.shape, "from a cache of", 2 * cache.key.data[0, :, 0].size, "numbers a token")
+
+# %% [markdown]
+# ## Fewer bits
+#
+# A number of the cache has 4 bytes here, 2 in practice. One byte can name 256 numbers:
+# for a group of numbers, store the smallest, the step $\Delta$ from one to the next,
+# and for each number a code from 0 to 255. An error is at most $\Delta / 2$.
+#
+# ```math
+# \hat x = z + \Delta \cdot \mathrm{code}, \qquad \Delta = \frac{\max x - \min x}{255},
+# \qquad |\hat x - x| \le \Delta / 2
+# ```
+#
+# Which numbers are a group? In trained models the keys often have a few channels with
+# large numbers (Liu and others 2024, *KIVI*). One such channel, in a group with others,
+# makes their $\Delta$ large. So keys get a $\Delta$ for each channel, and values one
+# for each token, because a token's value is multiplied by one weight. Let channel 3 of
+# 50 keys be a hundred times as large as the others, and that of the query a hundred
+# times as small, so that all channels count the same. How much do the scores err?
+
+# %%
+keys, query = rng.normal(size=(50, 8)), rng.normal(size=(8,))
+keys[:, 3] *= 100
+query[3] /= 100
+for axis, words in ((-2, "for each channel"), (-1, "for each token")):
+    codes, step, zero = attention.quantize(keys, axis)
+    error = (attention.dequantize(codes, step, zero) - keys) @ query
+    bound = np.broadcast_to(step / 2, keys.shape) @ np.abs(query)
+    assert (np.abs(error) <= bound + 1e-9).all()
+    print(f"a scale {words:17s} largest error of a score {np.abs(error).max():.3f}, "
+          f"bound {bound.max():.3f}")  # fmt: skip
+
+# %% [source] attention.variants.small_cache.quantize
+
+# %% [markdown]
+# The scales are part of the bill. A value of width $E$ in 8 bits has $E$ bytes and 8
+# more for its $z$ and $\Delta$ in float32: with $E = 128$ that is little, and with the
+# narrow heads of the measurement below it is twice the codes.
+#
+# ## Fewer tokens
+#
+# All remedies so far keep every token, so a text of twice the length still needs twice
+# the memory. A cache of a fixed size has to drop one token a step. Which one?
+#
+# - **A window** drops the oldest.
+# - **A stream** (Xiao and others 2024) keeps the first few tokens and the newest. Why
+#   the first? A softmax has to put its weight somewhere, also where no key fits
+#   ([lesson 15](../15_weights/README.md)). Trained models often put it on the first
+#   token, whatever it is: it is an [attention sink](../../GLOSSARY.md#attention-sink).
+#   A window that drops it changes all weights at once.
+# - **Eviction** (Zhang and others 2023, *heavy hitters*) keeps the newest, and of the
+#   others those with the largest sum of weights so far, in each head on its own.
+
+# %% [source] attention.variants.small_cache.SmallCache.step
+
+# %% [source] attention.variants.small_cache.SmallCache.best
+
+# %% [markdown]
+# One detail decides over texts longer than those of the training: positions are counted
+# inside the cache. A first token that is 1000 tokens away is then at a distance that
+# training has seen.
+#
+# Let 20 tokens arrive at a cache of 7. Tokens 3 and 9 have keys that fit all queries.
+# Which tokens are in the cache, after each step?
+
+# %%
+tokens, kept_at = 20, {}
+keys = 0.3 * rng.normal(size=(tokens, 1, 4))  # (n, H = 1, E)
+keys[[3, 9]] += 1.5
+caches = {
+    "window": SmallCache(7, recent=7),
+    "stream": SmallCache(7, recent=5, sinks=2),
+    "eviction": SmallCache(7, recent=3),
+}
+
+# %%
+for way, cache in caches.items():
+    rows = kept_at[way] = np.zeros((tokens, tokens))
+    for t in range(tokens):
+        cache.step(np.ones((1, 4)), keys[t], np.full((1, 1), float(t)))
+        rows[t, cache.value.data[0, :, 0].astype(int)] = 1  # a value is its place
+print("after 20 tokens:")
+for way, rows in kept_at.items():
+    print(f"  {way:9s}", *np.flatnonzero(rows[-1]))
+
+# %% [figure]
+fig, axes = figure("Which tokens does a cache of 7 hold?", columns=3, size=(8.4, 3.0))
+for ax, (way, rows) in zip(axes, kept_at.items()):
+    ax.plot(*np.nonzero(rows.T), "s", color=BLUE, ms=3.6, label="in the cache")
+    for token in (3, 9):
+        ax.axvline(token, color=ORANGE, lw=1, ls=":")
+    ax.plot([], [], ":", color=ORANGE, label="key that fits")
+    ax.set(title=way, xlabel="token", ylim=(tokens, -1))
+axes[0].set(ylabel="step")
+axes[2].legend(loc="center left", bbox_to_anchor=(1, 0.5))
+alt = f"""Three panels; a row is a step, a mark a token in the cache. The window holds
+the newest seven, the stream the first two and the newest five. Eviction holds
+{", ".join(map(str, np.flatnonzero(kept_at["eviction"][-1])))} at the end, with the
+two tokens whose keys fit."""
+show(fig, "kept", alt)
+
+# %% [markdown]
+# With a budget of all tokens nothing is dropped, and the result is exact. Otherwise
+# what was dropped is gone, and no later question can bring it back.
+#
+# ## Quality against bytes
+#
+# **Measured.** A text of 48 tokens. A token tells a name and its eight values, each one
+# of 8, or asks for a name that was told; the answer is its eight values. Half of the
+# questions ask for one of three favourite names. The model has two layers, four heads
+# of queries and the width 32. All arms see the same texts, and have the same grid of
+# learning rates. Their parameters differ, and are in the table: *at equal bytes* is the
+# comparison.
+#
+# What would change our mind? If one key head were as good as four, the task would be
+# too easy to say anything. That was the case in lesson 12 (and in a first run of this
+# study, with four values a name), so heads are narrow here, $E = 4$, and a head's 4
+# numbers have to carry eight values. Two arms are there to be fair to the key heads.
+# *Narrow heads* have four key heads of width 1: the bytes of one key head of width 4.
+# And MLA with $R + F = 2 H_k E$ has the bytes of $H_k$ key heads; its heads have the
+# width 8, which the cache does not see.
+
+# %%
+kept = record("caches")
+print(how_made(kept))
+lookup, n = kept["lookup"], kept["tokens"]
+BYTES = {arm: 4 * kept["layers"] * m for arm, m in kept["numbers"].items()}  # a token
+
+# %%
+print(
+    "right values   bytes  parameters  rate   mean  each seed                 plateau"
+)
+for arm in sorted(lookup["arms"], key=lambda arm: -BYTES[arm]):
+    x, ended = fair.figures(lookup, arm), fair.figures(lookup, arm, "plateau")
+    each = " ".join(f"{y:.2f}" for y in x)
+    [parameters] = {*fair.figures(lookup, arm, "parameters")}
+    print(f"{arm:13s} {BYTES[arm]:6d}  {parameters:10,} {lookup['chosen'][arm]:5g} "
+          f" {x.mean():.3f}  {each}  {sum(ended)} of {len(ended)}")  # fmt: skip
+
+
+# %%
+def say(claim, allowed, found):
+    """Print a difference and the verdict on a claim about it."""
+    print(f"{claim:27s} {written(found, 3)}\n{'':28s}{verdict(allowed, found)}")
+
+
+def measured(part, arm, *keys):
+    """Return what the runs of an arm have kept under these keys, by seed."""
+    return fair.figures(kept[part], arm, lambda run: reduce(getitem, keys, run))
+
+
+def compare(part, claim, allowed, a, b, what="figure"):
+    """Compare two arms of a part of the record."""
+    say(claim, allowed, fair.difference(kept[part], a, b, what))
+
+
+# %%
+for arm in ("2 key heads", "shared", "MLA, R = 14"):
+    claim = f"{arm}, within .01 of 4"
+    compare("lookup", claim, between(-0.01, 0.01), arm, "4 key heads")
+compare("lookup", "1 key head behind 4", below(0), "1 key head", "4 key heads")
+print("at equal bytes:")
+compare("lookup", "1 ahead of narrow heads", above(0), "1 key head", "narrow heads")
+compare("lookup", "MLA, 6, ahead of 1 head", above(0), "MLA, R = 6", "1 key head")
+right = {arm: f"{fair.of_arm(lookup, arm).value:.2f}" for arm in lookup["arms"]}
+
+# %% [figure]
+ARMS = {
+    "4 key heads": (BLUE, "-"), "2 key heads": (BLUE, "--"), "1 key head": (BLUE, ":"),
+    "shared": (RED, "-"), "narrow heads": (ORANGE, "-"),
+    "MLA, R = 14": (GREEN, "-"), "MLA, R = 6": (GREEN, "--"),
+    "MLA, R = 2": (GREEN, ":"),
+}  # fmt: skip
+title = f"Which cache can learn the lookup? ({len(lookup['seeds'])} runs each)"
+fig, ax = figure(title, size=(7.4, 3.4))
+for arm, (colour, style) in ARMS.items():
+    for run in (run for run in lookup["runs"] if run["arm"] == arm):
+        steps = lookup["every"] * np.arange(1, len(run["curve"]) + 1)
+        label = arm if run["seed"] == lookup["seeds"][0] else None
+        ax.plot(steps[::3], run["curve"][::3], style, color=colour, lw=1, label=label)
+ax.axhline(lookup["chance"], color=GREY, ls=":", lw=1, label="chance")
+ax.set(xlabel="training step, before the rate falls", ylabel="right values")
+ax.set(ylim=(0, 1.03))
+ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+alt = "Share of right values against steps, a line for each run."
+show(fig, "curves", f"{alt} Plateaus and means stand in the table above.")
+
+# %% [markdown]
+# Half of the bytes lose nothing that this task could show, in each of three ways. At a
+# quarter they differ. One key head of width 4 is far ahead of four heads of width 1,
+# {{ right["1 key head"] }} and {{ right["narrow heads"] }} right, with the same bytes:
+# one wide head that all share is better than four narrow ones. MLA with $R = 6$ has
+# {{ right["MLA, R = 6"] }}, with more parameters, but its runs differ much, and none
+# had reached a plateau. Whether it ends ahead is undecided. Two of its 8 numbers are
+# the part with positions, which this task does not need. With $R = 2$ it learns nearly
+# nothing in these steps.
+#
+# Most arms chose the smallest of the three rates. A smaller one was not tried, so these
+# are no limits of what an arm can learn.
+#
+# Now the smaller caches of the trained model with 4 key heads, which has not been
+# trained for them. Window, stream and eviction hold 6 to 36 tokens, in each layer. (The
+# stream keeps one first token. Eviction keeps a quarter of its budget for the newest.)
+
+# %%
+whole, full = BYTES["4 key heads"], ("lookup", "4 key heads")
+small = {  # way: {tokens: (seeds,)}
+    way: {b: measured(*full, "small", way, str(b)) for b in kept["budgets"]}
+    for way in ("window", "stream", "evict")
+}
+print("tokens in the cache" + "".join(f"{b:8d}" for b in kept["budgets"]))
+for way, x in small.items():
+    print(f"{way:19s}" + "".join(f"{x[b].mean():8.3f}" for b in kept["budgets"]))
+
+# %% [markdown]
+# And all 48 tokens in 8 bits. The bytes are the codes, and $z$ and $\Delta$ for each
+# channel of keys and for each token of values:
+
+# %%
+exact = measured(*full, "figure")
+E, all_heads = kept["numbers"]["4 key heads"] // 8, kept["layers"] * kept["heads"]
+in_bits = all_heads * (2 * n * E + 8 * E + 8 * n)
+bits = {by: measured(*full, "bits", by) for by in ("keys by channel", "keys by token")}
+print(f"{in_bits} bytes and not {n * whole}; float32 {exact.mean():.4f}")
+for name, x in bits.items():
+    print(f"scales of {name:15s} {x.mean():.4f}")
+
+# %%
+middle = kept["budgets"][2]
+say("8 bits, within .01", between(-0.01, 0.01),
+    over_seeds(bits["keys by channel"] - exact))  # fmt: skip
+say("evict ahead of the window", above(0),
+    over_seeds(small["evict"][middle] - small["window"][middle]))  # fmt: skip
+say("stream ahead of the window", above(0),
+    over_seeds(small["stream"][middle] - small["window"][middle]))  # fmt: skip
+
+# %% [figure]
+LOOKS = {
+    "window": (GREY, "o-"), "stream": (ORANGE, "o-"), "evict": (PURPLE, "o-"),
+    "key heads": (BLUE, "s-"), "MLA": (GREEN, "^-"), "shared": (RED, "D"),
+    "narrow heads": (BLUE, "x"), "8 bits": (RED, "P"),
+}  # fmt: skip
+points = {  # label: [(bytes at the end of the text, (seeds,))]
+    way: [(b * whole, x) for b, x in by_budget.items()]
+    for way, by_budget in small.items()
+}
+points["8 bits"] = [(in_bits, bits["keys by channel"])]
+for arm in lookup["arms"]:
+    label = "MLA" if "MLA" in arm else "key heads" if "key" in arm else arm
+    points.setdefault(label, []).append((n * BYTES[arm], fair.figures(lookup, arm)))
+title = f"What does a cache lose? ({len(lookup['seeds'])} runs each)"
+fig, ax = figure(title, size=(7.4, 3.6))
+for label, each in points.items():
+    colour, style = LOOKS[label]
+    ax.plot([b for b, _ in each], [x.mean() for _, x in each], style, color=colour,
+            lw=1, ms=5, label=label)  # fmt: skip
+    for b, x in each:
+        ax.plot([b, b], [x.min(), x.max()], color=colour, lw=1)
+ax.axhline(lookup["chance"], color=GREY, ls=":", lw=1, label="chance")
+ax.set(xscale="log", xlabel="bytes of the cache at the end of the text")
+ax.set(ylabel="right values", ylim=(0, 1.03))
+ax.set_xticks([1500, 3000, 6000, 12000], ["1500", "3000", "6000", "12 000"])
+ax.minorticks_off()
+ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+alt = f"""Share of right values against bytes, with the range of the runs. Means:
+{"; ".join(f"{arm} {fair.of_arm(lookup, arm).value:.2f}" for arm in lookup["arms"])};
+window, stream and eviction of {middle} tokens
+{", ".join(f"{small[way][middle].mean():.2f}" for way in small)}; 8 bits
+{bits["keys by channel"].mean():.2f}."""
+show(fig, "bytes", alt)
+
+# %% [markdown]
+# Eviction is ahead of the window, because half of the questions ask for three names,
+# and tokens that were read often are likely to be read again. A stream is ahead of the
+# window for a reason of our making: the first token of each text tells one of these
+# names. What a cache has dropped, it cannot find. At {{ kept["budgets"][1] }} tokens
+# eviction has the bytes of one key head and more right values,
+# {{ f"{small['evict'][kept['budgets'][1]].mean():.2f}" }}, without any training. In a
+# task without favourites it would have no reason to be ahead; that was not measured.
+#
+# Eight bits lose nothing here, with either kind of scale: this small model does not
+# show the large channels of large ones. With the scales they have
+# {{ f"{n * whole / in_bits:.1f}" }} times fewer bytes than float32; with heads of width
+# 128 and a long text it would be {{ f"{4 * 2 * 128 / (2 * 128 + 8):.1f}" }} times.
+#
+# ## A text that goes on
+#
+# **Measured.** Each token tells a value for a name and asks for another name: one that
+# was told at most 8 tokens before, whose value is the answer, or one that was never
+# told, and the answer is 0. Before them stands the same first token in all texts. One
+# head of attention with RoPE learns this in texts of 64 tokens, and then reads 1024. No
+# answer is farther away than 8 tokens, so a window of 16 has all that is needed. What
+# do you expect of it, and of a cache of all tokens?
+#
+# The caches: *all* keeps every token, *stream* the first and the newest 15. *Far first*
+# reads the same tokens as the stream, with the positions that they have in the text.
+# The arm *sink* learns a number $b$ as in [lesson 15](../15_weights/README.md). The
+# figure is 1 minus the squared error over the mean square of the wanted output: an
+# answer that is always 0 has 0, and a worse one has less.
+
+# %%
+stream, parts = kept["stream"], np.arange(16) * 64 + 32
+WAYS = {"softmax": ("all", "window", "stream", "far first"), "sink": ("all", "window")}
+long = {}  # (arm, way): (seeds, parts of 64 tokens) of explained shares
+for arm, ways in WAYS.items():
+    for way in ways:
+        long[arm, way] = measured("stream", arm, "long", way, "both")
+print("explained share       64 tokens   of 1024: the first 64, the last 64")
+for (arm, way), x in long.items():
+    trained = fair.of_arm(stream, arm).value
+    first, last = x.mean(0)[[0, -1]]
+    print(f"{arm:8s} {way:12s} {trained:9.3f} {first:23.3f} {last:13.3f}")
+
+# %%
+for arm in stream["arms"]:
+    print(f"{arm:8s} weight of the first token")
+    for found, words in ("found", "a name was told"), ("none", "none was told"):
+        print(f"  {words:16s}{measured('stream', arm, 'first', found).mean():.3f}")
+first_none = measured("stream", "softmax", "first", "none").mean()
+
+# %%
+last = {key: x[:, -1] for key, x in long.items()}
+steps = fair.steps_without_plateau(stream, "softmax", "sink")
+best = last["softmax", "stream"]
+for claim, other in (
+    ("stream ahead of the window", ("softmax", "window")),
+    ("stream ahead of all tokens", ("softmax", "all")),
+    ("and of a far first token", ("softmax", "far first")),
+):
+    say(claim, above(0), over_seeds(best - last[other], steps=steps))
+say("learned sink, as the stream", between(-0.02, 0.02),
+    over_seeds(last["sink", "window"] - best, steps=steps))  # fmt: skip
+
+# %% [figure]
+LINES = {
+    ("softmax", "all"): (BLUE, "-", "all tokens"),
+    ("softmax", "window"): (GREY, "-", "window of 16"),
+    ("softmax", "far first"): (ORANGE, "--", "first token, far away"),
+    ("softmax", "stream"): (ORANGE, "-", "stream: first token, near"),
+    ("sink", "all"): (GREEN, "--", "learned sink, all tokens"),
+    ("sink", "window"): (GREEN, "-", "learned sink, window"),
+}
+title = f"What can read on? ({len(stream['seeds'])} runs each)"
+fig, ax = figure(title, size=(7.4, 3.4))
+for key, (colour, style, label) in LINES.items():
+    for i, x in enumerate(long[key]):
+        ax.plot(parts, x, style, color=colour, lw=1, label=None if i else label)
+ax.axvline(kept["trained"], color=GREY, ls=":", lw=1, label="length in training")
+ax.set(xlabel="token of the text", ylabel="explained share", ylim=(-0.3, 1.05))
+ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+ends = "; ".join(f"{LINES[key][2]} {x.mean():.2f}" for key, x in last.items())
+alt = f"""Explained share in parts of 64 tokens, a line for each run. In the last part,
+means: {ends}."""
+show(fig, "stream", alt)
+
+# %% [markdown]
+# A window of 16 has every answer in it, and loses most of them. Where no name was told,
+# the trained model puts {{ f"{first_none:.0%}" }} of its weight on the first token,
+# whose value is 0. When that token has left the window, the weight falls on 16 values
+# for which nobody asked. Give the token back, and the same model reads 1024 tokens as
+# it reads 64. It has to be near: if its position is that in the text (dashed), the
+# rotation turns its key away as the distance grows. And all tokens together are worse
+# than the stream: their distances are ones that training has not seen, and they are
+# many. A *learned* sink needs no first token, and no token has to be kept for it.
+#
+# Do not read this as "a window needs a first token". We made the task so that no near
+# token has the value 0. In a pilot, one run, a token that asks told no value of its
+# own; the model put the weight on that token, nearly none on the first, and the window
+# lost nothing. Look at where the weight goes before you decide what to keep.
+#
+# ## What does each cost?
+#
+# | | cache | in return |
+# |---|---|---|
+# | $H_k$ key heads | $2 H_k E$ a token and layer | fewer matrices; a trained model has to be trained further |
+# | MLA | $R + F$ | a longer product for each query and key; positions in $F$ numbers |
+# | layers that share | $2 H_k E$ for two layers | layer 2 looks for features of layer 1 |
+# | 8 bits | a quarter of float32, and the scales | errors of $\Delta / 2$; codes are decoded at each step |
+# | window, stream | a fixed number of tokens | what is dropped is gone |
+# | eviction | a fixed number of tokens | the weights have to exist: no tiled kernel; each head keeps other tokens |
+#
+# They multiply: MLA in 8 bits, with a window in most layers, is one cache.
+#
+# ## Further: the difference of two softmaxes
+#
+# *Differential attention* (Ye and others 2024) has two queries and two keys in each
+# head, and one value of twice the width:
+#
+# ```math
+# o_i = \left(\mathrm{softmax}(s_i^1) - \lambda\, \mathrm{softmax}(s_i^2)\right) V
+# ```
+#
+# The idea: what both look at, noise, cancels. Weights may be negative and sum to
+# $1 - \lambda$. It is two heads that share their values, with the fixed output matrix
+# $[I, -\lambda I]$, so two free heads can do all that it can. **Measured**, for a key
+# among 32 and a noisy query, and then for a task that needs negative weights: one of 8
+# values minus the mean of all. The two free heads share their values as well. All three
+# end with a matrix and a bias, and here nothing is normalised. One softmax that finds
+# the key can subtract nothing of the others; it explains at most {{ "7/8" }} of the
+# second task.
+
+# %%
+for part in ("noisy", "minus"):
+    print(f"{part}: explained share, each seed")
+    for arm in kept[part]["arms"]:
+        x = measured(part, arm, "figure")
+        [parameters] = {*measured(part, arm, "parameters")}
+        each = " ".join(f"{y:.3f}" for y in x)
+        print(f"  {arm:13s} {x.mean():.3f}   {each}   {parameters} parameters")
+    lam = measured(part, "differential", "lambda")
+    print("  lambda        " + " " * 8 + " ".join(f"{x:.3f}" for x in lam))
+
+# %%
+compare("noisy", "as one softmax, within .01", between(-0.01, 0.01), "differential",
+        "softmax")  # fmt: skip
+compare("noisy", "with 512 keys, within .01", between(-0.01, 0.01), "differential",
+        "softmax", "many")  # fmt: skip
+say("minus: above 7/8", above(7 / 8), fair.of_arm(kept["minus"], "differential"))
+compare("minus", "ahead of two free heads", above(0), "differential", "two heads")
+
+# %% [markdown]
+# So the first result is null: by a noisy query, differential attention finds a key no
+# better and no worse than one softmax, among 32 keys and among 512, and training makes
+# $\lambda$ small. Where the answer is a difference, it learns it in every run, with
+# $\lambda = 1$. One softmax cannot: some of its runs reach the bound, the others stay
+# far below it. Two free heads can, and do in some runs; whether the fixed form is
+# easier to learn is undecided. That it helps large language models is a claim of its
+# authors, which nothing here tests.
+#
+# ## Further: talking heads
+#
+# *Talking heads* (Shazeer and others 2020) mix the scores of all heads by an
+# $H \times H$ matrix before the softmax, and the weights by another one after it. With
+# identity matrices this is multi-head attention. The matrices of all heads have to
+# exist at once, so no tiled kernel computes it, and the cache is that of multi-head
+# attention.
+
+# %%
+q, k, v = (rng.normal(size=(3, 5, 4)) for _ in range(3))  # (H, n, E)
+o, _ = attention.talking_heads(q, k, v, np.eye(3), np.eye(3))
+print(np.allclose(o.data, sdpa(q, k, v).data))
+
+# %% [markdown]
+# ## What would break it?
+#
+# - The scale $`1 / \sqrt E`$ in MLA: the product has $E + F$ terms.
+# - A cache of $W_d x_j$ before its norm, or of the rotated part before its rotation:
+#   each step would have to make them anew.
+# - Keys that are stored after their rotation, in a stream: their positions in the cache
+#   change with every step, so `SmallCache` rotates when it reads.
+# - One scale for a whole key in 8 bits, if one channel is large.
+# - The sums of eviction over all heads together: a token that one head needs goes,
+#   because the others do not read it.
+# - A bill of bytes that forgets the scales, or the heads, or the layers.
+#
+# **To take away: the bytes of a cache are a product, and each factor has a remedy;
+# those that keep a little of every token can still answer any question, and those that
+# keep few tokens answer only what they did not drop.**
+#
+# Exercises: E.23 (MLA absorbed): `python -m lessons start E.23`. Other tasks and arms:
+# `python -m lessons experiment 17`.
