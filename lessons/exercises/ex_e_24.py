@@ -1,4 +1,4 @@
-"""E.24  GAT's flaw, shown and mended  ●●●○  40 min  needs E.2  lesson 15
+"""E.24  GAT's flaw, shown and mended  ●●●○  40 min  needs E.2
 
 Each node i of a graph averages its neighbours j, with the weights softmax(e_i). GAT and
 its successor GATv2 compute the scores with two operations in another order:

@@ -263,6 +263,7 @@ CHEAP = [  # script, its comparison, the record and the entry in it, a cheap arm
     ("15_weights.experiment", lambda m: m.Counting(), "weights", "counting", "sigmoid"),
     ("17_caches.experiment", lambda m: m.Minus(), "caches", "minus", "differential"),
     ("18_memories.experiment", lambda m: m.Names(), "memories", "names", "decay"),
+    ("19_sets.experiment", lambda m: m.Chain(), "sets", "chain", "2 hops"),
 ]  # fmt: skip
 
 

@@ -119,7 +119,7 @@ PATTERNS = {
         about="""mask: only the keys in the row and the column of the query
         can connect any two places of an image in two layers
         cannot compare two places that share no row and no column, in one layer
-        lesson 19: the colour at a row and a column; Ho et al. 2019; masks/grid.py""",
+        lesson 19: how many layers connect all patches; Ho et al. 2019; masks/grid.py""",
     ),
     "near-2d": pattern(
         lambda columns, reach: attention.masks.neighbourhood(columns, reach),
@@ -131,7 +131,7 @@ PATTERNS = {
         about="""mask: only the keys near the query, in rows and in columns
         can read images of any size at a fixed cost for each place
         cannot carry information further than the window in one layer
-        lesson 19: the colour at a row and a column; Parmar et al. 2018;
+        lesson 19: how many layers connect all patches; Parmar et al. 2018;
         masks/grid.py""",
     ),
 }

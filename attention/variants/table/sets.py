@@ -53,7 +53,7 @@ SETS = {
         ),
         about="""score: e = LeakyReLU(a_1 . W h_i + a_2 . W h_j), the mask is a graph
         can average the neighbours of a node, the best ones most
-        cannot let two nodes prefer different neighbours: the order is one
+        cannot let two nodes prefer different neighbours, in one head
         lesson 19: lookup among the nodes of a graph; Velickovic et al. 2018;
         variants/graph.py""",
     ),
@@ -89,7 +89,8 @@ SETS = {
         about="""source: the queries are parameters, m vectors for every input
         can pool a set of any size, in any order, into m vectors
         cannot keep more of a set than m vectors hold
-        lesson 19: the maximum of a set; Lee et al. 2019; variants/sets.py""",
+        lesson 19: the largest of a set, and what is beside it; Lee et al. 2019;
+        variants/sets.py""",
     ),
     "isab": Variant(
         lambda *arrays, M: attention.definitions.isab(*arrays),
@@ -108,7 +109,8 @@ SETS = {
         about="""source: the set is read by m learned queries, and these by the set
         can let n elements read each other with 2 n m scores
         cannot be causal; pass more than m vectors between the elements
-        lesson 19: lookup among pairs; Lee et al. 2019; variants/sets.py""",
+        lesson 19: lookup among the nodes of a graph; Lee et al. 2019;
+        variants/sets.py""",
     ),
     "perceiver": Variant(
         lambda *arrays, M: attention.definitions.perceiver(*arrays),
@@ -129,7 +131,8 @@ SETS = {
         about="""source: m latent vectors read the input, then each other, in turn
         can read long inputs of any kind at a cost that is linear in n
         cannot give an output for each element; keep more than m vectors hold
-        lesson 19: the maximum of a set; Jaegle et al. 2021; variants/sets.py""",
+        lesson 19: sets, whose order does not count; Jaegle et al. 2021;
+        variants/sets.py""",
     ),
     "hops": Variant(
         lambda u, m, c, hops: attention.definitions.hops(u, m, c, hops),
@@ -160,7 +163,7 @@ SETS = {
         sharpened
         can step from place to place, without a content that says where
         cannot compute its queries at once: each needs the weights before
-        lesson 19: copying a sequence; Graves, Wayne and Danihelka 2014;
+        lesson 19: an address that moves by one; Graves, Wayne and Danihelka 2014;
         variants/hops.py""",
     ),
     "rope-2d": Variant(

@@ -1,0 +1,471 @@
+"""Who finds its partner, pools a set, follows a chain, reads a picture? Lesson 19.
+
+    python lessons/book/19_sets/experiment.py
+
+Small models of width 32 attend to what has no order, or two dimensions:
+
+    lookup   8 nodes search for one of 8 others; graph attention, and ISAB
+    pooling  the mean and the largest of a set, and what belongs to the largest
+    chain    who has the apple, and where is she? hops through a memory
+    places   the colour at a row and a column of a picture, with kinds of positions
+    telling  write the digits of a picture, looking at one patch or at all
+
+Each arm has three learning rates or more, and five seeds. Some eight minutes on two cores.
+"""
+
+import functools
+import itertools
+import os
+import pathlib
+import sys
+from importlib import import_module
+
+# Each process computes with one thread; NumPy reads this when it is imported.
+os.environ.update(dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
+
+import numpy as np
+
+import attention
+import minigrad as mg
+from attention import attend
+from attention.app.experiments import fair
+from attention.positions import grid, patches, rope, rope_2d
+from attention.training import Run
+from lessons.classroom.studies import study
+from minigrad import nn, optim
+
+drawn = import_module("lessons.book.19_sets.drawn")
+WIDTH = 32
+
+
+class Small(fair.Comparison):
+    """What the five comparisons share; ``Model`` is built from an arm and a generator."""
+
+    rates, every, warmup = (0.003, 0.01, 0.03), 50, 50
+    Model = None
+
+    def build(self, arm, rate, seed):
+        model = self.Model(arm, np.random.default_rng(seed))
+        return Run(model, optim.Adam(model.parameters(), lr=rate))
+
+
+def network(rng, *widths):
+    """Return linear layers of these widths; ``through`` puts a relu between them."""
+    return [nn.Linear(a, b, rng=rng) for a, b in itertools.pairwise(widths)]
+
+
+def through(layers, x):
+    for i, layer in enumerate(layers):
+        x = layer(mg.relu(x) if i else x)
+    return x
+
+
+# -- Lookup in a graph -----------------------------------------------------------------
+
+K = 8  # keys, values, and nodes of each kind
+
+
+@functools.cache
+def graph():
+    """Return the edges (2K, 2K): node i < K reads the K others, which read themselves."""
+    edges = np.eye(2 * K, dtype=bool)
+    edges[:K] = np.arange(2 * K) >= K
+    return edges
+
+
+@functools.cache
+def lookups(B, *key):
+    """Draw nodes (B, 2K, 2K + 1) and the values (B, K) for the first K of them.
+
+    The nodes hold key, value and kind. A searching node has a key and no value.
+    """
+    rng, eye = np.random.default_rng(key), np.eye(K, dtype=np.float32)
+    searched, held = (
+        rng.permuted(np.tile(np.arange(K), (B, 1)), axis=1) for _ in range(2)
+    )
+    value = rng.integers(K, size=(B, K))
+    h = np.zeros((B, 2 * K, 2 * K + 1), np.float32)
+    h[:, :K, :K], h[:, K:, :K] = eye[searched], eye[held]
+    h[:, K:, K:-1], h[:, K:, -1] = eye[value], 1
+    by_key = np.take_along_axis(value, held.argsort(1), 1)  # the value of each key
+    return h, np.take_along_axis(by_key, searched, 1)
+
+
+class Searcher(nn.Module):
+    """One layer of attention between nodes, and a linear map of its output."""
+
+    def __init__(self, arm, rng):
+        self.arm, inputs, out = arm, 2 * K + 1, WIDTH
+        if arm == "GATv2":
+            self.layer = attention.GATv2(inputs, WIDTH, rng=rng)
+        elif arm == "GAT":
+            self.layer = attention.GAT(inputs, WIDTH, rng=rng)
+        elif arm == "GAT, 8 heads":
+            self.layer, out = attention.GAT(inputs, 16, 8, rng=rng), 8 * 16
+        elif arm == "dot":
+            self.qkv = [nn.Linear(inputs, WIDTH, rng=rng) for _ in "qkv"]
+        else:  # ISAB, m = 1
+            self.input = nn.Linear(inputs, WIDTH, rng=rng)
+            self.layer = attention.ISAB(WIDTH, 4, int(arm.split()[-1]), rng=rng)
+        self.output = nn.Linear(out, K, rng=rng)
+
+    def forward(self, h):
+        """h (B, 2K, 2K + 1)  ->  scores of the values (B, K, K)"""
+        if self.arm == "dot":
+            x, _ = attend(*(W(h) for W in self.qkv), mask=graph())
+        elif self.arm.startswith("ISAB"):
+            x = self.layer(self.input(h))
+        else:
+            x = self.layer(h, np.broadcast_to(graph(), (len(h), 2 * K, 2 * K)))
+        return self.output(x[:, :K])
+
+
+class Lookup(Small):
+    """Each of 8 nodes searches for the node with its key, and names its value."""
+
+    name, question = "lookup", "Which attention finds another node for each node?"
+    measure, chance = "share of right values", 1 / K
+    arms = (
+        "GAT",
+        "GAT, 8 heads",
+        "GATv2",
+        "dot",
+        "ISAB, m = 1",
+        "ISAB, m = 4",
+        "ISAB, m = 8",
+    )
+    rates = (0.001, 0.003, 0.01, 0.03, 0.1)
+    trivial = 0.35  # the most frequent value; the page computes it
+    budget, least, Model = 4000, 1500, Searcher
+
+    def loss_at(self, arm, run, seed, step):
+        h, y = lookups.__wrapped__(16, seed, step)
+        return mg.cross_entropy(run.model(h), y)
+
+    def validate(self, arm, model, key=10**6):
+        h, y = lookups(300, key)
+        with mg.no_grad():
+            return (model(h).numpy().argmax(-1) == y).mean()
+
+    def test(self, arm, model):
+        return {"figure": float(self.validate(arm, model, 2 * 10**6))}
+
+
+# -- Pooling a set ---------------------------------------------------------------------
+
+WANTED = ("mean", "largest", "beside")
+
+
+def sets(B, n, *key):
+    """Draw sets (B, n, 2) of pairs (a, b), and three numbers of each (B, 3).
+
+    These are the mean of a, the largest a, and the b beside it.
+    """
+    x = np.random.default_rng((n, *key)).random((B, n, 2), np.float32)
+    a, b = x[..., 0], x[..., 1]
+    return x, np.stack([a.mean(1), a.max(1), b[np.arange(B), a.argmax(1)]], 1)
+
+
+class Pool(nn.Module):
+    """A network for each element, a pooling, and a network for the result.
+
+    PMA has three times the parameters of a network of this width, so the other arms
+    have a wider one.
+    """
+
+    def __init__(self, arm, rng):
+        self.arm, out = arm, WIDTH * (1 + (arm == "mean and max"))
+        wide = (WIDTH,) if arm == "PMA" else (WIDTH, 3 * WIDTH, WIDTH)
+        self.each, self.result = (
+            network(rng, 2, WIDTH, *wide), network(rng, out, WIDTH, len(WANTED)),
+        )  # fmt: skip
+        if arm == "PMA":
+            self.pma = attention.PMA(WIDTH, 4, 1, rng=rng)
+
+    def forward(self, x):
+        """x (B, n, 2)  ->  (B, 3)"""
+        h = through(self.each, x)
+        if self.arm == "PMA":
+            pooled = self.pma(h)[:, 0]
+        elif self.arm == "mean and max":
+            pooled = mg.concat([h.mean(1), h.max(1)], -1)
+        else:
+            pooled = h.max(1) if self.arm == "max" else h.mean(1)
+        return through(self.result, pooled)
+
+
+class Pooling(Small):
+    """Three numbers of a set of 2 to 12 pairs."""
+
+    name, question = "pooling", "Which pooling keeps of a set what is wanted?"
+    measure, chance = "explained share, mean of the three numbers", 0.0
+    arms = ("mean", "max", "mean and max", "PMA")
+    budget, least, Model = 3000, 1200, Pool
+    rates = (0.001, 0.003, 0.01)
+
+    def loss_at(self, arm, run, seed, step):
+        n = 2 + int(np.random.default_rng((seed, step)).integers(11))
+        x, y = sets(64, n, seed, step)
+        return ((run.model(x) - y) ** 2).mean()
+
+    def errors(self, model, sizes, key, B):
+        """Return the errors and the wanted numbers of sets of these sizes."""
+        with mg.no_grad():
+            found = [
+                (model(x).numpy() - y, y) for x, y in (sets(B, n, key) for n in sizes)
+            ]
+        return map(np.concatenate, zip(*found))
+
+    def validate(self, arm, model, key=10**6):
+        error, y = self.errors(model, range(2, 13), key, 100)
+        return (1 - (error**2).mean(0) / y.var(0)).mean()
+
+    def test(self, arm, model):
+        at = {}
+        for n in (8, 16, 64):
+            error, _ = self.errors(model, [n], 3 * 10**6, 500)
+            at[str(n)] = dict(zip(WANTED, np.sqrt((error**2).mean(0)).tolist()))
+        error, y = self.errors(model, range(2, 13), 2 * 10**6, 300)
+        share = 1 - (error**2).mean(0) / y.var(0)
+        explained = dict(zip(WANTED, share.tolist()))
+        return {"figure": float(share.mean()), "explained": explained, "at": at}
+
+
+# -- Chains of two facts ---------------------------------------------------------------
+
+N = 8  # things, persons and places; a word is a number below 3 N
+
+
+def facts(B, *key):
+    """Draw keys and values (B, 2N) of facts, a thing (B,), and its place (B,).
+
+    Fact i < N says who has thing i, and fact N + i where person i is.
+    """
+    rng = np.random.default_rng(key)
+    person = rng.permuted(np.tile(np.arange(N), (B, 1)), axis=1)
+    place, thing = rng.integers(N, size=(B, N)), rng.integers(N, size=B)
+    keys = np.tile(np.arange(2 * N), (B, 1))
+    values = np.concatenate([N + person, 2 * N + place], 1)
+    b = np.arange(B)
+    return keys, values, thing, place[b, person[b, thing]]
+
+
+class Memory(nn.Module):
+    """A memory of facts that is read once or several times.
+
+    Keys, values and questions have one table of words. "2 hops, apart" has three, and
+    adds the answer to the question.
+    """
+
+    def __init__(self, arm, rng):
+        self.apart = arm.endswith("apart")
+        self.add, self.hops = arm.endswith(("apart", "added")), int(arm[0])
+        draws = (rng.standard_normal((3 * N, WIDTH), np.float32) for _ in "kvu")
+        self.tables = [nn.Parameter(0.2 * x) for x in draws][: 3 if self.apart else 1]
+        self.output = nn.Linear(WIDTH, N, rng=rng)
+
+    def forward(self, keys, values, thing):
+        """keys and values (B, 2N), thing (B,)  ->  places (B, N), weights (B, hops, 2N)"""
+        tables = self.tables if self.apart else 3 * self.tables
+        m, c, u = (mg.embedding(i, t) for i, t in zip((keys, values, thing), tables))
+        u, p = attention.hops(u, m, c, hops=self.hops, add=self.add)
+        return self.output(u), p
+
+
+class Chain(Small):
+    """Where is the thing? It is where the person is who has it."""
+
+    name, question = "chain", "How often must a memory be read?"
+    measure, chance = "share of right places", 1 / N
+    arms = ("1 hop", "2 hops", "2 hops, added", "2 hops, apart", "3 hops")
+    trivial = 0.35  # the most frequent place; the page computes it
+    budget, least, every, Model = 4000, 600, 25, Memory
+
+    def loss_at(self, arm, run, seed, step):
+        *x, y = facts(64, seed, step)
+        return mg.cross_entropy(run.model(*x)[0], y)
+
+    def validate(self, arm, model, key=10**6):
+        *x, y = facts(1000, key)
+        with mg.no_grad():
+            return (model(*x)[0].numpy().argmax(-1) == y).mean()
+
+    def test(self, arm, model):
+        *x, _ = facts(1, 7)  # one example, for a picture
+        with mg.no_grad():
+            weights = model(*x)[1].numpy()[0].round(4).tolist()
+        return {"figure": float(self.validate(arm, model, 2 * 10**6)), "p": weights}
+
+
+# -- The colour at a row and a column --------------------------------------------------
+
+ROW, COLUMN = grid(drawn.SIDE, drawn.SIDE)
+# one place in each row and column is in no question of the training
+UNSEEN = (ROW + 2 * COLUMN) % drawn.SIDE == 0
+
+
+class Looker(nn.Module):
+    """Questions for a row and a column attend to the patches of a picture."""
+
+    def __init__(self, arm, rng):
+        def table(n):
+            return nn.Parameter(rng.standard_normal((n, WIDTH), np.float32))
+
+        self.arm, side = arm, drawn.SIDE
+        self.rows, self.columns = table(side), table(side)
+        self.patch = nn.Linear(drawn.P**2 * 3, WIDTH, rng=rng)
+        self.q, self.k, self.v = (nn.Linear(WIDTH, WIDTH, rng=rng) for _ in "qkv")
+        self.output = network(rng, WIDTH, WIDTH, len(drawn.COLOURS))
+        if arm == "a vector a place":
+            self.table = table(side * side)
+        if arm == "row + column":
+            self.by_row, self.by_column = table(side), table(side)
+
+    def forward(self, pictures, row, column):
+        """pictures (B, H, W, 3), row and column (L,)  ->  scores of colours (B, L, 6)"""
+        x = self.patch(patches(mg.Tensor(pictures), drawn.P))  # (B, n, WIDTH)
+        q = mg.embedding(row, self.rows) + mg.embedding(column, self.columns)
+        q, k = mg.expand(self.q(q), (len(x), len(row), WIDTH)), self.k(x)
+        if self.arm == "a vector a place":
+            k = k + self.table
+        elif self.arm == "row + column":
+            k = (
+                k
+                + mg.embedding(ROW, self.by_row)
+                + mg.embedding(COLUMN, self.by_column)
+            )
+        elif self.arm == "RoPE":  # by the number of the patch; the question stands at 0
+            k = rope(k, np.arange(len(ROW)))
+        elif self.arm == "2-D RoPE":
+            k = rope_2d(k, ROW, COLUMN)
+        c, self.weights = attend(q, k, self.v(x))
+        return through(self.output, c)
+
+
+@functools.cache
+def questions(B, unseen, *key):
+    """Draw pictures (B, ...); ask each for all places. Return the colours (B, L) too."""
+    pictures, colour = drawn.shapes(np.random.default_rng(key), B)
+    row, column = ROW[UNSEEN == unseen], COLUMN[UNSEEN == unseen]
+    return pictures, row, column, colour[:, row, column]
+
+
+class Places(Small):
+    """Which colour is at this row and this column?"""
+
+    name, question = "places", "Which positions find a row and a column?"
+    measure, chance = "share of right colours", 1 / 6
+    arms = ("none", "a vector a place", "row + column", "RoPE", "2-D RoPE")
+    trivial = 0.3  # the most frequent colour; the page computes it
+    budget, least, every, Model = 2000, 600, 25, Looker
+
+    def loss_at(self, arm, run, seed, step):
+        *x, y = questions.__wrapped__(16, False, seed, step)
+        return mg.cross_entropy(run.model(*x), y)
+
+    def validate(self, arm, model, key=10**6, unseen=False):
+        *x, y = questions(100, unseen, key)
+        with mg.no_grad():
+            return (model(*x).numpy().argmax(-1) == y).mean()
+
+    def test(self, arm, model):
+        seen, unseen = (self.validate(arm, model, 2 * 10**6, u) for u in (False, True))
+        return {"figure": float(seen), "unseen": float(unseen)}
+
+
+# -- Show, attend and tell -------------------------------------------------------------
+
+
+class Teller(nn.Module):
+    """A GRU that looks at a picture before it writes each digit."""
+
+    def __init__(self, arm, rng):
+        n = drawn.ROWS * drawn.COLUMNS
+        self.arm, self.patch = arm, network(rng, drawn.P**2, WIDTH, WIDTH)
+        self.places = nn.Parameter(0.5 * rng.standard_normal((n, WIDTH), np.float32))
+        self.cell = nn.GRUCell(WIDTH, WIDTH, rng=rng)
+        self.first = nn.Parameter(0.5 * rng.standard_normal((1, WIDTH), np.float32))
+        self.q, self.k = (nn.Linear(WIDTH, WIDTH, rng=rng) for _ in "qk")
+        self.output = network(rng, 2 * WIDTH, WIDTH, 10)
+
+    def forward(self, pictures, rng=None, soft=False):
+        """pictures (B, H, W, 1)  ->  digits (B, T, 10), scores and weights (B, T, n)
+
+        With ``rng`` the hard arms draw their patch; without, they take the best. With
+        ``soft`` they average.
+        """
+        x = through(self.patch, patches(mg.Tensor(pictures), drawn.P)) + self.places
+        h, rows = mg.expand(self.first, (len(x), WIDTH)), []
+        k = self.k(mg.relu(x))
+        for _ in range(drawn.COLUMNS):
+            e = attention.scaled_dot(self.q(h)[:, None], k)  # (B, 1, n)
+            p = self.normalize(e, rng, soft)
+            c = (p @ x)[:, 0]  # (B, WIDTH)
+            rows.append((self.output_of(h, c), e, p))
+            h = self.cell(c, h)
+        return (mg.concat(each, 1) for each in zip(*rows))
+
+    def output_of(self, h, c):
+        return through(self.output, mg.concat([h, c], -1))[:, None]
+
+    def normalize(self, e, rng, soft):
+        if self.arm == "mean":
+            return mg.softmax(0 * e)
+        if self.arm == "soft" or soft:
+            return mg.softmax(e)
+        if rng is None:
+            return attention.hard_weights(e, noise=np.zeros(e.shape, np.float32))
+        if self.arm == "gumbel":
+            return attention.gumbel_softmax(e, rng=rng, hard=True)
+        return attention.hard_weights(e, rng=rng)
+
+
+class Telling(Small):
+    """Write the three digits of a picture from the left; each stands in some row."""
+
+    name, question = "telling", "Is it better to look at one patch, or at all?"
+    measure, chance = "share of right digits", 1 / 10
+    arms = ("mean", "soft", "gumbel", "reinforce", "reinforce, half soft")
+    rates = (0.001, 0.003, 0.01)
+    trivial = 0.43  # who knows the three digits and not their order
+    budget, least, Model = 3000, 1200, Teller
+
+    def loss_at(self, arm, run, seed, step):
+        pictures, y, _ = drawn.numbers(np.random.default_rng((seed, step)), 64)
+        rng = np.random.default_rng((seed, step, 7))  # of the choices
+        soft = arm.endswith("half soft") and step % 2 == 0
+        out, e, p = run.model(pictures, rng, soft)
+        loss = mg.cross_entropy(out, y, reduction="none")  # (B, T)
+        if arm.startswith("reinforce") and not soft:
+            later = loss.data[:, ::-1].cumsum(1)[:, ::-1]  # what a choice may change
+            b = (later.sum(0) - later) / (len(later) - 1)  # of the other pictures
+            loss = loss + attention.reinforce(mg.Tensor(later), e, p, b) - later
+        return loss.mean()
+
+    def validate(self, arm, model):
+        return told(model, 10**6)[0]
+
+    def test(self, arm, model):
+        right, looked = told(model, 2 * 10**6)
+        pictures, *_ = drawn.numbers(np.random.default_rng(5), 1)
+        with mg.no_grad():
+            out, _, p = (x.numpy()[0] for x in model(pictures))
+        shown = {"p": p.round(4).tolist(), "digits": out.argmax(-1).tolist()}
+        return {"figure": right, "looked": looked, "shown": shown}
+
+
+def told(model, key):
+    """Return the share of right digits, and the mean weight on the patch of each."""
+    pictures, y, row = drawn.numbers(np.random.default_rng(key), 300)
+    with mg.no_grad():
+        out, _, p = (x.numpy() for x in model(pictures))
+    place = (row * drawn.COLUMNS + np.arange(drawn.COLUMNS))[..., None]
+    right = out.argmax(-1) == y
+    return float(right.mean()), float(np.take_along_axis(p, place, -1).mean())
+
+
+STUDY = Lookup(), Pooling(), Chain(), Places(), Telling()
+
+if __name__ == "__main__":
+    sys.exit(study("sets", list(STUDY), __file__))
