@@ -335,8 +335,8 @@ def test_links_of_notebooks_lead_to_files(tmp_path):
     links = [x for t in texts for _, x in cells.outside_fences(t)]
     links = [m for x in links for m in cells.LINK.findall(cells.CODE.sub("", x))]
     assert len(links) > 200
-    for link in links:
-        assert (tmp_path / link.partition("#")[0]).is_file(), link
+    for link in links:  # papers are on the web
+        assert "://" in link or (tmp_path / link.partition("#")[0]).is_file(), link
 
 
 @pytest.mark.parametrize(
