@@ -1,4 +1,4 @@
-"""E.20  The pointer-generator's two posteriors  ●●●○  35 min  needs E.2  lesson 15
+"""E.20  The pointer-generator's two posteriors  ●●●○  35 min  needs E.2
 
 A name that is in no vocabulary can be copied from the source. From logits z of the V
 words of the vocabulary, scores e of the S source words x, and a number r:

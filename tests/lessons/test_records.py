@@ -261,6 +261,7 @@ CHEAP = [  # script, its comparison, the record and the entry in it, a cheap arm
      "luong, additive"),
     ("13_translation.writing", lambda m: m.Writing(), "writing", "model", "Transformer"),
     ("15_weights.experiment", lambda m: m.Counting(), "weights", "counting", "sigmoid"),
+    ("16_pointing.experiment", lambda m: m.Runs(), "pointing", "runs", "additive"),
     ("17_caches.experiment", lambda m: m.Minus(), "caches", "minus", "differential"),
     ("18_memories.experiment", lambda m: m.Names(), "memories", "names", "decay"),
     ("19_sets.experiment", lambda m: m.Chain(), "sets", "chain", "2 hops"),

@@ -98,7 +98,7 @@ POINTERS = {
         ),
         about="""normaliser: a_ij = P(step i stops at j), reading on from the last stop
         can read in linear time, while the source still arrives
-        cannot go back; move on between two equal keys
+        cannot go back; move on to an equal key if the query is the same
         lesson 16: runs of letters; Raffel et al. 2017; variants/monotonic.py""",
     ),
     "mocha": Variant(
