@@ -261,6 +261,8 @@ def test_student_and_wilson_satisfy_their_equations():
     assert math.isclose(rule.student(2), math.tan(0.475 * math.pi), rel_tol=1e-3)
     t = rule.student(3)  # two degrees of freedom: F(t) = 1/2 + t / (2 sqrt(2 + t^2))
     assert math.isclose(0.5 + t / 2 / math.sqrt(2 + t * t), 0.975, rel_tol=1e-5)
+    t = rule.student(3, 0.9999)
+    assert math.isclose(0.5 + t / 2 / math.sqrt(2 + t * t), 0.9999, rel_tol=1e-7)
     found = rule.share(3, 12)
     for p in (found.low, found.high):
         assert math.isclose(abs(3 / 12 - p), claims.Z * math.sqrt(p * (1 - p) / 12))

@@ -265,6 +265,8 @@ CHEAP = [  # script, its comparison, the record and the entry in it, a cheap arm
     ("17_caches.experiment", lambda m: m.Minus(), "caches", "minus", "differential"),
     ("18_memories.experiment", lambda m: m.Names(), "memories", "names", "decay"),
     ("19_sets.experiment", lambda m: m.Chain(), "sets", "chain", "2 hops"),
+    ("20_tournament.experiment", lambda m: m.tasks()[6], "tournament", "copying",
+     "softmax"),
 ]  # fmt: skip
 
 
@@ -398,3 +400,32 @@ def test_a_quick_experiment_passes_the_option_on(tmp_path, monkeypatch):
     assert (tmp_path / "other.py.txt").read_text() == "['--quick']"
     assert cli.main(["experiment", "11", "other"]) == 0
     assert (tmp_path / "other.py.txt").read_text() == "[]"
+
+
+def test_the_answers_of_the_tournament_are_those_of_a_loop():
+    tour = importlib.import_module("lessons.book.20_tournament.experiment")
+
+    def read(a, b, i):
+        values = [b[j] for j in range(i) if a[j] == a[i] and b[j] < tour.VALUES]
+        return values[-1] if values else tour.NOTHING
+
+    def largest(a, b, i):
+        return max((b[j] for j in range(15) if a[j] == a[i]), default=16)
+
+    def reset(a, b, i):
+        since = [j for j in range(i + 1) if a[j] == 2] or [-1]
+        return a[since[-1] + 1 : i + 1].count(1)
+
+    loops = {
+        "counting": lambda a, b, i: a[: i + 1].count(a[i]),
+        "sorting": lambda a, b, i: sorted(a[:10])[i - 10],
+        "copying": lambda a, b, i: a[i - 10],
+        "reset": reset,
+        "sets": largest,
+    }
+    for task in tour.tasks():
+        for row in zip(*task.draw(np.random.default_rng(5), 30)):
+            a, b, y = (x.tolist() for x in row)
+            places = range(len(a))[task.marks]
+            loop = loops.get(task.name, read)
+            assert [loop(a, b, i) for i in places] == y, task.name

@@ -9,6 +9,7 @@
     undecided   everything else: more seeds or more steps could change it
 """
 
+import functools
 import math
 from dataclasses import dataclass
 
@@ -100,11 +101,14 @@ def share(k, n, of="seeds", kind="trained"):
     return Measured(k / n, low, high, kind, f"{k} of {n} {of}")
 
 
-def student(n):
+@functools.cache
+def student(n, part=0.975):
     """Return the factor t by which n values of unknown spread widen an interval.
+
+    part   how much of Student's distribution lies below t: 0.975 for an interval of 95 %
 
     Student's density with x = sqrt(n - 1) tan(a) is cos(a)^(n - 2), up to a factor.
     """
     a = np.linspace(-np.pi / 2, np.pi / 2, 200_001)
     mass = np.cumsum(np.cos(a) ** (n - 2))
-    return math.sqrt(n - 1) * math.tan(a[np.searchsorted(mass, 0.975 * mass[-1])])
+    return math.sqrt(n - 1) * math.tan(a[np.searchsorted(mass, part * mass[-1])])

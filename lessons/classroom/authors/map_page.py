@@ -14,7 +14,8 @@ Every variant of the library, by what it changes in
 The column "cost" is the growth of scores and averages with n queries and n keys,
 computed from the formulas of `python -m attention ledger`. A variant's name leads to
 its file; [attention/definitions.py](../attention/definitions.py) has each of them in a
-few lines of NumPy. `python -m attention variants` prints the same rows.
+few lines of NumPy. `python -m attention variants` prints the same rows. In
+[the tournament](book/20_tournament/README.md) twenty of them meet ten tasks.
 """
 
 
