@@ -59,7 +59,8 @@ for word, p in zip(vocabulary, probabilities):
 # Sorting makes the point. The answer to "which comes next?" is one of the $n$ numbers of
 # this list, and $n$ differs from list to list. An output layer with 8 rows cannot name
 # the ninth place. A [pointer network](../../GLOSSARY.md#pointer-network) (Vinyals,
-# Fortunato and Jaitly 2015) gives each element a score, and its softmax is the answer:
+# Fortunato and Jaitly [2015](https://arxiv.org/abs/1506.03134)) gives each element a
+# score, and its softmax is the answer:
 #
 # ```math
 # u_{tj} = w_v \cdot \tanh(W_q d_t + W_k e_j), \qquad
@@ -206,7 +207,8 @@ show(fig, "sorting", alt)
 #
 # A pointer can name Zoltan, but it cannot write *is praised by*, which the source does
 # not contain. The [pointer-generator](../../GLOSSARY.md#pointer-generator) (Gu and others
-# 2016; See, Liu and Manning 2017) does both, and decides how much of each:
+# [2016](https://arxiv.org/abs/1603.06393); See, Liu and Manning
+# [2017](https://arxiv.org/abs/1704.04368)) does both, and decides how much of each:
 #
 # ```math
 # P(w) = \lambda\, \mathrm{softmax}(z)_w + (1 - \lambda) \sum_{j:\, x_j = w} a_j, \qquad
@@ -342,7 +344,8 @@ print(layer.attention_weights.data.round(3))
 # returns the same for the same content. So let the score also see where attention *was*.
 # Let $a^{t-1}$ be the weights of the last step and $c^t$ the sum of all before.
 # [Location-sensitive attention](../../GLOSSARY.md#location-sensitive-attention)
-# (Chorowski and others 2015) looks at both around each key, through small filters:
+# (Chorowski and others [2015](https://arxiv.org/abs/1506.07503)) looks at both around
+# each key, through small filters:
 #
 # ```math
 # f^t_j = \sum_{m=-w}^{w} \left(F_{1m}\, a^{t-1}_{j+m} + F_{2m}\, c^t_{j+m}\right), \qquad
@@ -459,9 +462,9 @@ show(fig, "copying", alt)
 # ## Further: read on, and never go back
 #
 # A reader of a text goes on from where he is, and stops. [Monotonic
-# attention](../../GLOSSARY.md#monotonic-attention) (Raffel and others 2017) makes this the
-# rule: step $i$ begins at the key where step $i - 1$ stopped, and stops at each key with a
-# probability.
+# attention](../../GLOSSARY.md#monotonic-attention) (Raffel and others
+# [2017](https://arxiv.org/abs/1704.00784)) makes this the rule: step $i$ begins
+# at the key where step $i - 1$ stopped, and stops at each key with a probability.
 #
 # ```math
 # p_{ij} = \sigma(e_{ij}), \qquad
@@ -484,8 +487,9 @@ print("hard", attention.hard_stops(mg.Tensor(p)).data.tolist())
 # The rest of a row, {{ f"{1 - a[0].sum():.2f}" }} and {{ f"{1 - a[1].sum():.2f}" }}, stops nowhere. And the second step stops where the
 # first did: nothing moves on by itself. If two neighbours are equal keys, and the query
 # the same, a step that stops at the first has no reason to pass it. It must want
-# something else, by its query. *MoChA* (Chiu and Raffel 2018) adds a softmax over the
-# last few keys at each stop, so that a step can average.
+# something else, by its query. *MoChA* (Chiu and Raffel
+# [2018](https://arxiv.org/abs/1712.05382)) adds a softmax over the last few keys at each
+# stop, so that a step can average.
 #
 # **Measured.** *aabbbc* has to become *abc*: the end of a run is what to stop at. Trained
 # on 2 to 6 runs, tested with 6, 12 and 24.
