@@ -120,9 +120,8 @@ def _peer(reference):
     """The same steps in torch; its autograd takes the way back."""
 
     def in_torch(T, q, k, v, *more):
-        beta, log_a, state = None, *more, *(None,) * (2 - len(more))
-        if reference is delta:
-            beta, log_a, state = *more, *(None,) * (3 - len(more))
+        more = more if reference is delta else (None, *more)
+        beta, log_a, state = *more, *(None,) * (3 - len(more))
         if reference is not gated and log_a is not None:
             log_a = log_a[..., None]
         S = 0 if state is None else state
