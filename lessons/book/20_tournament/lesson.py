@@ -245,22 +245,22 @@ for task in tasks:
 # What the picture says, of these tasks and this size:
 #
 # - A name that is looked up (*lookup*, *nothing*, *far*) is found by nearly all arms that
-#   see all tokens. Behind are a window, chosen blocks, and with
-#   {{ tasks["lookup"].question.split()[-2] }} names sums and states, after
-#   {{ tasks["lookup"].budget }} steps.
+#   see all tokens. Surely behind are, in one of them at least, a window, chosen blocks
+#   that miss the name, linear sums of {{ tasks["lookup"].question.split()[-2] }} names, and
+#   two arms that have hardly begun: stick-breaking and ISAB.
 # - Order has to come from somewhere. In *copying*, where the symbols repeat, only their
 #   places help. Slopes, gates and decays say that a token is near; they do not say which
 #   one stands ten places back, as RoPE, CoPE and sines can.
 # - All that beats softmax with RoPE does so in *counting*, *reset* and *streams*, and
-#   none of it survives the correction for the number of cells. With five seeds and
-#   so many cells it could hardly do so: for these three columns the picture proposes, and
-#   a study of one task with more seeds would decide.
+#   none of it survives the correction for the number of cells. With so few seeds and so
+#   many cells it could hardly do so: here the picture proposes, and a study of one task
+#   with more seeds would decide.
 # - The expectation that failed: a softmax finds nothing as well as a sink. In lesson 15
 #   the context was the answer; here a network behind it may learn what a mixture of many
 #   values looks like. We did not measure whether it does.
 #
-# **An arm that never began.** Stick-breaking has learned nothing in *lookup* and *far*,
-# at no rate of the grid. At the start all scores are near 0, so each key takes half of
+# **An arm that never began.** Stick-breaking has learned nothing in *lookup* and *far* in
+# {{ tasks["far"].budget }} steps, at no rate of the grid. At the start all scores are near 0, so each key takes half of
 # what is left, and a key $m$ places back gets $2^{-(m+1)}$:
 # {{ f"{2.0**-21:.0e}" }} for $m = 20$. Its gradient has the same factor. Scores
 # that begin lower would leave more of the stick for far keys. That was not tried, so
@@ -340,8 +340,8 @@ print("steps before the rate falls:", min(r["steps"] for r in every), "to",
 # - An arm that sees the answers, by a mask that is missing.
 # - Ten tasks, and a report of the one that fits.
 #
-# **To take away: no kind of attention is best; a tournament shows which ones fail at a
-# task like yours, at this size, and leaves fewer to try on your own.**
+# **To take away: here no kind of attention was the best in all ten tasks; a tournament
+# shows which ones fail at a task like yours, at this size, and leaves fewer to try.**
 #
 # Exercises: E.16 (find out from the record of a comparison whether it was fair):
 # `python -m lessons start E.16`. A task of your own is a function that draws tokens and
