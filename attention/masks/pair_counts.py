@@ -3,6 +3,7 @@
     window       i - left <= j <= i + right
     dilated      of those, the pairs with j - i a multiple of the dilation
     strided      the last keys, and every l-th key before them
+    chosen       those of some blocks, the query's own among them
     longformer   those of the window, and all pairs with a global query or key
     bigbird      blocks of the window, global blocks and random blocks
 
@@ -49,6 +50,17 @@ def longformer_pairs(L, S, left, right, global_tokens):
     kept = high - low + len(keys) - inside
     kept[tokens[tokens < L]] = S  # a global query attends to every key
     return int(kept.sum())
+
+
+def chosen_pairs(L, block, best):
+    """Count the pairs of the own block, causally, and of best - 1 earlier blocks.
+
+    Also returns the number of earlier blocks of all queries, which are compared.
+    """
+    i = np.arange(L)
+    earlier = i // block
+    pairs = np.minimum(earlier, best - 1) * block + i % block + 1
+    return int(pairs.sum()), int(earlier.sum())
 
 
 def bigbird_pairs(L, S, block, window, n_random, n_global):

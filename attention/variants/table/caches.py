@@ -25,7 +25,7 @@ def _cached(budget, recent, sinks, about):
         small=dict(budget=4, recent=2, sinks=min(sinks, 2)),
         # all pairs of the first tokens, and then budget + 1 keys for each
         letters=lambda L, S, T, budget, **others: {
-            "P": sum(min(j, budget) for j in range(S)) + S
+            "P": attention.masks.pair_counts.window_pairs(S, S, budget, 0)
         },
         about=about,
     )

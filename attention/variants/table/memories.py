@@ -13,9 +13,8 @@ RECURRENCE = Formulas(scoring="0", averaging="3*L*E*Ev", exponentials="L", score
 
 def _pairs_of_blocks(L, block, best):
     """Return {"P", "M"}: the pairs of the chosen blocks, and the comparisons."""
-    own = [i // block for i in range(L)]  # the blocks before that of the query
-    pairs = [min(n, best - 1) * block + i % block + 1 for i, n in enumerate(own)]
-    return {"P": sum(pairs), "M": sum(own)}
+    pairs, means = attention.masks.pair_counts.chosen_pairs(L, block, best)
+    return {"P": pairs, "M": means}
 
 
 MEMORIES = {

@@ -22,11 +22,11 @@ few lines of NumPy. `python -m attention variants` prints the same rows. In
 def map_page():
     """Return the page, in Markdown."""
     pages = {int(number(f)): f"book/{f.name}/README.md" for f in lesson_folders()}
-    parts = [HEAD]
+    parts, found = [HEAD], map_rows()
     for part, what in PARTS.items():
         rows = [
             _row(name, about, order, pages)
-            for name, (about, order) in map_rows().items()
+            for name, (about, order) in found.items()
             if about.part == part
         ]
         head = "| variant | changes | cost | can | cannot | shown by | source |"
