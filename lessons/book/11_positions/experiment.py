@@ -5,7 +5,7 @@
 Small decoders, one for each scheme, are trained on sequences of up to 32 tokens, with
 five seeds and four learning rates, until they have learned what they can. Then they
 read 32, 64 and 128 tokens. The answers are counted by their distance: how many tokens
-before the question the answer stands. Some 35 minutes on two cores.
+before the question the answer stands. Some 40 minutes on two cores.
 
 RoPE is evaluated as it is, with its rotations slowed down, and cut off: of a long
 sequence it then reads only the 32 tokens that end with the question. Whatever the
@@ -63,6 +63,9 @@ class Positions(Comparison):
         "rope, base 100": {"positions": "rope", "base": 100.0},
         "alibi": {"positions": "alibi"},
         "deberta": {"positions": "disentangled", "max_distance": 32},
+        "kerple": {"positions": "kerple"},
+        "cope": {"positions": "cope", "max_distance": 32},
+        "fire": {"positions": "fire"},
     }
     rates, every, budget, warmup = (5e-4, 1e-3, 2e-3, 4e-3), 50, 4000, 100
 

@@ -557,6 +557,16 @@ for distance, part in study["answers"].items():
 # there with the 32 buckets of the paper, which are made for longer texts, and with 16,
 # all of which 32 tokens reach. (DeBERTa has $c = 32$.)
 #
+# Three newer schemes are in the test, each with a term that is added to the score.
+# *KERPLE* (Chi and others 2022) subtracts $`r_h \ln(1 + a_h \lvert i - j \rvert)`$
+# with learned $r_h$ and $a_h$: like ALiBi it prefers near keys, but a logarithm falls
+# more slowly. *CoPE* (Golovneva and others 2024) counts: the sum of
+# $`\sigma(q_i \cdot k_t / \sqrt{d_k})`$ over $t = j, \dots, i$ is the position $p$ of
+# key $j$, and $`q_i \cdot e_p`$ is added, here with 32 vectors $e_p$. *FIRE* (Li and
+# others 2024) adds what a small network computes from
+# $`\ln(1 + c \lvert i - j \rvert) / \ln(1 + c \max(T, i))`$, the distance as a part of
+# the text, which is a number from 0 to 1 in a text of any length.
+#
 # Every scheme gets the same chance ([experiment.py](experiment.py)). It is trained with
 # {{ len(kept["rates"]) }} learning rates, and has the best of them, chosen with a seed
 # that is not in the table. It is trained until its share of right numbers no longer
@@ -587,15 +597,18 @@ failed = {arm: int((~ok).sum()) for arm, ok in able.items() if not ok.all()}
 
 # %% [figure]
 title = f"Do they learn the task? ({len(kept['seeds'])} runs each, 32 tokens)"
-fig, axes = figure(title, rows=3, columns=3, size=(7.2, 5.4), sharex=True, sharey=True)
+fig, axes = figure(title, rows=4, columns=3, size=(7.2, 7), sharex=True, sharey=True)
 for ax, arm in zip(axes.flat, kept["arms"]):
-    for run in (run for run in kept["runs"] if run["arm"] == arm):
-        steps = kept["every"] * (1 + np.arange(len(run["curve"])))
-        ax.plot(steps[3::4], run["curve"][3::4], color=BLUE, lw=0.8)  # a small file
-        ax.plot(steps[-1], run["curve"][-1], "o", color=BLUE, ms=3)
+    curves = [run["curve"] for run in kept["runs"] if run["arm"] == arm]
+    for curve in curves:
+        steps = kept["every"] * (1 + np.arange(len(curve)))
+        ax.plot(steps[3::4], curve[3::4], color=BLUE, lw=0.8)  # a small file
+    ends = [kept["every"] * len(curve) for curve in curves]
+    ax.plot(ends, [curve[-1] for curve in curves], "o", color=BLUE, ms=3)
     ax.axhline(chance, color=GREY, lw=0.8, ls=":")
-    ax.set(title=f"{arm}, {kept['chosen'][arm]:g}", xticks=(0, 2000, 4000))
+    ax.set(title=f"{arm}, {kept['chosen'][arm]:g}", xticks=(0, 4000))
     ax.set(ylim=(0, 1.05), yticks=(0, 0.5, 1))
+    ax.grid(False, axis="x")
 fig.supxlabel("training step, before the rate falls; dotted: chance")
 fig.supylabel("share of right numbers")
 alt = "Share of right numbers against training steps, a panel for each scheme. Each " + (
@@ -694,18 +707,17 @@ title = f"What do they remember at 128 tokens? ({len(kept['seeds'])} runs each)"
 fig, axes = figure(title, columns=2, size=(8.6, 4.6))
 rows = list(found)
 for ax, distance in zip(axes, (NEAR, FAR)):
-    for y, row in enumerate(rows):
-        shares = found[row][distance][128]
-        label = None if y else "a seed"
-        at = [y] * len(shares)
-        ax.plot(shares, at, "o", ms=4, color=BLUE, alpha=0.6, label=label)
-        label = None if y else "their mean"
-        ax.plot(np.mean(shares), y, "|", ms=13, mew=2, color=ORANGE, label=label)
+    each = [found[row][distance][128] for row in rows]
+    at = np.repeat(np.arange(len(rows)), [len(x) for x in each])
+    ax.plot(np.concatenate(each), at, "o", ms=4, color=BLUE, alpha=0.6, label="a seed")
+    means = [np.mean(x) for x in each]
+    ax.plot(means, range(len(rows)), "|", ms=13, mew=2, color=ORANGE, label="their mean")
     ax.axvline(chance, color=GREY, lw=0.8, ls=":", label="chance")
     usual = mean["most frequent"][distance][128]
     ax.axvline(usual, color=GREY, lw=0.8, ls="--", label="most frequent")
     ax.set(title=f"answers {distance} tokens back", xlabel="share of right numbers")
     ax.set(xlim=(0, 1.03), ylim=(len(rows) - 0.5, -0.5), yticks=range(len(rows)))
+    ax.set(xticks=(0, 0.25, 0.5, 0.75, 1))
     ax.set_yticklabels(rows if ax is axes[0] else [])
 axes[1].legend(loc="center left", bbox_to_anchor=(1, 0.5))
 alt = f"""Two panels, near and far answers at 128 tokens; a row for each scheme, with a
@@ -737,6 +749,9 @@ show(fig, "extrapolation", alt)
 # | RoPE, with NTK | good, extended | {{ cells["rope+ntk"] }} |
 # | ALiBi | excellent | {{ cells["alibi"] }} |
 # | DeBERTa | not in it | {{ cells["deberta"] }} |
+# | KERPLE | not in it | {{ cells["kerple"] }} |
+# | CoPE | not in it | {{ cells["cope"] }} |
+# | FIRE | not in it | {{ cells["fire"] }} |
 #
 # What does the record hold of the differences? A statement *holds* if the whole interval
 # lies where the statement says. ([Lesson 14](../14_checks_the_book/README.md) explains
@@ -770,6 +785,15 @@ for name, row in (
     ("T5, 16 buckets,", "t5, 16 buckets"), ("DeBERTa", "deberta"),
 ):  # fmt: skip
     compare(f"{name} behind cut off", -inf, 0, row, cut, NEAR)
+
+# %%
+for newer in "kerple", "cope", "fire":
+    compare(f"{newer} ahead of most frequent", 0, inf, newer, usual, FAR)
+compare("KERPLE behind YaRN", -inf, 0, "kerple", "rope+yarn", FAR)
+compare("KERPLE ahead of FIRE", 0, inf, "kerple", "fire", FAR)
+compare("KERPLE as cut off, within .05", -0.05, 0.05, "kerple", cut, NEAR)
+compare("FIRE behind cut off", -inf, 0, "fire", cut, NEAR)
+compare("CoPE behind cut off", -inf, 0, "cope", cut, NEAR)
 
 # %%
 compare("linear behind RoPE as it is", -inf, 0, "rope+linear", "rope", NEAR)
@@ -809,11 +833,22 @@ learned = np.array(found["deberta"][NEAR][128])[able["deberta"]]
 #   the task. The others have {{ f"{learned.min():.2f} to {learned.max():.2f}" }} of the
 #   near answers. The last vector stands for all that is far.
 #
+# - **KERPLE** has {{ f"{mean['kerple'][NEAR][128]:.2f}" }} of the near and
+#   {{ f"{mean['kerple'][FAR][128]:.2f}" }} of the far answers at four times the length,
+#   without any change after training, and two numbers a head. Its bias prefers near
+#   keys, as ALiBi's does, but from one distance to its double it falls by about the same
+#   number, near or far. Only YaRN has more of the far answers. **FIRE** has {{ f"{mean['fire'][NEAR][128]:.2f}" }} and
+#   {{ f"{mean['fire'][FAR][128]:.2f}" }}. **CoPE** works at twice the length, and at
+#   four times it has {{ f"{mean['cope'][NEAR][128]:.2f}" }} of the near answers. All
+#   positions from 31 on share its last vector, and whether this is the reason was not
+#   measured.
+#
 # These are models of two blocks and one task. What holds here is that a scheme is
 # judged by what is far away, and by comparison with a model that does not even look.
 # The column of parameters is exactly right: the learned table has $`n_{\max} d`$
-# numbers, T5 one for each bucket and head, DeBERTa $2c$ vectors of width $d$, and the
-# others have none.
+# numbers, T5 one for each bucket and head, DeBERTa $2c$ vectors of width $d$, KERPLE two
+# numbers a head, CoPE a vector of width $d_k$ for each position, FIRE its network, and
+# the others have none.
 #
 # > **The book says** (notes on attention mechanisms) that T5 and RoPE extrapolate well,
 # > RoPE with extensions, and ALiBi excellently. T5 depends on its buckets and RoPE on
@@ -838,7 +873,8 @@ learned = np.array(found["deberta"][NEAR][128])[able["deberta"]]
 # or to the scores, or rotate queries and keys (distances); and on texts longer than
 # those of training a model can use only the rows, buckets and rotation angles that
 # training has used. Rotations that are slowed down stay within them; ALiBi avoids the
-# problem by forgetting what is far away.**
+# problem by forgetting what is far away, and a bias that falls like a logarithm by
+# forgetting less.**
 #
 # Exercises: E.11 (RoPE and its backward) and E.12 (T5's buckets):
 # `python -m lessons start E.11`. Other lengths, seeds, schemes:
