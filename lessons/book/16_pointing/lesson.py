@@ -8,10 +8,10 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 # %% [markdown]
 # # 16. Pointing and copying
 #
-# "Zoltan praises Anna." A translator that has never seen the name Zoltan can look at it,
-# with all its attention, and still not write it: its output layer has one row for each
-# word of a vocabulary, and this word has none. What if the weights of attention were the
-# answer, and not only a way to an average?
+# "Zoltan praises Anna." A translation model whose training had no Zoltan can put all its
+# attention on this name, and still cannot write it: its output layer has one row for each
+# word of a vocabulary, and none for this word. What if the weights of attention were the
+# answer themselves, and not only the weights of an average?
 #
 # You need [lesson 03](../03_additive/README.md), [lesson 08](../08_local_coverage/README.md)
 # and, for the measurements, [lesson 14](../14_checks_the_book/README.md). Forty minutes.
@@ -35,9 +35,9 @@ rng = np.random.default_rng(16)
 # ## What gets lost between the weights and the word?
 #
 # The vocabulary has three words, *Anna*, *praises* and *unknown*. As an input, Zoltan is
-# the third. Attention looks at Zoltan, with nearly all its weight. Let the output layer be
-# as good as it can be: its logits are 9 times the share of each word in the context. Which
-# word comes out?
+# the third. Attention puts nearly all its weight on Zoltan. The value of a word is its
+# one-hot row, so the context holds the share of each word. Let each logit of the output
+# layer be 9 times the share of its word. Which word comes out?
 
 # %%
 vocabulary = ["Anna", "praises", "unknown"]
@@ -50,17 +50,17 @@ for word, p in zip(vocabulary, probabilities):
     print(f"{word:8s} {p:.3f}")
 
 # %% [markdown]
-# *Unknown*. The weights say "the first word of the source"; the average and the output
-# layer turn this into one of three words. A longer vocabulary moves the problem, and does
-# not end it. So leave out the average.
+# *Unknown*. The weights point at the first word of the source; the average and the output
+# layer turn this into one of three words. With a longer vocabulary fewer words are
+# unknown, but there are always some. So leave out the average.
 #
 # ## A pointer: the weights are the output
 #
-# Sorting makes the point. The answer to "which comes next?" is one of the $n$ numbers of
-# this list, and $n$ differs from list to list. An output layer with 8 rows cannot name
-# the ninth place. A [pointer network](../../GLOSSARY.md#pointer-network) (Vinyals,
-# Fortunato and Jaitly [2015](https://arxiv.org/abs/1506.03134)) gives each element a
-# score, and its softmax is the answer:
+# Sorting is an example. The answer to "which number comes next?" is one of the $n$
+# numbers of the list, and $n$ differs from list to list. An output layer with 8 rows has
+# no row for the ninth place. A [pointer network](../../GLOSSARY.md#pointer-network)
+# (Vinyals, Fortunato and Jaitly [2015](https://arxiv.org/abs/1506.03134)) gives each
+# element a score, and the softmax of the scores is the answer:
 #
 # ```math
 # u_{tj} = w_v \cdot \tanh(W_q d_t + W_k e_j), \qquad
@@ -74,14 +74,17 @@ for word, p in zip(vocabulary, probabilities):
 # | $y_t$ | the place of the element that is chosen in step $t$ |
 # | $`u_{tj}`$ | the score of element $j$; $l$ runs over the elements that are still allowed |
 #
-# These are the weights of [lesson 03](../03_additive/README.md), without values.
+# These are the weights of [lesson 03](../03_additive/README.md), with the same parameters
+# $W_q$, $W_k$ and $w_v$, and without values.
 
 # %% [source] attention.variants.pointer.Pointer.forward
 
 # %% [markdown]
-# The loss is $-\ln P(y_t)$, so the gradient of the scores is that of a cross-entropy,
+# The loss is $-\ln P(y_t)$. With $p_t$ for the probabilities of step $t$, the gradient of
+# the scores is that of a cross-entropy,
 # $`\partial L / \partial u_t = p_t - \mathrm{onehot}(y_t)`$, and 0 for a masked element.
-# An element that was chosen is masked from then on, in training and in use:
+# An element that was chosen is masked from then on, in training and in use. In the mask
+# below a row is a step, and a column is an element:
 
 # %%
 x = np.array([[3.0, -1.0, 2.0]])  # to sort: (B = 1, n = 3)
@@ -89,6 +92,10 @@ places = x.argsort(1)  # the right answer
 left = attention.not_chosen(places, 3)
 print("right places", places[0])
 print("still allowed\n", left[0].astype(int))
+
+# %% [markdown]
+# Is the gradient what the formula says? And if the elements come in another order, do
+# their scores come in this order, too?
 
 # %%
 pointer = attention.Pointer(1, 1, 8, rng=rng)
@@ -102,34 +109,43 @@ print("du = p - onehot:", np.allclose(u.grad, p - np.eye(3)[places], atol=1e-6))
 # %%
 order = [2, 0, 1]
 moved = pointer(last, x[:, order, None], left[..., order])
-print("elements in another order, P in the same order:",
+print("elements in another order, their scores with them:",
       np.allclose(moved.data, u.data[..., order]))  # fmt: skip
 
 # %% [markdown]
-# Nothing in this model has the size $n$. It is the same model for 3 elements and for 32.
+# No parameter of this model has the size $n$, so the same model serves 3 elements and 32.
 #
 # ## Does a pointer need the additive score?
 #
-# Pointer networks are where the additive score has lived on. Is there a reason? Compare
-# it with a dot product of two linear maps. In this task a state and an element are one
-# number each, $d$ and $x_j$, so with the vectors $w, b, w', b'$
+# The pointer network above uses the additive score. Does it need it? Compare it with a
+# dot product of two linear maps. In this task a state and an element are one number each,
+# $d$ and $x_j$, so with the vectors $w, b, w', b'$, and with $A$ and $B$ that depend on
+# $d$ alone,
 #
 # ```math
 # u_j = (w d + b) \cdot (w' x_j + b') = A(d)\, x_j + B(d)
 # ```
 #
-# which rises with $x_j$ or falls, whatever $d$ is. The largest score is at one of the two
-# ends of the list. Before you read on: is that enough to sort?
+# For each $d$ this is a straight line in $x_j$. It rises or it falls, so the largest
+# score belongs to the smallest number of the list or to the largest. Before you read on:
+# is that enough to sort?
 #
-# With the mask, yes: the smallest element *that is left* is the next one, so any slope
-# downwards sorts. Without the mask the model has to find the element next above $d$. That
-# takes a hill, and a straight line has none: two of $n$ answers can be right, 1/4 of 8
-# and 1/16 of 32. The additive score is a sum of $\tanh$, which can be a hill, as lesson
-# [04](../04_scores/README.md) shows.
+# With the mask, yes: the smallest element *that is left* is the next one, so each line
+# that falls sorts. Without the mask the model has to find the element next above $d$. For
+# this the score needs a maximum between the ends, and a straight line has none. It can be
+# right in two of $n$ steps at most: in 1/4 of the steps with 8 numbers, and in 1/16 with
+# 32. The additive score is a sum of $\tanh$, which can have such a maximum, a hill, as
+# [lesson 04](../04_scores/README.md) shows.
 #
-# **Measured.** Lists of 4 to 8 numbers between $-4$ and $4$ in training, of 8, 16 and 32
-# in the test. A third score is fair to add: a dot product of $\tanh(w d + b)$ and
-# $`\tanh(w' x_j + b')`$, with as many parameters as the additive score, and hills.
+# **Measured.** The lists have 4 to 8 numbers between $-4$ and $4$ in training, and 8, 16
+# and 32 in the test. For a fair comparison we add a third score: a dot product of
+# $\tanh(w d + b)$ and $`\tanh(w' x_j + b')`$. It has as many parameters as the additive
+# score, and can have hills.
+#
+# In the table, *right next element of* is the share of right choices if all choices
+# before were right; *lists sorted alone* is the share of lists in which the model makes
+# all choices by itself, and all are right. Each is a mean over the seeds. A *plateau* is
+# a run whose curve had become level.
 
 # %%
 kept = record("pointing")
@@ -153,6 +169,11 @@ for arm in sorting["arms"]:
         row += "".join(f"{y:7.3f}" for y in means)
     ended = fair.figures(sorting, arm, "plateau")
     print(f"{row}  {sum(ended)} of {len(ended)}")
+
+# %% [markdown]
+# Under each claim stand the difference of the two means (here of right next elements
+# among 8), its interval over the seeds, and the verdict. *After so many steps* means: at
+# least one run had not reached a plateau when its budget ended.
 
 
 # %%
@@ -197,18 +218,20 @@ end, means: {means}. The dotted line is two of eight."""
 show(fig, "sorting", alt)
 
 # %% [markdown]
-# In this task, at this size, the mask does the work, and with it both scores sort lists
-# four times as long as those of the training. The additive score earns its $\tanh$ where
-# the model has to find a place *between* others. *Dot, no mask* is at its bound. (A run
-# that is no better than a trivial answer is never called a plateau.) The other two arms
-# without a mask chose the largest rate of the grid, so they may do better than here.
+# In this task, at this size, the mask is enough: with it both scores sort lists four
+# times as long as those of the training. The $\tanh$ of the additive score helps where
+# the model has to find a place *between* others. *Dot, no mask* is right in two of $n$
+# steps, the most that a straight line allows. (It has no plateau in the table, because a
+# run that is no better than a trivial answer is never called one.) The other two arms
+# without a mask chose the largest rate of the grid, so they may do better with a larger
+# one.
 #
 # ## Write, or copy?
 #
 # A pointer can name Zoltan, but it cannot write *is praised by*, which the source does
 # not contain. The [pointer-generator](../../GLOSSARY.md#pointer-generator) (Gu and others
 # [2016](https://arxiv.org/abs/1603.06393); See, Liu and Manning
-# [2017](https://arxiv.org/abs/1704.04368)) does both, and decides how much of each:
+# [2017](https://arxiv.org/abs/1704.04368)) can do both, and computes the share of each:
 #
 # ```math
 # P(w) = \lambda\, \mathrm{softmax}(z)_w + (1 - \lambda) \sum_{j:\, x_j = w} a_j, \qquad
@@ -219,12 +242,16 @@ show(fig, "sorting", alt)
 # |---|---|
 # | $z$ | the logits of the words of the vocabulary |
 # | $a_j$ | the weight of place $j$ of the source, whose word is $x_j$ |
-# | $\lambda$ | the probability to write; $r$ is a linear function of context, state and input |
+# | $\lambda$ | the probability to write, called the gate; $r$ is a linear function of context, state and input |
 #
-# A word that the vocabulary lacks has no logit, so its first part is 0. It gets a number
-# of its own in each sentence. A word that occurs twice has two weights, and they add up.
+# A word that the vocabulary lacks has no logit, so its first term is 0. Such a word gets
+# a number of its own in each sentence. A word that occurs twice has two weights, and they
+# add up.
 
 # %% [source] attention.variants.pointer_generator.copy_probabilities
+
+# %% [markdown]
+# What is the probability of Zoltan now, and do all probabilities sum to 1?
 
 # %%
 z = mg.Tensor(np.array([2.0, 1.0, 0.0]), requires_grad=True)  # Anna, praises, unknown
@@ -247,9 +274,9 @@ print(f"{'sum':8s} {P.sum():.3f}")
 # \pi + \sum_j \rho_j = 1
 # ```
 #
-# where $[x_j = y]$ is 1 if they are the same word, and 0 otherwise. The gradient of
-# $-\ln P(y)$ divides the work in these proportions, with the scores $e$ of the weights
-# $a$:
+# where $[x_j = y]$ is 1 if they are the same word, and 0 otherwise. Let $e_j$ be the
+# score of place $j$, so that $a$ is the softmax of $e$. The gradient of $-\ln P(y)$ is
+# divided in the same proportions:
 #
 # ```math
 # \frac{\partial L}{\partial z} = \pi\, (\mathrm{softmax}(z) - \mathrm{onehot}(y)), \qquad
@@ -257,9 +284,10 @@ print(f"{'sum':8s} {P.sum():.3f}")
 # \frac{\partial L}{\partial r} = \lambda - \pi
 # ```
 #
-# The vocabulary learns a cross-entropy as far as the word was written, attention as far
-# as it was copied, and the gate moves from $\lambda$, what it believed before, to $\pi$,
-# what was true. For Anna, who can be written and copied:
+# The logits get the gradient of a cross-entropy times $\pi$, and the weights move towards
+# the places that hold $y$, in the shares $\rho_j$. The gate moves from $\lambda$, the
+# probability to write before $y$ is seen, towards $\pi$, the probability after. Anna can
+# be written and copied. Do the gradients agree with the formulas?
 
 # %%
 y = 0  # Anna
@@ -274,16 +302,20 @@ print("de", np.allclose(e.grad, (1 - pi) * a.data - rho))
 print("dr", np.allclose(r.grad, write - pi), f" {write:.3f} - {pi:.3f}")
 
 # %% [markdown]
-# E.20 derives the three.
+# Exercise E.20 derives the three gradients.
 #
-# **Measured.** A small language: a name, a verb, a name and an adverb, which may stand
-# anywhere, in two clauses. *Anna praises Bo often* has to become *Bo is praised by Anna
-# often*, verbs and adverbs in words of another language. Training has 30 names, and
-# the vocabulary only 15 of them (*frequent*); the test also has 15 *new* ones. The
-# third arm adds a question: what if the vocabulary has all 30, so that in training
-# every word can be written, and nothing ever *must* be copied? We expected this model to
-# write its names, and to fail with new ones. A sentence counts if all its words are
-# right, each written after the model's own words.
+# **Measured.** A source of this small language has two clauses. Each has a name, a verb,
+# a name and an adverb, which may stand anywhere in its clause. *Anna praises Bo often*
+# has to become *Bo is praised by Anna often*, with verbs and adverbs translated into
+# words of another language. Training has 30 names. The vocabulary has 15 of them
+# (*frequent*) and lacks the other 15 (*rare*); the test also has 15 *new* names.
+#
+# The arm *write* has no copying, the arm *copy* is the pointer-generator. The third arm,
+# *copy, all known*, has all 30 names in its vocabulary, so that in training it can write
+# every word, and never *has* to copy one. We expected this model to write its names, and
+# to fail with new ones. A sentence counts if all its words are right, each written after
+# the model's own words. The table has shares of right sentences, then those of each seed
+# with new names.
 
 # %%
 names = kept["names"]
@@ -299,6 +331,10 @@ for arm in names["arms"][1:]:
     print(f"{arm}, new, every seed")
     print("   ", " ".join(f"{y:.2f}" for y in fair.figures(names, arm)))
 
+# %% [markdown]
+# Which words does each model write? The mean of $\lambda$, at names of a group and at all
+# other words:
+
 # %%
 print("probability to write         at names   at other words")
 for arm in names["arms"][1:]:
@@ -312,25 +348,29 @@ compare("names", "all known: behind with new names", below(0),
         "copy, all known", "copy")  # fmt: skip
 
 # %% [markdown]
-# Without copying, a sentence with such names is never right: no output says them. With
-# copying {{ f"{fair.of_arm(names, 'copy').value:.1%}" }} are right. (Rare and new names are the same to this model, the
-# unknown word and a place, so these two columns are equal.) Look at the gates: it writes
-# hardly any name, not even one that it could write. To write is to be learned for each
-# name, to copy is learned once for all. Of the other words, the sign of the end stands in
-# every source, too, and is copied.
+# Without copying, a sentence with rare or new names is never right, because no output
+# stands for them. With copying {{ f"{fair.of_arm(names, 'copy').value:.1%}" }} are right.
+# (For the arm *copy* a rare name and a new one are the same input, the unknown word at
+# some place, so these two columns are equal.) The gates show that both models copy nearly
+# all names, also those that they could write. Writing has to be learned for each name,
+# copying once for all. Of the nine other words of a target, eight are not in the source
+# and have to be written; the sign of the end is in every source. If a model copies it,
+# the mean gate of the nine is near 8/9, as it is in the table with frequent names.
 #
-# This is also why our expectation was too simple. The model that never had to copy
-# copies as well. But it has never seen the unknown word, and the share of right sentences
-# with new names lies between {{ f"{fair.figures(names, 'copy, all known').min():.0%}" }} and {{ f"{fair.figures(names, 'copy, all known').max():.0%}" }}, depending on the seed. A seed draws
-# all parameters at the start, and one of them never changes: the vector of the unknown
-# word. Whether it is this vector has no record here; you can find out by giving the unknown
-# word the mean vector of all names before the test. If a model will meet unknown names, let
-# some be unknown in its training.
+# So our expectation was half wrong: the model that never had to copy copies as well. With
+# new names its share of right sentences lies between
+# {{ f"{fair.figures(names, 'copy, all known').min():.0%}" }} and
+# {{ f"{fair.figures(names, 'copy, all known').max():.0%}" }}, depending on the seed. A
+# seed draws all parameters at the start, and training never changes one of them: the
+# vector of the unknown word, which does not occur in it. Is this vector the cause? We did
+# not measure it. You can: replace it before the test by the mean vector of all names. If
+# a model will meet unknown names, let some be unknown in its training.
 #
 # ## Copying letters that repeat
 #
 # Copy *a b a a*. After the first *a*, attention has to go on to *b*; at the end, from one
-# *a* to the next. Suppose the keys are the letters. What does a score of the content do?
+# *a* to the next. Let each key depend on its letter alone. Which weights does a score of
+# query and key give to the three places of *a*?
 
 # %%
 key = {"a": [1.0, 0.0], "b": [0.0, 1.0]}
@@ -340,12 +380,14 @@ layer(np.array([key["a"]]), k, k)
 print(layer.attention_weights.data.round(3))
 
 # %% [markdown]
-# Three equal keys, three equal weights, with any parameters: a function of the content
-# returns the same for the same content. So let the score also see where attention *was*.
-# Let $a^{t-1}$ be the weights of the last step and $c^t$ the sum of all before.
-# [Location-sensitive attention](../../GLOSSARY.md#location-sensitive-attention)
-# (Chorowski and others [2015](https://arxiv.org/abs/1506.07503)) looks at both around
-# each key, through small filters:
+# Three equal keys get three equal weights, with any parameters: a function of the content
+# returns the same for the same content. So let the score also depend on where attention
+# *was*. Let $a^{t-1}$ be the weights of the last step and $c^t$ the sum of the weights of
+# all steps before $t$. [Location-sensitive
+# attention](../../GLOSSARY.md#location-sensitive-attention) (Chorowski and others
+# [2015](https://arxiv.org/abs/1506.07503)) reads both around each key, through small
+# filters $F$ of width $2w + 1$. Their outputs at key $j$ are $f^t_j$, and the matrix $U$
+# takes them into the score:
 #
 # ```math
 # f^t_j = \sum_{m=-w}^{w} \left(F_{1m}\, a^{t-1}_{j+m} + F_{2m}\, c^t_{j+m}\right), \qquad
@@ -353,9 +395,11 @@ print(layer.attention_weights.data.round(3))
 # ```
 #
 # With $F = 0$ this is additive attention; with one filter, of width 1 and on $c$ alone,
-# the coverage of [lesson 08](../08_local_coverage/README.md). And one filter can say "the
-# right neighbour of the last key": $`F_{1,-1} = 1`$ and 0 elsewhere, so $f_j$ is the
-# last weight of key $j - 1$. Let us set it by hand, with no content at all:
+# it is the coverage of [lesson 08](../08_local_coverage/README.md). And one filter can
+# move attention to the right neighbour of the last key: with $`F_{1,-1} = 1`$ and 0
+# elsewhere, $f_j$ is the last weight of key $j - 1$. Let us set this filter by hand, and
+# set $W_q$ and $W_k$ to 0, so that the content has no effect. Attention begins at the
+# first key. Where is it in the next three steps?
 
 # %%
 walk = attention.LocationAttention(2, 2, 1, filters=1, width=3, rng=rng)
@@ -376,15 +420,20 @@ for _ in range(3):
 # %% [source] attention.variants.location.LocationAttention.past
 
 # %% [markdown]
-# It walks, although three of the keys are equal. The cost: step $t$ needs the weights of
-# step $t - 1$, so the steps cannot be computed at once.
+# Attention moves on by one key in each step, although three of the keys are equal. The
+# cost: step $t$ needs the weights of step $t - 1$, so the steps cannot be computed at
+# once.
 #
-# **Measured.** Strings of 4 to 12 letters out of three, so that most have equal
-# neighbours; the test has 12, 24 and 48. Encoder and decoder are GRUs of 32 units, and
-# an encoder's state at a letter is more than the letter: it knows some of its past. So
-# additive attention is not helpless, as above. But what it has learned of places must
-# reach beyond 12. Rates are chosen by other strings of 24 letters. (*Monotonic* is below,
-# under Further.)
+# **Measured.** The task is to copy strings of 4 to 12 letters. There are three different
+# letters, so most strings have equal neighbours. The test has strings of 12, 24 and 48.
+# Encoder and decoder are GRUs of 32 units. A state of the encoder depends on its letter
+# and on the letters before, so additive attention can distinguish equal letters, as it
+# could not above. But what it has learned of places must serve beyond 12 letters. The
+# rates are chosen with other strings of 24 letters.
+#
+# The table has the share of right letters, each after the right letters before it, by the
+# length of the string; the last columns are those of each seed. (*Monotonic* attention
+# and its use as *hard* attention are explained below, under Further.)
 
 
 # %%
@@ -444,27 +493,30 @@ A line for each run; monotonic attention reads hard."""
 show(fig, "copying", alt)
 
 # %% [markdown]
-# In this task, at this size: up to the length of the training there is hardly a
-# difference. In a longer string additive attention loses its place, and the figure shows
-# that this begins before the twelfth letter. It has to find the place anew in each step,
-# from what states have kept of it. Location-sensitive attention goes on from the place of
-# the last step, and makes no mistake at four times the length.
+# In this task, at this size, there is hardly a difference up to the length of the
+# training. In a longer string, the largest weight of additive attention is often at a
+# wrong place, and the left figure shows that this begins before the twelfth letter. In
+# each step it has to find the place anew, from the states alone. Location-sensitive
+# attention goes on from the place of the last step, and makes no mistake at four times
+# the length of the training.
 #
 # ## What does each cost?
 #
-# | | weights at once for all queries | in use, for one output of $S$ places | new parameters |
+# | | weights at once for all queries | in use, for one output from $S$ places | new parameters |
 # |---|---|---|---|
-# | pointer | yes, if the states are there | scores of $S$ places, no average | none |
-# | pointer-generator | yes, if the states are there | the vocabulary and $S$ places | $W$ of $r$ |
+# | pointer | yes, if all states are computed before | scores of $S$ places, no average | none |
+# | pointer-generator | yes, if all states are computed before | the vocabulary and $S$ places | the linear map of $r$ |
 # | location | no | scores of $S$ places, and filters | $F$ and $U$ |
-# | monotonic | along diagonals: each step needs the one before | the places it passes, $S$ for all outputs together | $r$ |
+# | monotonic | no; all pairs with the same $i + j$ at once | the places it passes, fewer than $S + L$ for all $L$ outputs | a bias of the scores |
 #
 # ## Further: read on, and never go back
 #
-# A reader of a text goes on from where he is, and stops. [Monotonic
-# attention](../../GLOSSARY.md#monotonic-attention) (Raffel and others
-# [2017](https://arxiv.org/abs/1704.00784)) makes this the rule: step $i$ begins
-# at the key where step $i - 1$ stopped, and stops at each key with a probability.
+# In some tasks the order of the source is that of the output, so attention never has to
+# go back. [Monotonic attention](../../GLOSSARY.md#monotonic-attention) (Raffel and others
+# [2017](https://arxiv.org/abs/1704.00784)) makes this a rule: step $i$ begins at the key
+# where step $i - 1$ stopped, passes over the keys from left to right, and at each key $j$
+# that it arrives at, it stops with the probability $`p_{ij}`$, the sigmoid of a score
+# $`e_{ij}`$.
 #
 # ```math
 # p_{ij} = \sigma(e_{ij}), \qquad
@@ -473,9 +525,11 @@ show(fig, "copying", alt)
 # ```
 #
 # Here $`q_{ij}`$ is the probability that step $i$ arrives at key $j$, and $`a_{ij}`$ that
-# it stops there. Training uses the $`a_{ij}`$ as weights. In use, a step stops at the first
-# key with $p > 1/2$, and each key is passed once: $S$ scores in all, not $L \cdot S$, and
-# the source may still be arriving. Three keys, twice the same probabilities:
+# it stops there. Training uses the $`a_{ij}`$ as weights. In use, *hard*, a step stops at
+# the first key with $p > 1/2$, and the next step begins there. So all $L$ steps together
+# need fewer than $S + L$ scores, not $L \cdot S$, and the source may still be arriving.
+# Take three keys, and two steps with the same probabilities. Does the second step stop
+# farther on?
 
 # %%
 p = np.array([[0.1, 0.8, 0.5]] * 2)  # (L = 2, S = 3)
@@ -484,15 +538,17 @@ print(a.round(3), " sums", a.sum(1).round(3))
 print("hard", attention.hard_stops(mg.Tensor(p)).data.tolist())
 
 # %% [markdown]
-# The rest of a row, {{ f"{1 - a[0].sum():.2f}" }} and {{ f"{1 - a[1].sum():.2f}" }}, stops nowhere. And the second step stops where the
-# first did: nothing moves on by itself. If two neighbours are equal keys, and the query
-# the same, a step that stops at the first has no reason to pass it. It must want
-# something else, by its query. *MoChA* (Chiu and Raffel
-# [2018](https://arxiv.org/abs/1712.05382)) adds a softmax over the last few keys at each
-# stop, so that a step can average.
+# A row does not sum to 1: with the probability {{ f"{1 - a[0].sum():.2f}" }} in the first
+# step and {{ f"{1 - a[1].sum():.2f}" }} in the second, attention stops nowhere. And the
+# second step, read hard, stops where the first did: the rule alone does not move
+# attention on. If two neighbours are equal keys, and the query is the same, a step that
+# begins at the first of them stops there again. Only another query can make it pass.
+# *MoChA* (Chiu and Raffel [2018](https://arxiv.org/abs/1712.05382)) adds a softmax over
+# the last few keys at each stop, so that a step can average.
 #
-# **Measured.** *aabbbc* has to become *abc*: the end of a run is what to stop at. Trained
-# on 2 to 6 runs, tested with 6, 12 and 24.
+# **Measured.** *aabbbc* has to become *abc*. Here a *run* is a sequence of equal letters,
+# and attention has to pass the rest of a run before it stops again. Training has strings
+# of 2 to 6 runs, the test has 6, 12 and 24. The table is as above.
 
 # %%
 runs = kept["runs"]
@@ -520,25 +576,28 @@ compare("copying", "read hard: behind location, 48", below(0), "monotonic", "loc
         hard_48)  # fmt: skip
 
 # %% [markdown]
-# Each task has its attention. Where a run has to be passed, whatever its length, reading
-# on until a key fits works at every length that was tested. The filters help with 12 runs;
-# with 24 it is undecided. They see five keys, and a run may be longer. (Wider filters were
-# not measured.) Among single letters, monotonic attention is a little behind, and less
-# than the example above suggests: it cannot move on to an equal key if the query is the
-# same, but the states of a GRU differ where the letters are equal, and its query changes
-# with each step.
+# The two tasks have different winners. Where a run has to be passed, whatever its length,
+# monotonic attention is right at every length that was tested. The filters of
+# location-sensitive attention are ahead of additive attention with 12 runs; with 24 it is
+# undecided. A filter covers five keys, and a run may be longer. (Wider filters were not
+# measured.) Where single letters are copied, monotonic attention is a little behind, and
+# less than the example above suggests: it cannot move on to an equal key if the query is
+# the same, but the states of a GRU differ where the letters are equal, and the query
+# changes with each step.
 #
 # ## What would break it?
 #
-# - A pointer that feeds back the *number* of the chosen place: it means nothing in a
-#   longer list. Feed back the element.
+# - A pointer that feeds the *number* of the chosen place back to the decoder: in a longer
+#   list this number means nothing. Feed back the element.
 # - Copying by assignment, `P[x_j] = a_j`: of a word that occurs twice, one weight is lost.
-# - Logits that are mixed in the place of probabilities. Then $\lambda$ is no probability,
-#   and a word without a logit has none to mix.
+# - Logits that are mixed instead of probabilities. Then $\lambda$ is no probability, and
+#   a word without a logit has none to mix.
 # - A target that is neither in the vocabulary nor in the source: $P = 0$, and the loss is
 #   infinite. `copy_loss` refuses it.
-# - A source without a sign at its end: location-sensitive attention can walk off it.
-# - A bias of monotonic scores that begins above 0: the step stops at once, and stays.
+# - A source without a sign at its end: location-sensitive attention can move past its
+#   last key.
+# - A bias of monotonic scores that begins above 0: each step stops at the key where it
+#   begins, so attention stays at the first.
 #
 # **To take away: attention's weights are a distribution over places, so they can be an
 # answer themselves, of any length and with words that no vocabulary has; and where the

@@ -56,30 +56,30 @@ for n in (1, 1024, 32_768, 10**6):
 
 # %% [markdown]
 # More: one such text needs more memory than the model, and a program that serves many
-# readers has many texts. Each step reads all of it once, so it costs time as well. The
-# formula, for one text:
+# readers has many texts. Each step reads the whole cache once, so the cache costs time as
+# well. The formula, for one text:
 #
 # ```math
 # \text{bytes} = b \cdot n \cdot \Lambda \cdot 2 H_k E
 # ```
 #
-# | letter | meaning | who makes it smaller |
+# | letter | meaning | what makes it smaller |
 # |---|---|---|
 # | $b$ | bytes of a number | 8 bits |
 # | $n$ | tokens in the cache | a window, a stream, eviction |
 # | $\Lambda$ | layers that keep a cache | layers that share |
 # | $2 H_k E$ | numbers of a token: keys and values of $H_k$ key heads, each of width $E$ | fewer key heads, MLA |
 #
-# Each factor has a remedy. This page takes them one by one, and then asks what each
-# loses, at the same number of bytes.
+# Each factor has a remedy. The sections below explain them one by one; then we measure
+# what each loses, at the same number of bytes.
 #
 # ## Fewer key heads
 #
-# [Lesson 12](../12_exact_and_cheap/README.md) did this: $H$ heads of queries share
-# $H_k$ [key heads](../../GLOSSARY.md#key-head). With $H_k = 1$ it is *multi-query
-# attention* (Shazeer 2019), with a few *grouped-query attention* (Ainslie and others
-# 2023). It is ordinary attention in which the keys of some heads are equal. Is it? And
-# is the formula what a cache holds?
+# In [lesson 12](../12_exact_and_cheap/README.md) $H$ heads of queries share $H_k$ [key
+# heads](../../GLOSSARY.md#key-head). With $H_k = 1$ this is *multi-query attention*
+# (Shazeer 2019), with a few it is *grouped-query attention* (Ainslie and others 2023). It
+# should equal ordinary attention in which some heads have the same keys and values. Does
+# it? And does a cache hold as many numbers as the formula says?
 
 # %%
 x = rng.normal(size=(1, 10, 32))
@@ -114,10 +114,12 @@ for H_k in (4, 2, 1):
 # | letter | meaning | width |
 # |---|---|---|
 # | $c_j$ | the latent vector of token $j$, after an RMS norm | $R$ |
-# | $W_d$ | makes it from the token | $R \times D$ |
-# | $W_k, W_v$ | make key and value of it, other ones in each head | $E \times R$ |
+# | $W_d$ | makes $c_j$ from the token | $R \times D$ |
+# | $W_k, W_v$ | make key and value from $c_j$, a pair of matrices for each head | $E \times R$ |
 # | $q_i$, $u_i$ | the query in two parts, of each head | $E$ and $F$ |
 # | $r_j$ | the part with positions, [rotated](../11_positions/README.md), one for all heads | $F$ |
+# | $W_r$ | makes $r_j$ from the token, before the rotation | $F \times D$ |
+# | $`s_{ij}`$ | the score; its softmax is the weight $`p_{ij}`$ | |
 #
 # The cache has $R + F$ numbers a token, for any number of heads. In DeepSeek-V2, $R$ is
 # 512, $F$ is 64, and there are 128 heads of width 128:
@@ -127,9 +129,9 @@ full, latent = 2 * 128 * 128, 512 + 64
 print(f"{full} numbers or {latent}: {full / latent:.0f} times fewer")
 
 # %% [markdown]
-# But has anything been gained? Each step of a decoder needs the keys of all $n$ tokens
-# in all heads. If it computes them anew from the $c_j$, a step costs $n$ times
-# $2 H E R$ multiplications more. It need not. Move the matrix to the other side of the
+# But has anything been gained? Each step of a decoder needs the keys of all $n$ tokens in
+# all heads. If it computes them anew from the $c_j$, a step costs $n$ times $2 H E R$
+# multiplications more. This is not necessary. Move the matrix to the other side of the
 # product:
 #
 # ```math
@@ -137,11 +139,12 @@ print(f"{full} numbers or {latent}: {full / latent:.0f} times fewer")
 # \sum_j p_{ij} (W_v c_j) = W_v \sum_j p_{ij} c_j
 # ```
 #
-# The query is multiplied by $`W_k^\top`$ once, whatever $n$ is, and then reads the
-# cache as it is. The average of the $c_j$ is multiplied by $W_v$ once. Keys and values
-# never exist. This form is called *absorbed*, the other one *expanded*. It is
-# multi-query attention with one key head, whose keys have the width $R + F$ and whose
-# values are their first $R$ numbers. Are the outputs equal, and the gradients?
+# The query is multiplied by $`W_k^\top`$ once, whatever $n$ is, and then by the rows of
+# the cache as they are. The average of the $c_j$ is multiplied by $W_v$ once. Keys and
+# values are never computed. This form is called *absorbed*, the other one *expanded*. The
+# absorbed form is multi-query attention with one key head, whose keys have the width
+# $R + F$ and whose values are their first $R$ numbers. Are the outputs of both forms
+# equal, and the gradients of all parameters?
 
 # %%
 layer = LatentAttention(32, 4, latent=6, rotated=2, rng=rng)  # D, H, R, F
@@ -153,10 +156,12 @@ for absorbed in (False, True):
     out = layer(x, is_causal=True, absorbed=absorbed)
     (out * g).sum().backward()
     found.append([out.data, *(p.grad for p in layer.parameters())])
-print(all(np.allclose(a, b) for a, b in zip(*found)), "for", len(found[0]), "arrays")
+print(all(np.allclose(a, b) for a, b in zip(*found)),
+      "for", len(found[0]), "arrays: output and gradients")  # fmt: skip
 
 # %% [markdown]
-# And step by step, with a cache, what does the layer hold after 10 tokens?
+# Do ten steps with a cache give the outputs of one causal pass, and what does the cache
+# hold after them?
 
 # %%
 cache = KVCache()
@@ -189,18 +194,18 @@ for L in (1, n):
     print(f"{L:7d}   {expanded:11.2e}{absorbed:11.2e}")
 
 # %% [markdown]
-# So training and the reading of a text use the expanded form, and writing the absorbed
-# one. Nothing is free: one absorbed query multiplies more numbers with each row of the
-# cache than an ordinary head would, because $R$ is larger than $E$. It reads fewer
-# bytes.
+# So the expanded form is the one for training and for reading a text, and the absorbed
+# one for writing. It has a cost: for each row of the cache, one absorbed query needs more
+# multiplications than an ordinary head, because $R$ is larger than $E$. In return it
+# reads fewer bytes.
 #
 # ### Why do positions stand apart?
 #
-# A rotated key is $`\mathrm{rot}_j W_k c_j`$, and the score
-# $`q_i^\top\, \mathrm{rot}_{j-i} W_k c_j`$. The rotation stands between the two
-# matrices and depends on the distance $j - i$. No matrix that is the same for all $j$
-# can move to the query. Try it: rotate the query for its place, and absorb $W_k$ as
-# before.
+# With the rotation $`\mathrm{rot}_j`$ for place $j$, a rotated key is
+# $`\mathrm{rot}_j W_k c_j`$, and the score is $`q_i^\top\, \mathrm{rot}_{j-i} W_k c_j`$.
+# The rotation stands between the query and $W_k$, and it depends on the distance $j - i$.
+# So no matrix that is the same for all $j$ can be moved to the query. Try it: rotate the
+# query for its place, and absorb $W_k$ as before. Which scores stay right?
 
 # %%
 W_k, c, one = rng.normal(size=(8, 6)), rng.normal(size=(5, 6)), rng.normal(size=(1, 8))
@@ -211,16 +216,17 @@ print("scores       ", right.round(2))
 print("W_k absorbed ", moved.round(2))
 
 # %% [markdown]
-# The score of token 0, whose rotation is that by 0, is right, and no other. So MLA
-# rotates a part of $F$ numbers only, which all heads share, and which is cached as it
-# is.
+# Only the score of token 0 is right, because its key is rotated by 0. So MLA rotates a
+# part of $F$ numbers only, which all heads share. The cache holds this part after its
+# rotation.
 #
 # ## Layers that share
 #
-# The keys of layer 2 may be those of layer 1: a layer then has its own queries and its
-# own output, and reads the cache of the layer before it (Brandon and others 2024,
-# *cross-layer attention*). The cache of the pair is half as large. Both layers teach
-# the same matrices: the gradients add up.
+# The keys and values of layer 2 may be those of layer 1: layer 2 then has its own queries
+# and its own output, and reads the cache of the layer before it (Brandon and others 2024,
+# *cross-layer attention*). The cache of the pair is half as large. Both layers use the
+# same key and value matrices, so the gradients of both add up there. How many numbers
+# does the pair keep for a token, with four heads of width 8?
 
 # %%
 cache, first = KVCache(), MultiHeadAttention(32, 4, bias=False, rng=rng)
@@ -232,23 +238,28 @@ z = attention.shared_attention(
 print(z.shape, "from a cache of", 2 * cache.key.data[0, :, 0].size, "numbers a token")
 
 # %% [markdown]
+# These are $2 H E$ numbers for two layers together.
+#
 # ## Fewer bits
 #
-# A number of the cache has 4 bytes here, 2 in practice. One byte can name 256 numbers:
-# for a group of numbers, store the smallest, the step $\Delta$ from one to the next,
-# and for each number a code from 0 to 255. An error is at most $\Delta / 2$.
+# A number of the cache has 4 bytes here, 2 in practice. One byte can hold 256 different
+# codes: for a group of numbers $x$, store the smallest number $z$, the step $\Delta$ from
+# one code to the next, and for each number a code from 0 to 255. The number that comes
+# back is $\hat x$. Its error is at most $\Delta / 2$.
 #
 # ```math
 # \hat x = z + \Delta \cdot \mathrm{code}, \qquad \Delta = \frac{\max x - \min x}{255},
 # \qquad |\hat x - x| \le \Delta / 2
 # ```
 #
-# Which numbers are a group? In trained models the keys often have a few channels with
-# large numbers (Liu and others 2024, *KIVI*). One such channel, in a group with others,
-# makes their $\Delta$ large. So keys get a $\Delta$ for each channel, and values one
-# for each token, because a token's value is multiplied by one weight. Let channel 3 of
-# 50 keys be a hundred times as large as the others, and that of the query a hundred
-# times as small, so that all channels count the same. How much do the scores err?
+# Which numbers are a group? A *channel* is one of the $E$ numbers of a key, over all
+# tokens. In trained models the keys often have a few channels with large numbers (Liu and
+# others 2024, *KIVI*). One such channel, in a group with others, makes their $\Delta$
+# large. So keys get a $\Delta$ for each channel, and values one for each token, because a
+# token's value is multiplied by one weight. Let channel 3 of 50 keys be a hundred times
+# as large as the others, and that of the query a hundred times as small, so that all
+# channels count the same. How large are the errors of the scores? The printed bound is
+# the sum of $\Delta / 2$ times the size of the query's number, over all channels.
 
 # %%
 keys, query = rng.normal(size=(50, 8)), rng.normal(size=(8,))
@@ -265,9 +276,9 @@ for axis, words in ((-2, "for each channel"), (-1, "for each token")):
 # %% [source] attention.variants.small_cache.quantize
 
 # %% [markdown]
-# The scales are part of the bill. A value of width $E$ in 8 bits has $E$ bytes and 8
-# more for its $z$ and $\Delta$ in float32: with $E = 128$ that is little, and with the
-# narrow heads of the measurement below it is twice the codes.
+# The scales need memory, too. A value of width $E$ has $E$ bytes of codes, and 8 more
+# bytes for its $z$ and $\Delta$ in float32. With $E = 128$ the 8 bytes are few; with the
+# narrow heads of the measurement below they are twice as many as the codes.
 #
 # ## Fewer tokens
 #
@@ -288,12 +299,12 @@ for axis, words in ((-2, "for each channel"), (-1, "for each token")):
 # %% [source] attention.variants.small_cache.SmallCache.best
 
 # %% [markdown]
-# One detail decides over texts longer than those of the training: positions are counted
-# inside the cache. A first token that is 1000 tokens away is then at a distance that
-# training has seen.
+# One detail matters in texts that are longer than those of the training: positions are
+# counted inside the cache. So a first token that is 1000 tokens away in the text is near
+# in the cache, at a distance that training had.
 #
 # Let 20 tokens arrive at a cache of 7. Tokens 3 and 9 have keys that fit all queries.
-# Which tokens are in the cache, after each step?
+# Which tokens are in the cache at the end? (The figure has them after each step.)
 
 # %%
 tokens, kept_at = 20, {}
@@ -332,25 +343,30 @@ two tokens whose keys fit."""
 show(fig, "kept", alt)
 
 # %% [markdown]
-# With a budget of all tokens nothing is dropped, and the result is exact. Otherwise
-# what was dropped is gone, and no later question can bring it back.
+# Eviction keeps tokens 3 and 9, and also two early tokens: when these arrived there were
+# few others, so their weights were large. If the cache has a place for every token,
+# nothing is dropped, and the result is exact. Otherwise what was dropped is gone, and no
+# later question can bring it back.
 #
 # ## Quality against bytes
 #
-# **Measured.** A text of 48 tokens. A token tells a name and its eight values, each one
-# of 8, or asks for a name that was told; the answer is its eight values. Half of the
-# questions ask for one of three favourite names. The model has two layers, four heads
-# of queries and the width 32. All arms see the same texts, and have the same grid of
-# learning rates. Their parameters differ, and are in the table: *at equal bytes* is the
-# comparison.
+# **Measured.** A text has 48 tokens. A token gives a name with its eight values, each one
+# of 8 symbols; or it is a question, the name alone, of a name that was given before. The
+# answer is the eight values. Half of the questions ask for one of three favourite names.
+# The model has two layers, four heads of queries and the width 32. All arms read the same
+# texts, and have the same grid of learning rates. They differ in the number of
+# parameters, which the table has; we compare arms of equal bytes.
 #
-# What would change our mind? If one key head were as good as four, the task would be
-# too easy to say anything. That was the case in lesson 12 (and in a first run of this
-# study, with four values a name), so heads are narrow here, $E = 4$, and a head's 4
-# numbers have to carry eight values. Two arms are there to be fair to the key heads.
-# *Narrow heads* have four key heads of width 1: the bytes of one key head of width 4.
-# And MLA with $R + F = 2 H_k E$ has the bytes of $H_k$ key heads; its heads have the
-# width 8, which the cache does not see.
+# If one key head were as good as four, the task would be too easy to show a difference.
+# That was the case in lesson 12 (and in a first run of this study, with four values a
+# name). So heads are narrow here, $E = 4$, and the 4 numbers of a head have to carry
+# eight values. The arm *shared* has the four key heads of layer 1 in both layers. *Narrow
+# heads* have four key heads of width 1: the bytes of one key head of width 4. And MLA
+# with $R + F = 2 H_k E$ has the bytes of $H_k$ key heads; its heads have the width 8,
+# which does not change the size of the cache. Which arms will lose right values?
+#
+# *Bytes* are those of a token, in float32, in both layers. The rate is the learning rate
+# of the arm.
 
 # %%
 kept = record("caches")
@@ -418,21 +434,23 @@ alt = "Share of right values against steps, a line for each run."
 show(fig, "curves", f"{alt} Plateaus and means stand in the table above.")
 
 # %% [markdown]
-# Half of the bytes lose nothing that this task could show, in each of three ways. At a
-# quarter they differ. One key head of width 4 is far ahead of four heads of width 1,
+# Half of the bytes are enough for all that this task can show, in each of three ways: two
+# key heads, shared layers, and MLA with $R = 14$. With a quarter of the bytes the arms
+# differ. One key head of width 4 is far ahead of four heads of width 1,
 # {{ right["1 key head"] }} and {{ right["narrow heads"] }} right, with the same bytes:
-# one wide head that all share is better than four narrow ones. MLA with $R = 6$ has
-# {{ right["MLA, R = 6"] }}, with more parameters, but its runs differ much, and none
-# had reached a plateau. Whether it ends ahead is undecided. Two of its 8 numbers are
-# the part with positions, which this task does not need. With $R = 2$ it learns nearly
-# nothing in these steps.
+# here one wide head that all share is better than four narrow ones. MLA with $R = 6$ has
+# {{ right["MLA, R = 6"] }}, with more parameters, but its runs differ much, and none had
+# reached a plateau. Whether it is ahead of one key head is undecided. Two of its 8
+# numbers are the part with positions, which this task does not need. With $R = 2$ MLA
+# learns nearly nothing in these steps.
 #
-# Most arms chose the smallest of the three rates. A smaller one was not tried, so these
-# are no limits of what an arm can learn.
+# For most arms the best of the three rates was the smallest. A smaller one was not tried,
+# so the table does not show the most that an arm can learn.
 #
-# Now the smaller caches of the trained model with 4 key heads, which has not been
-# trained for them. Window, stream and eviction hold 6 to 36 tokens, in each layer. (The
+# Now take the trained model with 4 key heads, and test it with smaller caches, without
+# further training. Window, stream and eviction hold 6 to 36 tokens, in each layer. (The
 # stream keeps one first token. Eviction keeps a quarter of its budget for the newest.)
+# The table has the share of right values, a mean over the seeds. Which one loses least?
 
 # %%
 whole, full = BYTES["4 key heads"], ("lookup", "4 key heads")
@@ -445,17 +463,22 @@ for way, x in small.items():
     print(f"{way:19s}" + "".join(f"{x[b].mean():8.3f}" for b in kept["budgets"]))
 
 # %% [markdown]
-# And all 48 tokens in 8 bits. The bytes are the codes, and $z$ and $\Delta$ for each
-# channel of keys and for each token of values:
+# And if all 48 tokens stay, in 8 bits? The bytes are the codes, and $z$ and $\Delta$ for
+# each channel of keys and for each token of values:
 
 # %%
 exact = measured(*full, "figure")
 E, all_heads = kept["numbers"]["4 key heads"] // 8, kept["layers"] * kept["heads"]
 in_bits = all_heads * (2 * n * E + 8 * E + 8 * n)
 bits = {by: measured(*full, "bits", by) for by in ("keys by channel", "keys by token")}
-print(f"{in_bits} bytes and not {n * whole}; float32 {exact.mean():.4f}")
+print(f"{in_bits} bytes instead of {n * whole}; right values:")
+print(f"float32                   {exact.mean():.4f}")
 for name, x in bits.items():
     print(f"scales of {name:15s} {x.mean():.4f}")
+
+# %% [markdown]
+# Three claims; in those on eviction and stream, the caches hold {{ kept["budgets"][2] }}
+# tokens:
 
 # %%
 middle = kept["budgets"][2]
@@ -502,33 +525,36 @@ window, stream and eviction of {middle} tokens
 show(fig, "bytes", alt)
 
 # %% [markdown]
-# Eviction is ahead of the window, because half of the questions ask for three names,
-# and tokens that were read often are likely to be read again. A stream is ahead of the
-# window for a reason of our making: the first token of each text tells one of these
-# names. What a cache has dropped, it cannot find. At {{ kept["budgets"][1] }} tokens
-# eviction has the bytes of one key head and more right values,
-# {{ f"{small['evict'][kept['budgets'][1]].mean():.2f}" }}, without any training. In a
-# task without favourites it would have no reason to be ahead; that was not measured.
+# Half of the questions ask for three names, so tokens that were read often are likely to
+# be read again. This is why eviction is ahead of the window. A stream is ahead of it
+# because of how we made the texts: the first token of each text gives one of these names.
+# No cache can find what it has dropped. With {{ kept["budgets"][1] }} tokens eviction has
+# the bytes of one key head, and more right values,
+# {{ f"{small['evict'][kept['budgets'][1]].mean():.2f}" }} against
+# {{ right["1 key head"] }}, without a training for it. In a task without favourites it
+# would have no reason to be ahead; that was not measured.
 #
-# Eight bits lose nothing here, with either kind of scale: this small model does not
-# show the large channels of large ones. With the scales they have
+# Eight bits lose nothing here, with either kind of scale: nothing in this small model
+# shows the large channels that large models have. Codes and scales together need
 # {{ f"{n * whole / in_bits:.1f}" }} times fewer bytes than float32; with heads of width
 # 128 and a long text it would be {{ f"{4 * 2 * 128 / (2 * 128 + 8):.1f}" }} times.
 #
 # ## A text that goes on
 #
-# **Measured.** Each token tells a value for a name and asks for another name: one that
-# was told at most 8 tokens before, whose value is the answer, or one that was never
-# told, and the answer is 0. Before them stands the same first token in all texts. One
-# head of attention with RoPE learns this in texts of 64 tokens, and then reads 1024. No
-# answer is farther away than 8 tokens, so a window of 16 has all that is needed. What
-# do you expect of it, and of a cache of all tokens?
+# **Measured.** All texts begin with the same token. Each later token gives a value, a
+# random vector, for a name, and asks for another name: one that was given at most 8
+# tokens before, whose value is the answer, or one that was never given; then the answer
+# is 0. One head of attention with RoPE learns this in texts of 64 tokens, and then reads
+# 1024. No answer is farther away than 8 tokens, so a window of 16 has all that is needed.
+# What do you expect of it, and of a cache of all tokens?
 #
-# The caches: *all* keeps every token, *stream* the first and the newest 15. *Far first*
-# reads the same tokens as the stream, with the positions that they have in the text.
-# The arm *sink* learns a number $b$ as in [lesson 15](../15_weights/README.md). The
-# figure is 1 minus the squared error over the mean square of the wanted output: an
-# answer that is always 0 has 0, and a worse one has less.
+# The caches: *all* keeps every token, *window* the newest 16, *stream* the first and the
+# newest 15. *Far first* keeps the same tokens as the stream, with the positions that they
+# have in the text. The arm *sink* learns a number $b$ as in [lesson
+# 15](../15_weights/README.md). The *explained share* is 1 minus the squared error over
+# the mean square of the wanted output: it is 0 for an answer that is always 0, and
+# negative for a worse one. The first column is measured in texts as long as in training,
+# the others in the first and in the last part of the long texts.
 
 # %%
 stream, parts = kept["stream"], np.arange(16) * 64 + 32
@@ -543,12 +569,18 @@ for (arm, way), x in long.items():
     first, last = x.mean(0)[[0, -1]]
     print(f"{arm:8s} {way:12s} {trained:9.3f} {first:23.3f} {last:13.3f}")
 
+# %% [markdown]
+# How much weight has the first token, if the name was given and if it was not?
+
 # %%
 for arm in stream["arms"]:
     print(f"{arm:8s} weight of the first token")
-    for found, words in ("found", "a name was told"), ("none", "none was told"):
+    for found, words in ("found", "name was given"), ("none", "it was not"):
         print(f"  {words:16s}{measured('stream', arm, 'first', found).mean():.3f}")
 first_none = measured("stream", "softmax", "first", "none").mean()
+
+# %% [markdown]
+# And the differences in the last 64 of 1024 tokens:
 
 # %%
 last = {key: x[:, -1] for key, x in long.items()}
@@ -557,7 +589,7 @@ best = last["softmax", "stream"]
 for claim, other in (
     ("stream ahead of the window", ("softmax", "window")),
     ("stream ahead of all tokens", ("softmax", "all")),
-    ("and of a far first token", ("softmax", "far first")),
+    ("stream ahead of far first", ("softmax", "far first")),
 ):
     say(claim, above(0), over_seeds(best - last[other], steps=steps))
 say("learned sink, as the stream", between(-0.02, 0.02),
@@ -586,32 +618,36 @@ means: {ends}."""
 show(fig, "stream", alt)
 
 # %% [markdown]
-# A window of 16 has every answer in it, and loses most of them. Where no name was told,
-# the trained model puts {{ f"{first_none:.0%}" }} of its weight on the first token,
-# whose value is 0. When that token has left the window, the weight falls on 16 values
-# for which nobody asked. Give the token back, and the same model reads 1024 tokens as
-# it reads 64. It has to be near: if its position is that in the text (dashed), the
-# rotation turns its key away as the distance grows. And all tokens together are worse
-# than the stream: their distances are ones that training has not seen, and they are
-# many. A *learned* sink needs no first token, and no token has to be kept for it.
+# A window of 16 contains every answer, and yet the explained share of softmax falls to
+# {{ f"{last['softmax', 'window'].mean():.2f}" }} with it. Where the name was not given,
+# the trained model puts {{ f"{first_none:.0%}" }} of its weight on the first token, whose
+# value is 0. When the window has dropped this token, the weight has to go to the 16
+# tokens that are left, and none of their values is the answer. If the cache keeps the
+# first token, the same model reads 1024 tokens as well as 64. The first token has to be
+# near: if it keeps its position in the text (dashed), the rotation turns its key away as
+# the distance grows. With all tokens the model is worse than with the stream: most of the
+# tokens are at distances that training did not have. A *learned* sink needs no first
+# token, so with a window no token has to be kept for it. With all tokens it fails as
+# well.
 #
 # Do not read this as "a window needs a first token". We made the task so that no near
-# token has the value 0. In a pilot, one run, a token that asks told no value of its
-# own; the model put the weight on that token, nearly none on the first, and the window
-# lost nothing. Look at where the weight goes before you decide what to keep.
+# token has the value 0. In a pilot of one run, a token that asked for a name gave no
+# value of its own; the model put the weight on that token, nearly none on the first, and
+# the window lost nothing. Look at where the weight goes before you decide what to keep.
 #
 # ## What does each cost?
 #
 # | | cache | in return |
 # |---|---|---|
-# | $H_k$ key heads | $2 H_k E$ a token and layer | fewer matrices; a trained model has to be trained further |
-# | MLA | $R + F$ | a longer product for each query and key; positions in $F$ numbers |
-# | layers that share | $2 H_k E$ for two layers | layer 2 looks for features of layer 1 |
+# | $H_k$ key heads | $2 H_k E$ a token and layer | smaller key and value matrices; a trained model has to be trained further |
+# | MLA | $R + F$ a token and layer | a longer product for each query and key; positions in $F$ numbers |
+# | layers that share | $2 H_k E$ for two layers | layer 2 has no keys and values of its own |
 # | 8 bits | a quarter of float32, and the scales | errors of $\Delta / 2$; codes are decoded at each step |
 # | window, stream | a fixed number of tokens | what is dropped is gone |
-# | eviction | a fixed number of tokens | the weights have to exist: no tiled kernel; each head keeps other tokens |
+# | eviction | a fixed number of tokens | all weights have to be computed, so no tiled kernel can be used; each head keeps other tokens |
 #
-# They multiply: MLA in 8 bits, with a window in most layers, is one cache.
+# The factors multiply, so one cache can have several remedies: MLA in 8 bits, with a
+# window in most layers.
 #
 # ## Further: the difference of two softmaxes
 #
@@ -622,14 +658,18 @@ show(fig, "stream", alt)
 # o_i = \left(\mathrm{softmax}(s_i^1) - \lambda\, \mathrm{softmax}(s_i^2)\right) V
 # ```
 #
-# The idea: what both look at, noise, cancels. Weights may be negative and sum to
-# $1 - \lambda$. It is two heads that share their values, with the fixed output matrix
-# $[I, -\lambda I]$, so two free heads can do all that it can. **Measured**, for a key
-# among 32 and a noisy query, and then for a task that needs negative weights: one of 8
-# values minus the mean of all. The two free heads share their values as well. All three
-# end with a matrix and a bias, and here nothing is normalised. One softmax that finds
-# the key can subtract nothing of the others; it explains at most {{ "7/8" }} of the
-# second task.
+# The idea: the second softmax takes away the weight that both give to noise. Weights may
+# be negative and sum to $1 - \lambda$. Differential attention is two heads that share
+# their values, with the fixed output matrix $[I, -\lambda I]$, so two free heads can do
+# all that it can.
+#
+# **Measured** are two tasks. In *noisy* a noisy query has to find one key among 32.
+# *Minus* needs negative weights: the answer is one of 8 values minus the mean of all. The
+# arms are one softmax, differential attention, and two free heads, which share their
+# values as well. All three end with a matrix and a bias, and here nothing is normalised.
+# One softmax that finds the key can subtract nothing of the others; it explains at most
+# {{ "7/8" }} of the second task. Each row has the mean, then the figure of each seed; the
+# rows *lambda* have the trained $\lambda$, which starts at 1/2.
 
 # %%
 for part in ("noisy", "minus"):
@@ -651,21 +691,20 @@ say("minus: above 7/8", above(7 / 8), fair.of_arm(kept["minus"], "differential")
 compare("minus", "ahead of two free heads", above(0), "differential", "two heads")
 
 # %% [markdown]
-# So the first result is null: by a noisy query, differential attention finds a key no
-# better and no worse than one softmax, among 32 keys and among 512, and training makes
-# $\lambda$ small. Where the answer is a difference, it learns it in every run, with
-# $\lambda = 1$. One softmax cannot: some of its runs reach the bound, the others stay
-# far below it. Two free heads can, and do in some runs; whether the fixed form is
-# easier to learn is undecided. That it helps large language models is a claim of its
-# authors, which nothing here tests.
+# In the first task the differences stay within the small range of the claim: with a noisy
+# query, differential attention finds a key as well as one softmax does, among 32 keys and
+# among 512, and training makes $\lambda$ small. In the second task the answer is a
+# difference, and differential attention learns it in every run, with $\lambda = 1$. One
+# softmax cannot: some of its runs reach the bound, the others stay far below it. Two free
+# heads can, and do in some runs; whether the fixed form is easier to learn is undecided.
+# That it helps large language models is a claim of its authors, which nothing here tests.
 #
 # ## Further: talking heads
 #
-# *Talking heads* (Shazeer and others 2020) mix the scores of all heads by an
-# $H \times H$ matrix before the softmax, and the weights by another one after it. With
-# identity matrices this is multi-head attention. The matrices of all heads have to
-# exist at once, so no tiled kernel computes it, and the cache is that of multi-head
-# attention.
+# *Talking heads* (Shazeer and others 2020) mix the scores of all heads by an $H \times H$
+# matrix before the softmax, and the weights by another one after it. The scores of all
+# heads have to be computed at once, so no tiled kernel can be used, and the cache is that
+# of multi-head attention. Is it multi-head attention if both matrices are the identity?
 
 # %%
 q, k, v = (rng.normal(size=(3, 5, 4)) for _ in range(3))  # (H, n, E)
@@ -676,18 +715,18 @@ print(np.allclose(o.data, sdpa(q, k, v).data))
 # ## What would break it?
 #
 # - The scale $`1 / \sqrt E`$ in MLA: the product has $E + F$ terms.
-# - A cache of $W_d x_j$ before its norm, or of the rotated part before its rotation:
-#   each step would have to make them anew.
-# - Keys that are stored after their rotation, in a stream: their positions in the cache
-#   change with every step, so `SmallCache` rotates when it reads.
+# - A cache of $W_d x_j$ before its norm, or of the rotated part before its rotation: each
+#   step would have to compute norm and rotation of all tokens anew.
+# - Keys that a stream stores after their rotation: their positions in the cache change
+#   with every step, so `SmallCache` rotates when it reads.
 # - One scale for a whole key in 8 bits, if one channel is large.
-# - The sums of eviction over all heads together: a token that one head needs goes,
-#   because the others do not read it.
-# - A bill of bytes that forgets the scales, or the heads, or the layers.
+# - Eviction by one sum over all heads: a token that one head needs is dropped, because
+#   the others give it no weight.
+# - A count of bytes that leaves out the scales, or the heads, or the layers.
 #
-# **To take away: the bytes of a cache are a product, and each factor has a remedy;
-# those that keep a little of every token can still answer any question, and those that
-# keep few tokens answer only what they did not drop.**
+# **To take away: the bytes of a cache are a product, and each factor has a remedy; a
+# cache that keeps a little of every token can still answer any question, and a cache that
+# keeps few tokens can answer only what it did not drop.**
 #
 # Exercises: E.23 (MLA absorbed): `python -m lessons start E.23`. Other tasks and arms:
 # `python -m lessons experiment 17`.

@@ -8,10 +8,10 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 # %% [markdown]
 # # 20. The tournament: which attention for which task?
 #
-# [The map](../../MAP.md) has more than seventy rows, and each says what its variant can
-# do. A row was shown on a task that was made for it. You have another task, and time to
-# try two or three. Which ones? Here twenty kinds of attention meet ten tasks, all in
-# the same small model, with the same data and the same number of tries.
+# [The map](../../MAP.md) has more than seventy rows, and each states what its variant can
+# do. This has been shown on a task that was made for the variant. You have another task,
+# and time to try two or three variants. Which ones? Here twenty kinds of attention learn
+# ten tasks, all in the same small model, with the same data and the same number of tries.
 #
 # You need [lesson 15](../15_weights/README.md) and, for the measurement,
 # [lesson 14](../14_checks_the_book/README.md). Half an hour.
@@ -35,10 +35,11 @@ tasks = {task.name: task for task in tour.tasks()}
 # ## Ten tasks in one form
 #
 # Each token is a pair of symbols $`(a_i, b_i)`$, such as a name and its value, and some
-# tokens have an answer. That a name and its value are *one* token is a choice: a single
-# layer of attention can then find a value by its name. One text of each task follows,
-# its first and last tokens and its last answers. What would you need to answer: the
-# order, the number, one far token, all tokens?
+# tokens have an answer. We chose to make a name and its value *one* token, so that a
+# single layer of attention can find a value by its name. For one text of each task, the
+# lines below show the first and last tokens, then the question and the last answers.
+# `5=2` gives the value 2 to the name 5, and `5?` asks for it. What does a model need for
+# each answer: the order, the number, one far token, all tokens?
 
 
 # %%
@@ -60,12 +61,13 @@ for name, task in tasks.items():
     print(f"{'':12s}{task.question}: ... {' '.join(map(str, y[-3:]))}")
 
 # %% [markdown]
-# `5=2` gives the value 2 to the name 5, and `5?` asks for it. In *far*, 18 names without
-# a value stand between. In *nothing*, half of the names have no value, and the answer is
-# {{ tour.NOTHING }}. In *counting* and *reset*, each token of the second half has an
-# answer, and in *reset* the symbol 2 is the reset. In *sorting* and *copying* the model
-# reads the source, a sign that ends it, and the answers before. In *streams* it is
-# trained with texts of 20 tokens, and tested with 80.
+# In *far*, 18 names without a value stand between the names with values and the
+# questions. In *nothing*, half of the names that may be asked for have no value, and
+# their answer is {{ tour.NOTHING }}. In *counting* and *reset*, each token of the second
+# half has an answer, and in *reset* the symbol 2 is the reset. In *sorting* and *copying*
+# the model reads the source, a sign that ends it, and the answers before. In *sets*,
+# `2=0` is the number 0 of the kind 2, and `2?` asks for the largest number of this kind.
+# In *streams* the model is trained with texts of 20 tokens, and tested with 80.
 #
 # ## Twenty arms
 #
@@ -74,23 +76,24 @@ for name, task in tasks.items():
 # | softmax | nothing: causal heads, scaled dot products, positions by rotation (RoPE) |
 # | no positions, ALiBi, CoPE | the positions: none, slopes, counted tokens |
 # | sink, sparsemax, sigmoid, QK-norm | the weights, with RoPE |
-# | stick-breaking, forgetting | the weights, which have an order; no positions |
-# | one key head, latent (MLA) | fewer numbers to keep; latent rotates a part of its own |
+# | stick-breaking, forgetting | the weights, which depend on the order of the keys; no positions |
+# | one key head, latent (MLA) | fewer numbers to keep; RoPE, for latent on a part of its own |
 # | window, chosen blocks | which keys: the last {{ tour.WINDOW }}, or two blocks of four, with RoPE |
-# | linear | elu + 1 for exp, sums for pairs; sines are added |
+# | linear | elu + 1 instead of exp, a running sum instead of all pairs; sines are added |
 # | fixed decay, decay, delta, gated delta | a state that forgets or corrects, without positions |
 # | ISAB | {{ tour.READS }} learned vectors read all tokens, later ones too; sines are added |
 #
-# Everything else is equal: width {{ tour.WIDTH }}, {{ tour.HEADS }} heads,
-# one block with its network, Adam, the same batches of 32 for each seed, three learning
-# rates. [The script](experiment.py) has all of it. An option of
-# `TransformerConfig` makes most arms; the others replace one layer:
+# Everything else is equal: width {{ tour.WIDTH }}, {{ tour.HEADS }} heads, one block with
+# its network, Adam, the same batches of 32 for each seed, three learning rates. [The
+# script](experiment.py) contains all of it. Most arms need only an option of
+# `TransformerConfig`; in the others another layer takes the place of the attention:
 
 # %% [source] lessons.book.20_tournament.experiment.Reader.__init__
 
 # %% [markdown]
-# **A check before any race.** An arm that reads the answers wins. So: if the last token
-# changes, may an earlier output change?
+# **A check before the study.** An arm that can read the answers is right without learning
+# the task. So we change the last token of a text. In which arms does an earlier output
+# change?
 
 # %%
 rng = np.random.default_rng(0)
@@ -108,27 +111,28 @@ print(f"of {len(tour.ARMS)} arms see a later token:", late)
 
 # %% [markdown]
 # In *counting*, *sorting*, *copying* and *reset* a later token contains an answer, or
-# what must not be counted yet. ISAB stays out of these: four cells are empty.
+# what must not be counted yet. ISAB is left out of these tasks, so four cells of the
+# picture below have no number.
 #
 # ## What we expect
 #
-# Written down before the study, so that we can be wrong. First of names and values: a
-# state of fixed size should lose where the names are many, and one that corrects should
-# win where values change.
+# We wrote these claims down before the study, so that they could turn out wrong. The
+# first six are on names and values: a state of fixed size should be worse where there are
+# many names, and a state that corrects should be better where values change.
 
 # %%
 LEVEL = between(-0.02, 0.02)
 CLAIMS = [  # words, task, arm, the other arm, range of the difference
     ("28 names do not fit into sums", "lookup", "linear", "softmax", below(0)),
     ("nor into a decaying state", "lookup", "decay", "softmax", below(0)),
-    ("a sink knows better what is not there", "nothing", "sink", "softmax", above(0)),
+    ("a sink finds better what is not there", "nothing", "sink", "softmax", above(0)),
     ("to correct beats to add", "overwritten", "delta", "fixed decay", above(0)),
     ("the last value needs order", "overwritten", "no positions", "softmax", below(0)),
     ("a window does not see far names", "far", "window", "softmax", below(0)),
 ]
 
 # %% [markdown]
-# Then of order, number and length:
+# The other six are on order, number and length:
 
 # %%
 CLAIMS += [
@@ -139,6 +143,12 @@ CLAIMS += [
     ("8 vectors hold the largest of 3 kinds", "sets", "ISAB", "softmax", LEVEL),
     ("RoPE suffers in long texts", "streams", "softmax", "stick-breaking", below(0)),
 ]
+
+# %% [markdown]
+# Under each claim stand the difference of two mean shares of right answers, and its
+# interval. A star: a run still moved when its budget of {{ tasks["lookup"].budget }}
+# steps ended ({{ tasks["reset"].budget }} in *counting* and *reset*), so more steps could
+# change the number.
 
 # %%
 kept = record("tournament")
@@ -151,22 +161,18 @@ for words, task, arm, other, claimed in CLAIMS:
     print(f"{'':11s}{task}, {arm} minus {other}: {numbers}{star}")
 
 # %% [markdown]
-# A star: a run still moved when its budget of {{ tasks["lookup"].budget }} steps ended
-# ({{ tasks["reset"].budget }} in *counting* and *reset*), so more steps could change the
-# number.
-#
 # ## The picture
 #
-# Each cell is the mean share of right answers of {{ len(kept["lookup"]["seeds"]) }}
-# runs, in percent. Two rows at the bottom need no training: the most frequent answer,
-# and what one knows who sees the last {{ tour.WINDOW }} tokens and finds the name among
-# them, or says the most frequent answer.
+# Each cell is the mean share of right answers of {{ len(kept["lookup"]["seeds"]) }} runs,
+# in percent. Two rows at the bottom need no training. One always gives the most frequent
+# answer. The other looks for the name among the last {{ tour.WINDOW }} tokens; if it is
+# not there, it gives the most frequent answer.
 #
-# A difference from softmax counts if its interval lies beyond two points. There are many
-# cells, and of a hundred such intervals some five miss their number. So we count
-# twice: with each interval alone, and with intervals so wide that in most studies *all*
-# of them hold at once (Bonferroni: the probability that one misses is divided by the
-# number of cells).
+# A difference from softmax counts if its whole interval is more than two points away from
+# 0. There are many cells, and of a hundred such intervals about five do not contain the
+# true difference. So we count twice: with each interval alone, and with intervals so wide
+# that in most studies *all* of them hold at once (Bonferroni: the probability that one
+# misses is divided by the number of cells). How many differences will be left?
 
 # %%
 ARMS, SAME = list(tour.ARMS), LEVEL.high
@@ -230,44 +236,52 @@ see the answers stays out. White: a baseline that does not apply."""
 show(fig, "tournament", alt)
 
 # %% [markdown]
-# Read it by columns first: a column that is dark from top to bottom is a task that nearly
-# every arm solves at this size, and it decides little. How many are surely behind
-# softmax, all cells at once, and which arms are ahead if each interval is taken alone?
+# Read the picture by columns first: a column that is dark from top to bottom is a task
+# that nearly every arm solves at this size, and it decides little. For each task, how
+# many arms are *surely* behind softmax, with all intervals at once, and which are
+# *singly* ahead, with each interval alone?
 
 # %%
 for task in tasks:
     behind = sum(sure.get((task, arm)) == -1 for arm in ARMS)
     ahead = [arm for arm in ARMS if alone.get((task, arm)) == 1]
-    words = f"{task:12s}{behind} behind; ahead alone: {', '.join(ahead) or 'none'}"
+    words = (
+        f"{task:12s}{behind} surely behind; singly ahead: {', '.join(ahead) or 'none'}"
+    )
     print(textwrap.fill(words, 78, subsequent_indent=" " * 12))
 
 # %% [markdown]
 # What the picture says, of these tasks and this size:
 #
 # - A name that is looked up (*lookup*, *nothing*, *far*) is found by nearly all arms that
-#   see all tokens. Surely behind are, in one of them at least, a window, chosen blocks
-#   that miss the name, linear sums of {{ tasks["lookup"].question.split()[-2] }} names, and
-#   two arms that have hardly begun: stick-breaking and ISAB.
-# - Order has to come from somewhere. In *copying*, where the symbols repeat, only their
-#   places help. Slopes, gates and decays say that a token is near; they do not say which
-#   one stands ten places back, as RoPE, CoPE and sines can.
-# - All that beats softmax with RoPE does so in *counting*, *reset* and *streams*, and
-#   none of it survives the correction for the number of cells. With so few seeds and so
-#   many cells it could hardly do so: here the picture proposes, and a study of one task
-#   with more seeds would decide.
-# - The expectation that failed: a softmax finds nothing as well as a sink. In lesson 15
-#   the context was the answer; here a network behind it may learn what a mixture of many
-#   values looks like. We did not measure whether it does.
+#   see all tokens. In at least one of the three tasks these arms are marked as behind:
+#   the window, chosen blocks that miss the name, the linear sums of
+#   {{ tasks["lookup"].question.split()[-2] }} names, and two arms that have hardly
+#   learned these tasks, stick-breaking and ISAB.
+# - Where the order matters, an arm needs a source of order. In *copying*, where the
+#   symbols repeat, only their places help. Slopes, gates and decays give more weight to
+#   near tokens; they do not single out the token ten places back, as RoPE, CoPE and sines
+#   can.
+# - Arms are ahead of softmax with RoPE only in *counting*, *reset* and *streams*, and
+#   with all intervals at once none of them is. With so few seeds and so many cells this
+#   is no surprise: the picture suggests which arms to try, and a study of one task with
+#   more seeds would decide.
+# - One expectation failed: where a name has no value, softmax is as good as a sink. In
+#   lesson 15 the context itself was the answer; here a network reads the context, and it
+#   may learn how a mixture of many values differs from one value. We did not measure
+#   whether it does.
 #
-# **An arm that never began.** Stick-breaking has learned nothing in *lookup* and *far* in
-# {{ tasks["far"].budget }} steps, at no rate of the grid. At the start all scores are near 0, so each key takes half of
-# what is left, and a key $m$ places back gets $2^{-(m+1)}$:
-# {{ f"{2.0**-21:.0e}" }} for $m = 20$. Its gradient has the same factor. Scores
-# that begin lower would leave more of the stick for far keys. That was not tried, so
-# this is a statement about a start, and not about what stick-breaking can do.
+# **An arm that did not start.** Stick-breaking has learned nothing in *lookup* and *far*
+# in {{ tasks["far"].budget }} steps, with none of the rates. At the start all scores are
+# near 0, so each key, from the nearest on, takes half of the weight that is left, and a
+# key $m$ places back gets $2^{-(m+1)}$: {{ f"{2.0**-21:.0e}" }} for $m = 20$. Its
+# gradient has the same factor. With lower scores at the start, more weight would be left
+# for far keys. That was not tried, so this result is on a start, and not on what
+# stick-breaking can do.
 #
-# **A check after the race.** The arm *window* against the row of one who sees as many
-# tokens, in percent. They should agree where training has ended:
+# **A check after the study.** The arm *window* and the last row of the picture read the
+# same tokens. Their shares, in percent, should agree where training has ended, that is,
+# where there is no star:
 
 # %%
 for name, task in tasks.items():
@@ -277,8 +291,10 @@ for name, task in tasks.items():
         print(f"{name:12s}window {100 * x.value:3.0f}{star}  seen {100 * seen:3.0f}")
 
 # %% [markdown]
-# And what each keeps of earlier tokens while it writes, in numbers of one layer, after
-# 20 and after 80 tokens. ISAB keeps the tokens, and computes all of them again:
+# Without a star they nearly agree. The next table counts the numbers that one layer keeps
+# of earlier tokens while it writes, after 20 and after 80 tokens. (ISAB keeps the tokens,
+# and computes everything anew.) Then come the parameters of the model, and the number of
+# tasks in which the arm is surely behind softmax, and singly ahead of it:
 
 # %%
 E = tour.WIDTH // tour.HEADS
@@ -293,16 +309,18 @@ KEEPS = {
 } | dict.fromkeys(("fixed decay", "decay", "delta", "gated delta"), lambda n: state)
 
 # %%
-print("keeps after      20     80   weights   surely behind in   ahead alone in")
+print("keeps after        20     80  parameters   surely behind   singly ahead")
 for arm in ARMS:
     numbers = [KEEPS.get(arm, lambda n: pairs * n)(n) for n in (20, 80)]
     lost = sum(sure.get((t, arm)) == -1 for t in tasks)
     won = sum(alone.get((t, arm)) == 1 for t in tasks)
     weights = next(r["parameters"] for r in kept["lookup"]["runs"] if r["arm"] == arm)
-    print(f"{arm:14s}{numbers[0]:6d} {numbers[1]:6d} {weights:9d}{lost:12d}{won:16d}")
+    print(f"{arm:14s}{numbers[0]:8d} {numbers[1]:6d} {weights:11d}{lost:16d}{won:15d}")
 
 # %% [markdown]
 # ## What it does not show
+#
+# Did the runs have enough steps, and the grid enough rates?
 
 # %%
 every = [run for t in tasks for run in kept[t]["runs"]]
@@ -311,34 +329,37 @@ edge = [(t, a) for t, a in cells if kept[t]["chosen"][a] in (rates[0], rates[-1]
 low = sum(fair.of_arm(kept[t], arm).value < 0.98 for t, arm in edge)
 moved = sum(not run["plateau"] for run in every)
 print(f"{moved} of {len(every)} runs had no plateau when their budget ended")
-print(f"{len(edge)} of {len(cells)} cells have chosen the least or the largest rate,")
+print(
+    f"{len(edge)} of {len(cells)} cells have the least or the largest rate of the grid,"
+)
 print(f"and {low} of these are not solved (below 98 of 100)")
 print("steps before the rate falls:", min(r["steps"] for r in every), "to",
       max(r["steps"] for r in every))  # fmt: skip
 
 # %% [markdown]
-# - **Size.** One block of width {{ tour.WIDTH }}, and texts of at most 36 tokens. In two
-#   blocks the first can prepare what the second reads: a name that stands before its
-#   value, the number of a token, a window that reaches twice as far. A state of
-#   {{ E }} x {{ E }} numbers is small.
-# - **Form.** One form of each arm. Other slopes, windows, latent widths and positions
+# - **Size.** The model has one block of width {{ tour.WIDTH }}, and training has texts of
+#   at most 36 tokens. In two blocks the first can prepare what the second reads: a name
+#   that stands before its value, the number of a token, a window that reaches twice as
+#   far. A state of {{ E }} x {{ E }} numbers is small.
+# - **Form.** Each arm has one form. Other slopes, windows, latent widths and positions
 #   were not tried, and no mixture, such as a state beside a window.
-# - **Choice.** One seed chose each rate, from three, and the first of equals. An arm that
-#   needs a rate beyond the grid, or another start, is not at its best.
-# - **Not behind is not level.** A cell without a sign is undecided at this threshold
+# - **Choice.** One seed chose each rate, out of three; of equally good rates it chose the
+#   first. An arm that needs a rate beyond the grid, or another start, is not at its best.
+# - **No sign does not mean equal.** A cell without a sign is undecided at this threshold
 #   and with these seeds; some have wide intervals.
 # - **Time.** Nothing was measured in seconds; lesson 12 has such numbers.
 # - **Absent.** Rows of the map that read two texts (pointers, monotonic), pictures and
 #   graphs, and near relatives of arms that are here: softmax plus one, entmax, KERPLE,
 #   GLA, native sparse attention, differential attention.
-# - **Language.** Each task asks for one ability, and a text for many at once.
+# - **Language.** Each task needs one ability, and a text needs many at once.
 #
 # ## What would break it?
 #
-# - One rate for all: the arm for which it was tuned wins.
-# - Steps that end while an arm still learns, and a page that says "cannot".
+# - One rate for all arms: the arm for which it was tuned looks best.
+# - A budget of steps that ends while an arm still learns, and a page that then says
+#   "cannot".
 # - An arm that sees the answers, by a mask that is missing.
-# - Ten tasks, and a report of the one that fits.
+# - A study of ten tasks that reports only the one that fits its claim.
 #
 # **To take away: here no kind of attention was the best in all ten tasks; a tournament
 # shows which ones fail at a task like yours, at this size, and leaves fewer to try.**
