@@ -59,10 +59,10 @@ POSITIONS = {
         lambda *args: _schemes().Scheme(*args),
         "nothing",
         lambda *args: attention.definitions.scaled_dot(*args),
-        about="""source: nothing: words without places
-        can learn some order in a causal model, whose queries differ in their numbers of
+        about="""source: nothing: words without positions
+        can learn some order in a causal model, where each query has another number of
         keys
-        cannot see the order of the words without a causal mask
+        cannot distinguish orders of the words without a causal mask
         lesson 11: two sentences of the same words; Haviv et al. 2022;
         transformer/schemes.py""",
     ),
@@ -72,7 +72,7 @@ POSITIONS = {
         lambda *args: attention.definitions.sinusoidal(*args),
         about="""source: sines and cosines of the place are added to the embeddings
         can give a vector to every place, without parameters
-        cannot keep places out of the values; score by the distance alone
+        cannot keep positions out of the values; score by the distance alone
         lesson 11: reading beyond the trained length; Vaswani et al. 2017;
         positions/sinusoidal.py""",
     ),
@@ -94,7 +94,7 @@ POSITIONS = {
         lambda *args: attention.definitions.t5(*args),
         about="""score: + b[bucket(j - i)], a learned number for each range of distances
         can learn how much each range of distances matters, for each head
-        cannot tell two distances of the same bucket apart
+        cannot distinguish two distances of the same bucket
         lesson 11: reading beyond the trained length; Raffel et al. 2020;
         positions/t5.py""",
         parameters=lambda config: config.num_buckets * config.heads,
@@ -105,8 +105,8 @@ POSITIONS = {
         "scores",
         lambda *args: attention.definitions.shaw(*args),
         about="""score: + q_i . a[j - i], a learned vector for each near distance
-        can let the query decide which distances it prefers
-        cannot tell distances beyond the last vector apart
+        can let the query decide which near distances it prefers
+        cannot distinguish distances beyond the last vector
         lesson 11: reading beyond the trained length; Shaw et al. 2018;
         positions/shaw.py""",
         parameters=lambda config: (
@@ -134,7 +134,7 @@ POSITIONS = {
         about="""score: + q_i . K_r[i - j] + k_j . Q_r[j - i], with tables of near
         distances
         can let query and key each decide which distances they prefer
-        cannot tell distances beyond the tables apart
+        cannot distinguish distances beyond the tables
         lesson 11: reading beyond the trained length; He et al. 2021;
         positions/disentangled.py""",
         parameters=lambda config: 2 * config.max_distance * config.width,
@@ -145,8 +145,8 @@ POSITIONS = {
         "scores",
         lambda *args: attention.definitions.alibi(*args),
         about="""score: - m |i - j|, a fixed slope for each head
-        can read texts of any length with near words first
-        cannot return to one word far away: its score falls with the distance
+        can read texts of any length, with a preference for near words
+        cannot give much weight to one word far away: its score falls with the distance
         lesson 11: reading beyond the trained length; Press et al. 2022;
         positions/alibi.py""",
         costs=SCALED._replace(scoring="L*E + L*S*E + L*S"),
@@ -168,8 +168,8 @@ POSITIONS = {
         "scores",
         lambda *args: attention.definitions.fire(*args),
         about="""score: + a network of ln(1 + c |i - j|) / ln(1 + c max(T, i))
-        can learn any function of the distance as a part of the text
-        cannot be computed from j - i alone: the place of the query decides
+        can learn any function of the distance in relation to the length of the text
+        cannot be computed from j - i alone: it depends on i as well
         lesson 11: reading beyond the trained length; Li et al. 2024;
         positions/fire.py""",
         parameters=lambda config: 2 + 2 * 32 + 32 * config.heads,
@@ -179,9 +179,10 @@ POSITIONS = {
         lambda *args: _schemes().Cope(*args),
         "scores",
         lambda *args: attention.definitions.cope(*args),
-        about="""score: + q_i . e[p], p the number of tokens that count between j and i
-        can prefer the third sentence before, whatever the lengths
-        cannot be computed in tiles: a place needs all keys between
+        about="""score: + q_i . e[p], p the sum of learned gates of the tokens between j
+        and i
+        can count sentences and prefer the third one before, whatever their lengths
+        cannot be computed in tiles: p needs all keys between j and i
         lesson 11: reading beyond the trained length; Golovneva et al. 2024;
         positions/contextual.py""",
         parameters=lambda config: config.max_distance * config.width // config.heads,
@@ -192,8 +193,8 @@ POSITIONS = {
         "queries and keys",
         lambda *args: attention.definitions.rope(*args),
         about="""score: queries and keys are rotated by angles that grow with the place
-        can score by the distance alone, without parameters; be cached
-        cannot keep its meaning at distances that training never had
+        can score by the distance alone, without parameters; cache rotated keys
+        cannot be relied on at distances that training never had
         lesson 11: reading beyond the trained length; Su et al. 2021;
         positions/rope.py""",
         costs=ROTATED,
@@ -202,9 +203,10 @@ POSITIONS = {
         _scaled_rope,
         "queries and keys",
         lambda *args: attention.definitions.rope(*args),
-        about="""score: all angles of rope are divided by the growth of the text
-        can read longer texts with distances that training had
-        cannot tell near places apart as well as before
+        about="""score: all angles of rope are divided by the factor by which the text
+        is longer
+        can read longer texts with angles that training had
+        cannot distinguish near places as well as before
         lesson 11: reading beyond the trained length; Chen et al. 2023;
         positions/scaling.py""",
         costs=ROTATED,
@@ -215,8 +217,8 @@ POSITIONS = {
         "queries and keys",
         lambda *args: attention.definitions.rope(*args),
         about="""score: a larger base: slow angles of rope are divided, fast ones kept
-        can keep near places apart in longer texts
-        cannot divide the middle angles by the whole growth
+        can distinguish near places in longer texts as before
+        cannot divide the middle angles by the whole factor
         lesson 11: reading beyond the trained length; Peng et al. 2023;
         positions/scaling.py""",
         costs=ROTATED,
@@ -228,8 +230,9 @@ POSITIONS = {
         lambda *args: attention.definitions.rope(*args),
         about="""score: angles by wavelength: kept, mixed or divided; a factor on the
         scores
-        can keep near places apart, and far distances within those of training
-        cannot do without the length of training
+        can distinguish near places as before, and keep far distances in the range of
+        training
+        cannot be computed without the length of the training texts
         lesson 11: reading beyond the trained length; Peng et al. 2023;
         positions/scaling.py""",
         costs=ROTATED,

@@ -47,8 +47,9 @@ CACHES = {
         options=dict(R=16, F=8),
         small=dict(R=3, F=2),
         about="""source: keys and values of all heads are made from one cached vector
-        can cache R + F numbers a token, and compute with these alone
-        cannot rotate its keys by position, but for a part of F numbers
+        can cache R + F numbers a token, a vector and its part for positions, and
+        compute with these alone
+        cannot rotate more than F numbers of its keys by position
         lesson 17: lookup among many pairs, by bytes of the cache; DeepSeek-AI 2024;
         variants/latent.py""",
     ),
@@ -88,10 +89,10 @@ CACHES = {
         ),
         small=dict(H=2),
         about="""score: two H x H matrices mix scores and weights of the heads
-        can let a head use what another has found
-        cannot be computed in tiles: all heads have to exist at once
-        lesson 17: none, identity matrices give multi-head attention; Shazeer et al. 2020;
-        variants/heads_together.py""",
+        can let a head use the scores and the weights of the others
+        cannot be computed in tiles: the weights of all heads must exist at once
+        lesson 17: nothing trained, identity matrices give multi-head attention; Shazeer
+        et al. 2020; variants/heads_together.py""",
     ),
     "shared": Variant(
         lambda *arrays: attention.definitions.shared(*arrays),
@@ -103,7 +104,7 @@ CACHES = {
         costs=Formulas(projecting="2*L*E*E", scoring="L*E + L*S*E", averaging="L*S*E"),
         about="""source: keys and values are those of the layer before
         can halve the cache of a stack of layers
-        cannot look for other features of the earlier tokens than that layer
+        cannot compute other keys and values than that layer
         lesson 17: lookup among many pairs, by bytes of the cache; Brandon et al. 2024;
         variants/heads_together.py""",
     ),
@@ -141,9 +142,10 @@ CACHES = {
         costs=SCALED._replace(
             scoring="L*E + L*S*E + S*E", averaging="L*S*Ev + S*Ev", held=""
         ),
-        about="""source: keys and values are codes of 8 bits: x = zero + scale code
+        about="""source: keys and values are codes of 8 bits: x = zero + scale times
+        code
         can hold a cache in a quarter of the bytes of float32, with a known error
-        cannot tell numbers apart that are nearer than a scale
+        cannot represent differences that are smaller than a scale
         lesson 17: lookup among many pairs, by bytes of the cache; Liu et al. 2024;
         variants/small_cache.py""",
     ),

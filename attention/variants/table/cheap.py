@@ -55,7 +55,7 @@ PATTERNS = {
         small=dict(window=(2, 1)),
         about="""mask: only the keys from i - left to i + right
         can read texts of any length at a fixed cost for each token
-        cannot carry information further than the window in one layer
+        cannot move information further than the window in one layer
         lesson 12: lookup by distance; Beltagy et al. 2020; masks/windows.py""",
     ),
     "dilated": pattern(
@@ -66,7 +66,7 @@ PATTERNS = {
         options=dict(window=(256, 256), dilation=2),
         small=dict(window=(4, 4), dilation=2),
         about="""mask: only every d-th key of a window
-        can reach d times as far as a window, at the same cost
+        can read d times as far as a window, at the same cost
         cannot read the keys between, whose distance is no multiple of d
         lesson 12: lookup by distance; Beltagy et al. 2020; masks/windows.py""",
     ),
@@ -98,7 +98,7 @@ PATTERNS = {
         small=dict(window=(1, 1), global_tokens=(0,)),
         about="""mask: a window, and some tokens that read all and are read by all
         can connect any two tokens in two layers
-        cannot carry more at a distance than the global tokens hold
+        cannot move more over a distance than the global tokens hold
         lesson 12: lookup by distance; Beltagy et al. 2020; masks/tokens.py""",
     ),
     "bigbird": pattern(
@@ -107,7 +107,7 @@ PATTERNS = {
         options=dict(blocks=(64, 3, 3, 2)),
         small=dict(blocks=(2, 1, 1, 1)),
         about="""mask: near blocks, global blocks and random blocks
-        can connect any two blocks by a short path
+        can connect any two blocks in a few layers
         cannot choose its blocks by their content
         lesson 12: lookup by distance; Zaheer et al. 2020; masks/bigbird.py""",
     ),
@@ -130,7 +130,7 @@ PATTERNS = {
         small=dict(columns=3, reach=1),
         about="""mask: only the keys near the query, in rows and in columns
         can read images of any size at a fixed cost for each place
-        cannot carry information further than the window in one layer
+        cannot move information further than the window in one layer
         lesson 19: how many layers connect all patches; Parmar et al. 2018;
         masks/grid.py""",
     ),
@@ -152,7 +152,7 @@ CHEAP = {
             L, S, *window, T
         ),
         about="""computation: nothing: tile by tile, with running sums
-        can compute the numbers of dense, and hold n of them
+        can return the same context as dense, with memory that grows with n
         cannot save multiplications; return the weights
         lesson 12: memory and time against n; Dao et al. 2022; exact/flash.py""",
     ),

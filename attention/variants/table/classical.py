@@ -18,10 +18,10 @@ CLASSICAL = {
             held="w*((1 + S)*A + 2*L*S + L*Ev"
             " + max(2*L*S + L*Ev, 2*S*A*min(L - 1, 1)))",
         ),
-        about="""score: w_c n_j is added in the tanh of additive, n_j the earlier
-        weights
+        about="""score: w_c n_j is added in the tanh of additive, n_j the sum of the
+        earlier weights of key j
         can avoid keys that were read before, or return to them
-        cannot compute its queries at once: each needs the weights of those before
+        cannot compute all queries at once: each needs the weights of those before
         lesson 8: sequences with repetitions; See, Liu and Manning 2017;
         variants/coverage.py""",
     ),
@@ -42,7 +42,7 @@ CLASSICAL = {
         small=dict(D=2),
         letters=lambda L, S, T, D: {"W": min(2 * D + 1, S)},
         about="""mask: only the keys from t - D to t + D, for query t
-        can align two sequences of the same order, at a fixed cost for each query
+        can align two sequences in the same order, at a fixed cost for each query
         cannot find a key that stands elsewhere, as in a reversal
         lesson 8: copying and reversal in windows; Luong et al. 2015;
         variants/local.py""",
@@ -75,7 +75,7 @@ CLASSICAL = {
         costs=SCALED,
         about="""computation: nothing: scaled dot products of all pairs, as one matrix
         can let every token read every other one in one layer
-        cannot hold fewer than n^2 numbers
+        cannot need less memory than n^2 numbers
         lesson 12: lookup by distance; Vaswani et al. 2017; exact/dense.py""",
     ),
     "multi-head": Variant(

@@ -28,8 +28,8 @@ MEMORIES = {
         inputs="q (L, E), k (L, E), v (L, Ev)",
         # a fixed number times the first state, 0, is not counted
         costs=RECURRENCE._replace(averaging="(3*L - 1)*E*Ev", exponentials="0"),
-        about="""template: S = a S + k v^T, o = S^T q: a fixed a for each head, no
-        softmax
+        about="""template: S = a S + k v^T, o = S^T q, with a fixed a for each head, and
+        no softmax
         can continue a text with a state of fixed size; forget slowly
         cannot choose when to forget; replace a value
         lesson 18: overwritten names; Sun et al. 2023; variants/decay.py""",
@@ -59,7 +59,8 @@ MEMORIES = {
         lambda q, k, v, b: attention.delta_rule(q, k, v, b),
         inputs=GATES.replace("log_a", "b"),
         costs=RECURRENCE._replace(averaging="L*(3*E*Ev + Ev)", exponentials="0"),
-        about="""template: S = S + k b (v - S^T k)^T: write the error of what k returns
+        about="""template: S = S + k b (v - S^T k)^T, which writes the error of what k
+        returns
         can replace the value of a key, and keep those of orthogonal keys
         cannot return exact values of more keys than coordinates; reset its state
         lesson 18: overwritten names; Schlag et al. 2021; variants/delta_rule.py""",
@@ -88,9 +89,10 @@ MEMORIES = {
         options=dict(block=64, best=3),
         small=dict(block=2, best=2),
         letters=lambda L, S, T, block, best: _pairs_of_blocks(L, block, best),
-        about="""mask: the own block, and the best earlier ones by q . mean key
-        can find far keys wherever they stand, and read few
-        cannot find a key whose block's mean does not show it
+        about="""mask: the own block, and the earlier blocks with the largest q . mean
+        key
+        can find a key at any distance, and read few keys
+        cannot find a key if the mean of its block has a small product with the query
         lesson 18: lookup by distance; Lu et al. 2025; variants/chosen_blocks.py""",
     ),
     # M means, the P pairs of the blocks that they choose, and W pairs of the window
@@ -115,8 +117,10 @@ MEMORIES = {
         about="""template: three branches, mixed by gates: means of blocks, the blocks
         that these choose, and a window
         can learn its choice: the weights that choose have a gradient of their own
-        cannot find a far key whose block's mean does not show it
-        lesson 18: lookup by distance; Yuan et al. 2025; variants/chosen_blocks.py""",
+        cannot read the keys of a far block whose mean has a small product with the
+        query
+        lesson 18: nothing trained, all blocks and one gate give causal attention; Yuan
+        et al. 2025; variants/chosen_blocks.py""",
     ),
     # A random features
     "performer": Variant(
@@ -133,8 +137,8 @@ MEMORIES = {
         average
         can approximate softmax in linear time, where scores are small
         cannot find one of many keys: its error grows like exp(|q + k|^2)
-        lesson 18: the error against the number of features; Choromanski et al. 2021;
-        variants/random_features.py""",
+        lesson 12: nothing yet, it is not trained in this course; Choromanski et al.
+        2021; variants/random_features.py""",
     ),
     # S keys are reduced to A
     "linformer": Variant(
@@ -148,10 +152,12 @@ MEMORIES = {
             exponentials="L*A",
             scores="L*A",
         ),
-        about="""source: P K and F V: r sums over the positions instead of S keys
+        about="""source: P K and F V with learned P and F: r sums over the positions in
+        the place of S keys
         can keep values that change slowly along the text, in linear time
         cannot keep more than r independent tokens; be causal; change its length
-        lesson 18: lookup among many keys; Wang et al. 2020; variants/low_rank.py""",
+        lesson 12: nothing yet, it is not trained in this course; Wang et al. 2020;
+        variants/low_rank.py""",
     ),
     # M landmarks, and six steps of the inverse of four products each
     "nystrom": Variant(
@@ -169,6 +175,7 @@ MEMORIES = {
         about="""template: weights by way of m landmarks, means of segments of the text
         can approximate smooth weights with few landmarks
         cannot give one key all weight unless it is a landmark; be causal
-        lesson 18: lookup among many keys; Xiong et al. 2021; variants/low_rank.py""",
+        lesson 12: nothing yet, it is not trained in this course; Xiong et al. 2021;
+        variants/low_rank.py""",
     ),
 }

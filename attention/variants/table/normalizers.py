@@ -37,7 +37,8 @@ NORMALIZERS = {
         tiles=lambda q, k, v, b: _with_sink(q, k, v, attention.Sink(b=b)),
         heads=lambda H: attention.Sink(H),
         about="""normaliser: p = exp(s) / (exp(b) + sum of exp(s)), with a learned b
-        can give little weight to all keys where no key fits, and learn where
+        can give little weight to all keys where no key fits, and learn from which score
+        on a key fits
         cannot return more than an average: the weights sum to less than 1
         lesson 15: lookup where the key may be missing; OpenAI 2025;
         variants/sink.py""",
@@ -46,7 +47,7 @@ NORMALIZERS = {
         lambda s, allowed: attention.definitions.sparsemax(s, allowed),
         lambda s, allowed: attention.sparsemax(s, allowed),
         costs=normalized(7, booleans=1, exponentials="0"),
-        about="""normaliser: p = max(s - tau, 0), which sum to 1
+        about="""normaliser: p = max(s - tau, 0), with the tau for which they sum to 1
         can give the weight 1 to a key that leads by 1, for any number of keys
         cannot give a gradient to keys whose weight is 0
         lesson 15: lookup among many more keys than in training; Martins and Astudillo
@@ -57,7 +58,8 @@ NORMALIZERS = {
         lambda s, allowed, alpha: attention.entmax(s, allowed, alpha),
         options=dict(alpha=1.5),
         costs=normalized(9, scoring="L*E + L*S*E + L*S", exponentials="0"),
-        about="""normaliser: p = max((alpha - 1) s - tau, 0)^(1 / (alpha - 1))
+        about="""normaliser: p = max((alpha - 1) s - tau, 0)^(1 / (alpha - 1)), with the
+        tau for which they sum to 1
         can be anything between softmax (alpha near 1) and sparsemax (alpha = 2)
         cannot give a gradient to keys whose weight is 0
         lesson 15: lookup among many more keys than in training; Peters et al. 2019;
@@ -69,7 +71,7 @@ NORMALIZERS = {
         parameters="b ()",
         costs=normalized(4),
         about="""normaliser: p = sigmoid(s + b), without a sum over the keys
-        can count the keys that fit, or find none
+        can count the keys that fit, or give little weight to all
         cannot keep its output in the range of the values as n grows
         lesson 15: how often a symbol occurs; Ramapuram et al. 2024;
         variants/sigmoid.py""",
@@ -111,7 +113,7 @@ CHOICES = {
         inputs="q (L, E), k (S, E), v (S, Ev), G (L, S)",
         costs=normalized(5, booleans=1, exponentials="0"),
         about="""normaliser: one key, drawn from softmax(s), has the weight 1
-        can hand on one value unmixed; learn by REINFORCE
+        can return one value unmixed; learn by REINFORCE
         cannot pass a gradient to the scores by itself
         lesson 15: choosing one of 8 keys by its label; Xu et al. 2015;
         variants/hard.py""",
@@ -128,7 +130,7 @@ CHOICES = {
         about="""normaliser: p = softmax((s + G) / tau) with noise G: a draw for tau ->
         0
         can choose one key forwards, and learn by the smooth form's gradient
-        cannot be unbiased: this gradient is that of another function
+        cannot have an unbiased gradient: it is that of the smooth form
         lesson 15: choosing one of 8 keys by its label; Jang et al. 2017;
         variants/hard.py""",
     ),
@@ -145,9 +147,10 @@ GATES = {
             scores="L*L",
             held="w*(3*L*L + 4*L*(E + 2)) + L*L",
         ),
-        about="""score: + sum of ln sigmoid(f) over the tokens after j, up to i
-        can forget all before a token, or nothing, as the text says
-        cannot return to what a gate near 0 has hidden
+        about="""score: + sum of ln sigmoid(f) over the tokens after j, up to i, f
+        computed from the token
+        can hide all tokens before a token, or none, by gates computed from the text
+        cannot read again what a gate near 0 has hidden
         lesson 15: the mean since the last reset; Lin et al. 2025;
         variants/forgetting.py""",
     ),
@@ -161,7 +164,7 @@ GATES = {
         about="""average: context = sigmoid(W_g q) times weights @ values, entry by
         entry
         can return nothing, whatever the weights are
-        cannot know whether a key fits: it is computed from the query alone
+        cannot depend on whether a key fits: the gate is computed from the query alone
         lesson 15: lookup where the key may be missing; Qiu et al. 2025;
         variants/output_gate.py""",
     ),

@@ -58,10 +58,10 @@ POINTERS = {
         _copy,
         inputs="z (L, E), a (L, S), r (L)",
         costs=Formulas(scoring="0", averaging="L*S + L*E", exponentials="L*S + L*E"),
-        about="""average: P(w) = g softmax(z)_w + (1 - g) sum of weights of places with
-        w
+        about="""average: P(w) = g softmax(z)_w + (1 - g) times the sum of the weights
+        of the places with the word w
         can write words of the source that the vocabulary lacks
-        cannot write a new word that the source lacks, too
+        cannot write a word that neither the vocabulary nor the source has
         lesson 16: sentences with unseen names; See, Liu and Manning 2017;
         variants/pointer_generator.py""",
     ),
@@ -81,8 +81,8 @@ POINTERS = {
         small=dict(N=2, M=3),
         about="""score: U f_j is added in the tanh of additive, f_j filters of past
         weights
-        can go one key on from the last step, among equal keys
-        cannot compute its queries at once: each needs the weights of those before
+        can move on by one key from the last step, even among equal keys
+        cannot compute all queries at once: each needs the weights of those before
         lesson 16: copying three letters; Chorowski et al. 2015;
         variants/location.py""",
     ),
@@ -97,7 +97,7 @@ POINTERS = {
             held="w*5*L*S",  # e, p, and the three arrays of the recurrence
         ),
         about="""normaliser: a_ij = P(step i stops at j), reading on from the last stop
-        can read in linear time, while the source still arrives
+        can read in linear time, before the whole source has arrived
         cannot go back; move on to an equal key if the query is the same
         lesson 16: runs of letters; Raffel et al. 2017; variants/monotonic.py""",
     ),

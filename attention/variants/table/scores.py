@@ -32,7 +32,7 @@ SCORES = {
         reversal=True,
         about="""score: s = w . tanh(W_q q + W_k k), a network with one hidden layer
         can prefer keys in the middle of a range; compare queries and keys of two widths
-        cannot be one matrix product: each pair takes A values of tanh
+        cannot be one matrix product: each pair takes a tanh for each of A hidden units
         lesson 4: which keys a score can prefer; Bahdanau et al. 2015; layers.py""",
     ),
     "dot": Score(
@@ -42,8 +42,8 @@ SCORES = {
         reversal=True,
         about="""score: s = q . k
         can be one matrix product, without parameters
-        cannot compare queries and keys of two widths; keep its deviation as the width
-        grows
+        cannot compare queries and keys of two widths; keep the deviation of its scores
+        as the width grows
         lesson 4: which keys a score can prefer; Luong et al. 2015;
         variants/luong.py""",
     ),
@@ -95,7 +95,7 @@ SCORES = {
         ways=ADDITIVE_WAYS,
         about="""score: s = v_a . tanh(W_a [q; k])
         can compute all that additive can: W_a is W_q beside W_k
-        cannot be one matrix product: each pair takes A values of tanh
+        cannot be one matrix product: each pair takes a tanh for each of A hidden units
         lesson 4: which keys a score can prefer; Luong et al. 2015;
         variants/luong.py""",
     ),
@@ -104,7 +104,7 @@ SCORES = {
         # the square of the bandwidth is the divisor of "scaled"
         layer=lambda Dq, Dk, rng: attention.GaussianAttention(Dq**0.25, rng=rng),
         costs=DOT,
-        about="""score: s = -|q - k|^2 / (2 h^2), a distance
+        about="""score: s = -|q - k|^2 / (2 h^2), a distance, with a width h
         can estimate a smooth curve from points near the query
         cannot prefer one of two keys at the same distance
         lesson 4: a curve through noisy points; Nadaraya 1964; variants/gaussian.py""",
@@ -119,7 +119,7 @@ SCORES = {
         ),
         about="""score: s = tau cos(q, k), with a learned tau
         can keep its scores between -tau and tau, whatever training does
-        cannot let a long key be read more than a short one
+        cannot give a long key a larger weight than a short one
         lesson 15: training without the factor 1 / sqrt(E); Henry et al. 2020;
         variants/qk_norm.py""",
     ),
@@ -131,9 +131,10 @@ SCORES = {
             scoring="3*L*E + 2*S*E + L*S*E",
             held="w*max(L*S + 2*L*E + S*E, 2*L*S + L*Ev)",
         ),
-        about="""score: s = q^ . k^ / sqrt(E), x^ = gain x / root of the mean square
+        about="""score: s = q^ . k^ / sqrt(E), with x^ = gain x / root of the mean
+        square of x
         can keep its scores bounded by the gains
-        cannot let a long key be read more than a short one
+        cannot give a long key a larger weight than a short one
         lesson 15: training without the factor 1 / sqrt(E); Dehghani et al. 2023;
         variants/qk_norm.py""",
     ),

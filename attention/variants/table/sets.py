@@ -51,8 +51,8 @@ SETS = {
         costs=SQUARE._replace(
             projecting="S*A*E", scoring="2*S*A + S*S", averaging="S*S*A"
         ),
-        about="""score: e = LeakyReLU(a_1 . W h_i + a_2 . W h_j), the mask is a graph
-        can average the neighbours of a node, the best ones most
+        about="""score: e_ij = LeakyReLU(a_1 . W h_i + a_2 . W h_j), the mask is a graph
+        can average the neighbours of a node, with learned weights
         cannot let two nodes prefer different neighbours, in one head
         lesson 19: lookup among the nodes of a graph; Velickovic et al. 2018;
         variants/graph.py""",
@@ -65,8 +65,8 @@ SETS = {
         costs=SQUARE._replace(
             projecting="2*S*A*E", scoring="2*S*S*A", averaging="S*S*A"
         ),
-        about="""score: e = a . LeakyReLU(W_l h_i + W_r h_j), the mask is a graph
-        can let every node prefer other neighbours
+        about="""score: e_ij = a . LeakyReLU(W_l h_i + W_r h_j), the mask is a graph
+        can let each node prefer a neighbour of its own
         cannot read beyond the neighbours in one layer
         lesson 19: lookup among the nodes of a graph; Brody, Alon and Yahav 2022;
         variants/graph.py""",
@@ -86,7 +86,7 @@ SETS = {
         ),
         options=dict(M=4),
         small=dict(M=2),
-        about="""source: the queries are parameters, m vectors for every input
+        about="""source: the queries are m learned vectors, the same for every input
         can pool a set of any size, in any order, into m vectors
         cannot keep more of a set than m vectors hold
         lesson 19: the largest of a set, and what is beside it; Lee et al. 2019;
@@ -106,7 +106,7 @@ SETS = {
         ),
         options=dict(M=4),
         small=dict(M=2),
-        about="""source: the set is read by m learned queries, and these by the set
+        about="""source: m learned vectors read the set, and the set reads the result
         can let n elements read each other with 2 n m scores
         cannot be causal; pass more than m vectors between the elements
         lesson 19: lookup among the nodes of a graph; Lee et al. 2019;
@@ -131,7 +131,7 @@ SETS = {
         about="""source: m latent vectors read the input, then each other, in turn
         can read long inputs of any kind at a cost that is linear in n
         cannot give an output for each element; keep more than m vectors hold
-        lesson 19: sets, whose order does not count; Jaegle et al. 2021;
+        lesson 19: nothing trained, the page explains it after isab; Jaegle et al. 2021;
         variants/sets.py""",
     ),
     "hops": Variant(
@@ -161,8 +161,8 @@ SETS = {
         ),
         about="""normaliser: weights by content, mixed with the last ones, moved and
         sharpened
-        can step from place to place, without a content that says where
-        cannot compute its queries at once: each needs the weights before
+        can move from place to place, whatever the contents are
+        cannot compute all queries at once: each needs the weights of those before
         lesson 19: an address that moves by one; Graves, Wayne and Danihelka 2014;
         variants/hops.py""",
     ),
@@ -179,8 +179,8 @@ SETS = {
         small=dict(columns=3),
         about="""score: half of the pairs rotate by the row, the other half by the
         column
-        can prefer keys by their rows and columns from the query
-        cannot compare distances that are no difference of rows or of columns
+        can prefer keys by the number of rows and of columns to the query
+        cannot prefer keys by a distance that is no difference of rows or of columns
         lesson 19: the colour at a row and a column; Heo et al. 2024;
         positions/grid.py""",
     ),

@@ -9,11 +9,12 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 # # 18. Memories that forget and correct
 #
 # "Ann has the number 3." Later: "Ann has the number 7." What is Ann's number? A memory
-# that can only add returns both. What must it do to return 7, and what does it lose?
+# that can only add returns the sum of both. What must it do to return 7, and what does
+# it lose?
 #
-# This matters because a memory of fixed size is what makes a model of long texts cheap.
-# You need [lesson 12](../12_exact_and_cheap/README.md) and, for the measurements,
-# [lesson 14](../14_checks_the_book/README.md). Forty minutes.
+# A memory of fixed size makes a model of long texts cheap, so it matters what such a
+# memory can replace. You need [lesson 12](../12_exact_and_cheap/README.md) and, for the
+# measurements, [lesson 14](../14_checks_the_book/README.md). Forty minutes.
 
 # %%
 from importlib import import_module
@@ -37,8 +38,9 @@ rng = np.random.default_rng(18)
 # %% [markdown]
 # ## What does linear attention return if a name is written twice?
 #
-# Linear attention (lesson 12) keeps a matrix $S$ of fixed size. Without $\phi$ and
-# without the division, each token adds to it, and reads from it:
+# Linear attention (lesson 12) keeps a matrix $S$ of fixed size. Leave out its function
+# $\phi$ of queries and keys, and its division by the sum of the weights. Then each
+# token adds a matrix to $S$, and reads from $S$:
 #
 # ```math
 # S_t = S_{t-1} + k_t v_t^\top, \qquad o_t = S_t^\top q_t
@@ -64,8 +66,9 @@ for name, k in keys.items():
     print(f"{name}: sum {k @ S:4.1f}   divided {k @ S / (k @ z):4.1f}")
 
 # %% [markdown]
-# Ann's answer is the sum 10, or the mean 5, and it was never her number. What was
-# written once, Ben's 5, is right. There are two remedies: forget, or correct.
+# For Ann the memory returns the sum of her numbers, or their mean. Neither was ever her
+# number. Ben's number was written once, and it comes back unchanged. There are two
+# remedies: forget, or correct.
 #
 # ## Forget
 #
@@ -98,15 +101,15 @@ own = [1 - keys[name] for name, _ in writes]  # 0 at the written name, 1 at the 
 print("a vector from the token: Ann {:.2f}  Ben {:.2f}".format(*after(own)))
 
 # %% [markdown]
-# With one number Ann's 7 is nearly alone, and Ben's 5, which nobody has changed, is
-# half gone: it forgets by age, not by name. The vector forgets exactly Ann. But only
-# because each name has a coordinate of its own. A key such as $(1, 1) / \sqrt 2$ has
-# none.
+# With one number, the answer for Ann is near 7. But the answer for Ben is halved,
+# although nothing new was written for him: this memory forgets by age, not by name. The
+# vector removes Ann's old number alone. It can do so only because each name has a
+# coordinate of its own, which a key such as $(1, 1) / \sqrt 2$ has not.
 #
 # ## Correct
 #
-# So read before you write. The key returns $`S_{t-1}^\top k_t`$ so far. The difference
-# from the new value is the error $r_t$, and only the error has to be written:
+# So read before you write. Before the write, the key returns $`S_{t-1}^\top k_t`$. The
+# new value minus this is the error $r_t$, and only the error has to be written:
 #
 # ```math
 # r_t = v_t - S_{t-1}^\top k_t, \qquad S_t = S_{t-1} + k_t (b_t r_t)^\top
@@ -114,7 +117,7 @@ print("a vector from the token: Ann {:.2f}  Ben {:.2f}".format(*after(own)))
 #
 # The number $b_t$, from 0 to 1, says how much of the error is written. This is the
 # [delta rule](../../GLOSSARY.md#delta-rule) (Widrow and Hoff 1960; for attention Schlag
-# and others 2021). What does the same key return now? If $|k_t| = 1$,
+# and others 2021). What does the same key return after the write? If $|k_t| = 1$,
 #
 # ```math
 # S_t^\top k_t = S_{t-1}^\top k_t + b_t r_t\, (k_t^\top k_t)
@@ -135,8 +138,9 @@ for name, value in writes:
 print("the delta rule:          Ann {:.2f}  Ben {:.2f}".format(*S))
 
 # %% [markdown]
-# Now 16 keys of width 16 at right angles, which are not the axes, and each is written
-# twice. All keys should return their second values, and the sum both:
+# Now take 16 keys of width 16. They are at right angles to each other, and none is
+# along an axis. Write each key twice. By the delta rule each key should return its
+# second value; by the sum, the first plus the second:
 
 # %%
 E = 16
@@ -152,10 +156,12 @@ print("sum, first plus second:   ", np.allclose(k @ S.data, first + second))
 # ## More keys than coordinates
 #
 # Only $E$ keys can be at right angles to each other in $E$ coordinates. Draw $n$ random
-# keys of length 1, write each once, and then read all of them. What is the mean squared
-# error, if that of the answer 0 is 1? For the sum it can be computed: each of the other
+# keys of length 1 and values of variance 1. Write each key once, and then read all of
+# them. A memory that always returns 0 has the mean squared error 1. What is the error
+# of the sum, and of the delta rule? For the sum it can be computed: each of the other
 # $n - 1$ keys adds $(k_i \cdot k_j)^2 = 1 / E$ on average. And no state of $E$ rows
 # does better than a least-squares fit, whose error for random values is $1 - E / n$.
+# Each column of the table is a number of keys.
 
 # %%
 rows = {"sum": [], "sum, (n - 1) / E": [], "delta rule": [], "least squares": []}
@@ -175,37 +181,41 @@ for name, x in rows.items():
     print(f"{name:20s}" + "".join(f"{y:8.3f}" for y in x))
 
 # %% [markdown]
-# The delta rule is better than the sum as long as keys are fewer than coordinates. It
-# is not the least-squares fit: each write changes what the keys before it return, and
-# nothing repairs them. Far beyond $E$ keys both are worse than the answer 0.
+# In each column the delta rule has a smaller error than the sum. Its error is larger
+# than that of the least-squares fit, because each write changes what the keys before it
+# return, and no later step repairs that. With two and four times as many keys as
+# coordinates, both have an error above 1: the answer 0 would be better.
 #
 # ## Forget and correct
 #
 # The delta rule corrects one key at a time. To drop everything, at the end of a
 # chapter, it would have to correct each name. The *gated delta rule* (Yang, Kautz and
-# Hatamizadeh 2024) has both, a number $a_t$ and then the correction:
+# Hatamizadeh 2024) does both: it multiplies the state by a number $a_t$, and then
+# corrects:
 #
 # ```math
 # S' = a_t S_{t-1}, \qquad S_t = S' + k_t \left(b_t (v_t - S'^\top k_t)\right)^\top
 # ```
 #
-# With $b_t = 0$ it only forgets, with $a_t = 1$ it is the delta rule. The sum is not
-# among its cases: it writes $v_t$, and not the error.
+# With $b_t = 0$ it only forgets, and with $a_t = 1$ it is the delta rule. The sum is
+# not a special case of it, because the sum writes $v_t$ and not the error.
 #
-# ## A recurrence is a matrix is a row of chunks
+# ## Three ways to compute a recurrence: steps, a matrix, chunks
 #
-# Token by token is the right way to write a text, and a slow way to read one: many
-# small steps, each waits for the one before. But put the states of a decay into each
-# other:
+# A model that writes a text has to compute token by token. If the whole text is given,
+# this is slow: there are many small steps, and each waits for the one before. But take
+# a decay by one number for each token, and put the formula of $`S_{t-1}`$ into that of
+# $S_t$, again and again:
 #
 # ```math
 # o_i = S_i^\top q_i = \sum_{j \le i} M_{ij} (q_i \cdot k_j)\, v_j, \qquad
 # M_{ij} = a_{j+1} a_{j+2} \dots a_i
 # ```
 #
-# This is attention. The weights are products of queries and keys, and in the place of
-# causal mask and softmax stands a factor $M$: the *duality* of Dao and Gu (2024). Look
-# at $M$ where one token forgets everything:
+# This is attention. The weights are products of queries and keys, and the factor
+# $`M_{ij}`$ takes the place of the causal mask and of the softmax. Dao and Gu (2024)
+# call this equality *duality*. Look at $M$ for five tokens, of which one forgets
+# everything:
 
 
 # %%
@@ -222,17 +232,19 @@ def factors(a):
 print(factors(np.array([1, 0.5, 0.5, 0, 0.5])))
 
 # %% [markdown]
-# The token with $a = 0$ cuts the text in two. A third way lies between the two. Cut
-# the text into chunks of $C$ tokens. In a chunk use the matrix; from chunk to chunk
-# pass the state:
+# The token with $a = 0$ cuts the text in two. A third way lies between the two. Cut the
+# text into chunks of $C$ tokens. Inside a chunk use the matrix; from a chunk to the
+# next pass the state:
 #
 # ```math
 # O = f\, (Q S) + (M * Q K^\top) V, \qquad S \leftarrow f_C S + (l K)^\top V
 # ```
 #
-# Here $f_i$ is the product of the $a$ from the first token of the chunk to token $i$,
-# $l_j$ that from token $j + 1$ to the last, $f_C$ that of all, and $`*`$ multiplies
-# entry by entry. Three ways, and the library's: are they equal?
+# Here $Q$, $K$ and $V$ are the queries, keys and values of one chunk, and $O$ its
+# outputs. $f_i$ is the product of the $a$ from the first token of the chunk to token
+# $i$, $l_j$ is their product from token $j + 1$ to the last token, $f_C$ is the product
+# of all, and $`*`$ multiplies entry by entry. Do the steps, the matrix, the chunks and
+# the function of the library give the same outputs?
 
 
 # %%
@@ -267,8 +279,9 @@ print("library:   ", np.allclose(library.data, steps))
 # Chunks of 1 are the recurrence, and a chunk of $n$ is the matrix. The delta rule has
 # chunks as well, with the errors $b_j r_j$ in the place of the values: its write is
 # $k_t (b_t r_t)^\top$. But each error depends on all earlier ones, so a chunk has to
-# solve a triangular system of $C$ equations first. That is E.22. Again the two must
-# agree:
+# solve a triangular system of $C$ equations first (exercise E.22). The library computes
+# chunks, and they must agree with the steps. Then we count the multiplications of each
+# way, for a decay:
 
 # %%
 k /= np.linalg.norm(k, axis=1, keepdims=True)
@@ -285,21 +298,30 @@ ways = {"steps": 3 * E * E, "chunks": 2 * E * E + 2 * C * E, "matrix": 2 * n * E
 print("   ".join(f"{way} {count:,}" for way, count in ways.items()))
 
 # %% [markdown]
-# Chunks multiply a little more than steps. But they are products of matrices of 64
-# rows, and there are $n / 64$ of them to wait for, not $n$. (For a causal text the
-# matrix needs half of its products, if one computes no more than needed.)
+# Chunks need a few more multiplications than steps. But these are products of matrices
+# of $C$ rows, and only $n / C$ chunks wait for each other, in the place of $n$ steps.
+# (The matrix is causal, so half of its products would be enough.)
 #
-# ## Who overwrites?
+# ## Which memories overwrite?
 #
-# **Measured.** 24 tokens each write a value for one of 8 names, drawn with repetitions.
-# Then each name is a question, and the answer is its last value, one of 8. One layer
-# with two heads of width 16: linear maps of a one-hot token give queries, keys, values
-# and gates, and a linear map of the heads gives the answer. All recurrent arms have
-# keys of length 1. *Vector* is the decay by a vector. *Softmax* sees no positions;
-# *forgetting* is the softmax with the gates of [lesson 15](../15_weights/README.md),
-# which prefers late keys. What can simple answers reach: chance; those from the last 8
-# writes alone; the most frequent value of a name, without the order of its values?
-# (*Numbers* are the parameters of a model. Gates need some.)
+# **Measured.** 24 tokens each write a value, one of 8, for a name, one of 8; names are
+# drawn with repetitions. Then each name is a question, and the answer is its last
+# value. (A name that was never written does not count.) One layer with two heads of
+# width 16: linear maps of a one-hot token give queries, keys, values and gates, and a
+# linear map of the heads gives the answer. *Sum* only adds; *RetNet* forgets by a fixed
+# number, *decay* by a number and *vector* by a vector from the token; *delta* corrects,
+# and *delta, gate* forgets and corrects. All of these have keys of length 1. *Softmax*
+# has no positions, and *forgetting* is the softmax with the gates of
+# [lesson 15](../15_weights/README.md), which gives late keys more weight.
+#
+# What share of right answers do three simple rules reach? The first guesses. The second
+# reads the last 8 writes alone, and guesses if the name is not among them. The third
+# answers with the most frequent value of the name, whatever the order. The tables of
+# this page have these columns: *rate* is the learning rate that validation chose,
+# *numbers* the number of parameters (gates need some), and *plateaus* the number of
+# runs that no longer improved at the end
+# ([lesson 14](../14_checks_the_book/README.md)). If a run still improved, the verdict
+# says after how many steps it ended.
 
 # %%
 kept = record("memories")
@@ -364,12 +386,13 @@ during training. Dotted: chance."""
 show(drawing.names(names), "names", alt)
 
 # %% [markdown]
-# In this task, at this size: the sum gives what the most frequent value gives, and so
+# In this task, at this size, the sum reaches the share of the most frequent value. So
 # does a softmax without positions, although it keeps every token. The delta rule
-# replaces. The vector gate does so as well: 8 names fit into 16 coordinates of a head,
-# so each name can have its own. RetNet's gates were made for long texts; other fixed
-# ones were not measured. What a decay by one number pays shows at names that were
-# written once, long ago:
+# replaces old values. The vector gate does so as well: a head has 16 coordinates for 8
+# names, so each name can have a coordinate of its own. RetNet's fixed gates were made
+# for long texts; other fixed gates were not measured. A decay by one number weakens
+# every name at each write. So it should lose names that were written once, long ago.
+# The table has the share of right answers by the number of writes since then:
 
 # %%
 print("written once, writes since then:  0-5    6-11   12-17  18-23")
@@ -378,14 +401,18 @@ for arm in ("decay", "vector", "delta", "forgetting"):
     print(f"{arm:31s}" + "".join(f"{y:7.3f}" for y in each))
 
 # %% [markdown]
-# ## Who forgets everything?
+# ## Which memories forget everything?
 #
-# **Measured.** Now a sign may stand between the writes, and it says that all before it
-# counts no longer. Between two signs a name is written once at most, so nothing has to
-# be overwritten. The questions are again all 8 names, and the answer is the value since
-# the last sign, or a ninth answer, "none". The first row is the share of "none". Before
-# we look: the delta rule without a gate writes in one direction of each head and token,
-# and 8 names need 8 directions. Can it answer?
+# **Measured.** Now a special token, the *sign*, may stand between the writes. What was
+# written before the sign does not count any longer. Between two signs a name is written
+# once at most, so nothing has to be overwritten. The questions are again all 8 names,
+# and the answer is the value since the last sign, or a ninth answer, "none". The first
+# row is the share of right answers of a model that always answers "none". Before we
+# look: for each token, a head of the delta rule changes its state in one direction,
+# that of the token's key. To erase 8 names the sign would need 8 directions. So we
+# expect that the delta rule without a gate stays behind the one with a gate. The second
+# table has the share of right answers by when the name was written: since the last
+# sign, before it only, or never.
 
 # %%
 _, y, _ = study.Reset().draw(np.random.default_rng(0), 4000)
@@ -405,11 +432,11 @@ compare("reset", "decay as gated, within .01", between(-0.01, 0.01),
         "decay", "delta, gate")  # fmt: skip
 
 # %% [markdown]
-# The sum is at its trivial share, and every arm that can forget answers nearly all. So
-# does the delta rule without a gate, with
-# {{ f"{fair.figures(reset, 'delta').mean():.3f}" }}, against the expectation. How is
-# that possible? Here is one way, by construction. Give all names a small part $c$ of
-# one shared direction, and let the sign write a large value there:
+# The sum does not pass the share of "none", and every arm with gates answers nearly all
+# questions. So does the delta rule without a gate, with
+# {{ f"{fair.figures(reset, 'delta').mean():.3f}" }}, against our expectation. How is
+# that possible? We can construct one way. Give all names a small part $c$ of one shared
+# direction, and let the sign write a large value there:
 
 # %%
 c, large = 0.3, 100.0
@@ -422,24 +449,27 @@ print("written before, before, after the sign:", (three @ S).round(1).tolist())
 
 # %% [markdown]
 # The name that was written after the sign returns its value, 7. The others return about
-# $100 c$, which no value is, so it can be read as "none". The state has forgotten
-# nothing. What the trained models do, we have not looked at. (One run of the gated rule
-# ended with {{ f"{fair.figures(reset, 'delta, gate').min():.3f}" }}, so that the two
-# comparisons with it are undecided.)
+# $100 c$. No value is that large, so the output can be "none". Nothing was erased: one
+# write shifted the answers of all names before it. We have not examined what the
+# trained models do. (One run of the gated rule ended with
+# {{ f"{fair.figures(reset, 'delta, gate').min():.3f}" }}, so that the two comparisons
+# with it are undecided.)
 #
 # ## How many names does a state hold?
 #
-# **Measured.** 16 names, each written once, then a question for each. One head, whose
-# keys have 8 or 16 coordinates, while values have 16 in all arms. A softmax keeps every
-# pair, so it is the upper bound.
+# **Measured.** 16 names, each written once, then a question for each. There is one
+# head. The number in the name of an arm is $E$, the coordinates of a key; values have
+# 16 coordinates in all arms. A softmax keeps every pair, so it is the upper bound. The
+# second table has the share of right answers by the number of writes since the name was
+# written.
 
 # %%
 capacity = kept["capacity"]
 table(capacity, "right answers")
-compare("capacity", "8: delta as sum, within .01", between(-0.01, 0.01),
+compare("capacity", "delta 8 as sum 8, within .01", between(-0.01, 0.01),
         "delta 8", "sum 8")  # fmt: skip
 compare("capacity", "delta 8 behind softmax 8", below(0), "delta 8", "softmax 8")
-compare("capacity", "16: sum as delta, within .01", between(-0.01, 0.01),
+compare("capacity", "sum 16 as delta, within .01", between(-0.01, 0.01),
         "sum 16", "delta 16")  # fmt: skip
 
 # %%
@@ -457,31 +487,35 @@ for arm in ("sum 8", "delta 8"):
 # %% [markdown]
 # In this task, at this size, the delta rule holds as many names as the sum, and no
 # more. With 8 coordinates both answer
-# {{ f"{fair.figures(capacity, 'sum 8').mean():.2f}" }} of 16 names, and with 16 all.
-# Why is that not what the table of errors says? There the keys were random. Here they
-# are learned, as far from each other as 8 coordinates allow. And an answer is the
-# largest of 8 logits, so it survives small errors: the $E$ of a state limits exact
-# values, not answers. A difference remains in where the errors are: those of the delta
-# rule are at the oldest names, and those of the sum everywhere.
+# {{ f"{fair.figures(capacity, 'sum 8').mean():.2f}" }} of the questions right, and with
+# 16 all. In the table of errors above the delta rule was better than the sum. Why not
+# here? There the keys were random. Here they are learned, and training can move them as
+# far apart as 8 coordinates allow. And an answer is the largest of 8 logits, which
+# small errors do not change: more right answers than exact values fit into a state of
+# $E$ rows. The two rules differ in where their errors are. The delta rule has more of
+# them at older names, and the sum about as many everywhere.
 #
-# A caveat: some arms of this page chose the largest rate of their grid, and a larger
-# one might be better: {{ edge }}.
+# A caveat: for some arms of this page validation chose the largest learning rate that
+# was tried, so a larger one might be better: {{ edge }}.
 #
 # ## Blocks chosen by content
 #
-# The other way to read a long text cheaply keeps every key, and reads few. BigBird
-# (lesson 12) draws its blocks before it has seen the text. *MoBA* (Lu and others 2025)
-# lets each query choose. Cut the keys into blocks of $B$; query $i$ compares itself
-# with the mean key of each earlier block:
+# The other way to read a long text cheaply is to keep every key, and to read few of
+# them. The blocks of BigBird (lesson 12) do not depend on the text. In *MoBA* (Lu and
+# others 2025) each query chooses its blocks. Cut the keys into blocks of $B$ keys. The
+# score of block $b$ for query $i$ is the product of the query with the mean key of the
+# block:
 #
 # ```math
 # G_{ib} = q_i \cdot m_b, \qquad m_b = \frac{1}{B} \sum_{j \in b} k_j
 # ```
 #
-# and attends to its own block, causally, and to the $k - 1$ blocks with the largest
-# $G$. The own block always belongs to the choice: its mean would contain later keys.
-# The choice has no gradient; a chosen block trains the keys that are in it. Twelve keys
-# in three blocks, and a last query that is twice key 5:
+# The query attends to its own block, causally, and to the $k - 1$ earlier blocks with
+# the largest $G$. (Without an index, $k$ is the number of blocks that a query reads.)
+# The own block is read without a score, because its mean would contain later keys. The
+# choice has no gradient; attention to the chosen blocks trains their keys. In the
+# example there are four blocks of four keys, and the last query, number 15, is twice
+# key 5:
 
 # %%
 k = rng.normal(size=(16, 32))
@@ -498,14 +532,16 @@ print("all 4 blocks are causal attention:",
       np.allclose(attention.block_attention(*x, v, 4, 4).data, causal))  # fmt: skip
 
 # %% [markdown]
-# Four keys share a mean, so a match counts a quarter, and the other three are noise.
-# How often is the right block chosen?
+# In the mean of four keys the key that fits has a factor of 1/4, and the other three
+# keys are noise. How often is the right block chosen?
 #
 # **Measured.** 48 of 64 names are written once each, then 16 of them are questions: 64
 # tokens in blocks of 8, two heads of width 16. The answer may stand 63 tokens back, and
-# a question's own block has no answers. Each head reads $k - 1$ earlier blocks. Two
-# heads that read different ones of the 6 blindly are right as often as the first rows
-# say.
+# a question's own block has no answers. Each head reads $k - 1$ of the 6 earlier
+# blocks. The first rows, *blindly*, are the share of right answers of two heads that
+# choose different blocks at random, if the model guesses where neither has read the
+# right one. The second table has the share by the distance between question and answer,
+# in tokens.
 
 # %%
 blocks = kept["blocks"]
@@ -526,19 +562,21 @@ compare("blocks", "5 blocks ahead of 3", above(0), "blocks 5", "blocks 3")
 compare("blocks", "5 blocks behind softmax", below(0), "blocks 5", "softmax")
 
 # %% [markdown]
-# What is found hardly depends on where it stands, and with more blocks more is found.
-# With $k = 2$ and 3 it is far more than a blind choice finds. (With $k = 5$ two heads
-# could read all blocks, so that row says nothing about the choice.) What is lost are
-# the questions whose block is not chosen, because its mean does not show the key: the
-# price of comparing a query with one vector for 8 keys.
+# The share of right answers hardly depends on the distance, and it grows with the
+# number of blocks. With $k = 2$ and 3 it is far above that of a blind choice. (With
+# $k = 5$ two heads could read all blocks, so that row says nothing about the choice.) A
+# question is lost if no head chooses its block. This can happen because the query is
+# compared with one vector for 8 keys.
 #
-# ## And by the clock?
+# ## How long does it take?
 #
 # A mask alone saves no time. The compiled loops compute tiles of 64 queries and 64
 # keys, and skip the tiles that are empty in a `BlockMask` (lesson 12). With blocks of
 # 64 keys, a block that *no query of the tile* has chosen is skipped. So two cases are
 # measured, with random numbers: the 64 queries of a tile are alike, and choose the same
-# blocks; or no two are alike. What do you expect of the second?
+# blocks; or no two are alike. What do you expect of the second? *Tiled* is the time of
+# all causal keys, and *the choice* that of choosing four blocks alone. In the table,
+# *tiles read* is a share of the tiles that all causal keys need.
 
 # %%
 time = kept["times"]
@@ -583,32 +621,38 @@ for n, x in lengths.items():
     print(f"n = {n:6d} {dense:>26s} {x['4'] / x['tiled']:14.2f} {share:14.2f}")
 
 # %% [markdown]
-# If near queries choose alike, the time falls with $k$, down to the cost of the choice
-# itself. If they do not, the tiles of 64 queries need nearly all blocks with $k = 4$,
-# and the time is longer than that of all keys, because a tile that only some of its
-# queries read needs a table of its pairs. So a choice by content saves time in so far
-# as near queries share it. (NSA lets all heads that share keys choose together.)
+# If the queries of a tile choose the same blocks, the time falls with $k$, down to the
+# time of the choice. If they do not, tiles of 64 queries need nearly all blocks already
+# with $k = 4$. Then the time is longer than that of all keys, because a tile that only
+# some of its queries read needs a table of its pairs. So a choice by content saves time
+# only if near queries share it. (In native sparse attention, below, all heads that
+# share keys share one choice.)
 #
-# The last column is what grows: every query compares itself with all means, $n^2 / B$
-# products, and sorts them. At {{ f"{longest:,}" }} tokens that is most of the time.
-# Chosen blocks divide the square by $B$; only a state of fixed size removes it.
+# The last column is the share of the choice in the time, and it grows with $n$: the
+# choice computes $n^2 / B$ products of queries and means, and sorts them for each
+# query. At {{ f"{longest:,}" }} tokens that is most of the time. Chosen blocks divide
+# the $n^2$ by $B$; only a state of fixed size removes it.
 #
 # ## What does each cost?
+#
+# The memory of a decoder is counted in numbers, for $n$ tokens; recurrences are
+# computed in chunks of $C$ tokens.
 #
 # | | multiplications of a token | memory of a decoder | keeps |
 # |---|---|---|---|
 # | softmax | $n (E + E_v)$ | $n (E + E_v)$ | every pair |
 # | chosen blocks | $k B (E + E_v) + (n / B) E$ | $n (E + E_v)$, and the means | every pair, and reads few |
-# | sum, RetNet, decay | $`2 E E_v + C (E + E_v)`$ | $E E_v$ | sums, by age |
+# | sum, RetNet, decay | $`2 E E_v + C (E + E_v)`$ | $E E_v$ | sums; a decay weakens old values |
 # | delta rule | the same, and a system of $C$ equations | $E E_v$ | the last value of a key |
 #
 # ## Further: three branches
 #
-# *Native sparse attention* (Yuan and others 2025) has the choice and two more branches:
-# attention to the means of the blocks themselves, whose weights make the choice, and a
-# window. Gates, sigmoids of a map of the token, mix the three. So the means get a
-# gradient of their own, and a block that is not read is not quite lost. With the gates
-# $(0, 1, 0)$ it reads blocks only. We have not trained it here.
+# *Native sparse attention* (Yuan and others 2025) adds two branches to the chosen
+# blocks. One attends to the means of the blocks, and its weights make the choice; the
+# other attends to a window. Gates, sigmoids of a linear map of the token, mix the
+# three. So the means get a gradient of their own, and the output depends on the mean of
+# each block, chosen or not. With the gates $(0, 1, 0)$ only the chosen blocks count. We
+# have not trained it here.
 
 # %%
 q, k, v = (rng.normal(size=(1, 1, 16, 8)) for _ in range(3))
@@ -622,12 +666,12 @@ print("all blocks, gates (0, 1, 0):", np.allclose(o, causal))
 #
 # - Keys that are not of length 1: a write multiplies the error of its key by
 #   $`1 - b_t |k_t|^2`$, and above $b_t |k_t|^2 = 2$ the state explodes.
-# - A quotient of cumulative products for $M$: after some hundred tokens it is 0 / 0.
-#   Take the products of each pair, as here, in chunks.
-# - Gates that start near 0: what is forgotten at once gives no gradient to earlier
-#   tokens. They start near 1.
-# - A question that writes. Its token has no value, but it has a key; the model has to
-#   learn $b_t = 0$, or a value of 0.
+# - $M$ as a quotient of two cumulative products: after some hundred tokens it is 0 / 0.
+#   Compute the product of each pair, as here, inside a chunk.
+# - Gates that start near 0: a token that is forgotten at once gets no gradient. Let
+#   gates start near 1.
+# - A question that writes. Its token has a key, although it has no value to write; the
+#   model has to learn $b_t = 0$, or a value of 0.
 # - The mean of the own block as a score: it contains later keys.
 #
 # **To take away: a memory of fixed size has to give something up: a decay gives up what

@@ -8,9 +8,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 # %% [markdown]
 # # 19. Sets, graphs, pictures
 #
-# The atoms of a molecule have no first one, the friends of a person no order, and a
-# picture has two directions. All models of the course so far read a sentence. What
-# remains of attention where there is no sentence, and what has to be added?
+# The atoms of a molecule have no order, nor have the friends of a person, and a picture
+# has two directions. All models of the course so far read sequences. What does
+# attention compute for inputs that are no sequence, and what has to be added?
 #
 # You need [lesson 10](../10_heads/README.md), [lesson 11](../11_positions/README.md)
 # and, for the measurements, [lesson 14](../14_checks_the_book/README.md). Forty
@@ -56,9 +56,10 @@ for name, result in ("GRU", last.data[0]), ("attention", pooled.data[:, 0]):
         print(f"{name:10} {says:14}", " ".join(f"{y:6.3f}" for y in row))
 
 # %% [markdown]
-# The GRU returns two different states for one set, so it has to learn from many orders
-# that the order means nothing. Attention without positions cannot see it. The reason is
-# one line. Let $P$ be a permutation matrix, which renumbers the rows of $X$:
+# The GRU returns two different states for one set, so it would have to learn from
+# examples in many orders that the order does not matter. The result of attention
+# without positions does not depend on the order. The reason is one line. Let $P$ be a
+# permutation matrix, which renumbers the rows of $X$:
 #
 # ```math
 # Q K^\top \to P\, Q K^\top P^\top, \qquad
@@ -71,11 +72,11 @@ for name, result in ("GRU", last.data[0]), ("attention", pooled.data[:, 0]):
 # | $X$ $(n, D)$ | the elements, in any order |
 # | $`Q, K, V`$ | queries, keys and values, computed from each row of $X$ alone |
 # | $S = Q K^\top$ | the scores; the softmax of a row does not depend on an order |
-# | $P$ | a permutation matrix, $P^\top P = 1$ |
+# | $P$ | a permutation matrix; $P^\top P$ is the identity |
 #
 # Self-attention is [*equivariant*](../../GLOSSARY.md#equivariant): its outputs are
-# renumbered like its inputs. With a query that does not come from $X$, nothing is left
-# of $P$: the result is *invariant*.
+# renumbered like its inputs. If the queries do not come from $X$, the $P$ in front is
+# missing too: the result is *invariant*, it does not change at all.
 
 # %%
 layer = attention.MultiHeadAttention(4, 2, rng=rng)
@@ -84,8 +85,8 @@ print("equivariant", np.abs(renumbered - once[order]).max() < 1e-6)
 print("invariant  ", np.abs(pooled.data[0] - pooled.data[1]).max() < 1e-6)
 
 # %% [markdown]
-# So a set needs nothing new. A graph, a summary, a chain of facts and a picture each
-# need one thing more. They follow in this order.
+# So a set needs no new formula. A graph, a summary, a chain of facts and a picture each
+# need one. They follow in this order.
 #
 # ## A graph: which neighbours does a node read?
 #
@@ -101,13 +102,14 @@ print("invariant  ", np.abs(pooled.data[0] - pooled.data[1]).max() < 1e-6)
 #
 # | letter | meaning |
 # |---|---|
-# | $h_i$ $(D)$, $W$ $(A, D)$ | a node, and the matrix of a head |
+# | $h_i$ $(D)$, $`h'_i`$ $(A)$ | a node, before and after the layer |
+# | $W$ $(A, D)$ | the learned matrix of a head, whose width is $A$ |
 # | $`a_1, a_2`$ $(A)$ | learned vectors: the score adds a number of $i$ and one of $j$ |
 # | $f$ | LeakyReLU: $z$ above 0, and $0.2 z$ below |
 #
 # A worked example. Two nodes search, with $`s_i = a_1 \cdot W h_i = 3`$ and $-5$. Two
-# nodes are read, with $`t_j = a_2 \cdot W h_j = 1`$ and $2$. Which one does each
-# prefer?
+# nodes are read, with $`t_j = a_2 \cdot W h_j = 1`$ and $2$. We say that a node
+# *prefers* the one with the largest score. Which one does each prefer?
 
 # %%
 s, t = np.array([[3.0], [-5.0]]), np.array([1.0, 2.0])
@@ -115,11 +117,11 @@ z = s + t  # (2, 2)
 print(np.where(z > 0, z, SLOPE * z))
 
 # %% [markdown]
-# Both prefer the second. It has to be so: $f$ grows, so the order of $`f(s_i + t_j)`$
-# over $j$ is the order of $`t_j`$, whatever $`s_i`$ is. One head has *one order of the
-# neighbours for all nodes*
+# Both prefer the second. This is so for all numbers: $f$ grows, so the order of
+# $`f(s_i + t_j)`$ over $j$ is the order of $`t_j`$, whatever $`s_i`$ is. One head has
+# *one order of the neighbours for all nodes*
 # ([Brody, Alon and Yahav 2022](https://arxiv.org/abs/2105.14491) call it *static*).
-# They exchange two operations, and sum over the width after $f$ (GATv2):
+# Their *GATv2* applies $f$ first, and then sums over the width:
 #
 # ```math
 # e_{ij} = a \cdot f(W_l h_i + W_r h_j)
@@ -137,8 +139,8 @@ print(leaky_scores(x_i, y_j, mg.Tensor(np.ones(2))).data)
 # %% [markdown]
 # This is the additive score of [lesson 03](../03_additive/README.md) with $f$ for the
 # tanh. There we saw that without the tanh the query has no effect. Is it so here, with
-# the slope 1, where $f(z) = z$? And in how many of 1000 random draws do six nodes agree
-# which of eight others is the best?
+# the slope 1, where $f(z) = z$? And in how many of 1000 random draws do six nodes all
+# prefer the same one of eight others? (*Dot* is the dot product.)
 
 # %%
 x_i, y_j, a = (mg.Tensor(rng.normal(size=n)) for n in ((6, 16), (8, 16), (16,)))
@@ -155,10 +157,11 @@ for _ in range(1000):
 print("all six prefer the same:", agree)
 
 # %% [markdown]
-# **Measured.** Eight nodes have one of eight keys each, and search. Eight others have a
-# key and a value. Each of the first reads all the others, in one layer, and a linear
-# map of the average has to name the value that belongs to its key. A model that ignores
-# the node's own key can still name the value that occurs most often:
+# **Measured.** Eight nodes search, each for another one of eight keys. Eight other
+# nodes hold a key and a value each. Every node that searches reads the eight others, in
+# one layer, and a linear map of the average has to give the value that belongs to its
+# key. A model that ignores the node's own key can still answer with the value that
+# occurs most often:
 
 
 # %%
@@ -196,12 +199,16 @@ def compare(part, a, claim, b, what="figure"):
 
 
 # %% [markdown]
-# One head of GAT can do a little better, with the kink of $f$. For the node that
-# searches the favourite key, let $`s_i`$ lift the scores above 0: the slope is 1, and
-# the head reads the favourite. For all other nodes leave them below 0, where the slope
-# is {{ str(SLOPE) }}, and the head returns nearly a mean. So it serves one key. What do
-# you expect of eight heads, with a linear map behind them that is the same for all
-# nodes?
+# One head of GAT can do a little better, because the slope of $f$ changes at 0. All
+# nodes prefer the same key. For the node that searches for this key, let a large
+# $`s_i`$ lift the scores above 0, where the slope is 1: they differ so much that the
+# head reads this key alone. For all other nodes, let the scores stay below 0, where the
+# slope is {{ str(SLOPE) }}: they differ so little that the head returns nearly a mean.
+# Such a head is right for one key, and else as often as the most frequent value; the
+# output calls it *one key served*. What do you expect of eight heads, if one linear map
+# for all nodes follows them? (In the tables of this page, *rate* is the learning rate
+# that validation chose, and *plateaus* counts the runs that no longer improved at the
+# end. If a run still improved, the verdict says after how many steps it ended.)
 
 # %%
 kept = record("sets")
@@ -249,17 +256,18 @@ LOOKS = {
 curves("lookup", LOOKS, "Who finds its partner?", often, "the most frequent value")
 
 # %% [markdown]
-# In this task, at this size, no run with one head of GAT passes "one key served". But
-# "GAT cannot" would be too much. The proof is about the order in one head, not about
-# what a layer can do. Eight heads, each with another favourite, get far: the head of
-# the own key returns its value, the others nearly a mean, which adds the same to all
-# values. That takes a head for each key; GATv2 takes one. So does a scaled dot product,
-# which costs less: $`f(W_l h_i + W_r h_j)`$ needs $n^2 A$ numbers in between.
+# In this task, at this size, no run with one head of GAT passes "one key served". (The
+# figure also has ISAB, which follows below.) But it would be wrong to conclude that GAT
+# cannot do the task. The proof is about the order in one head, not about what a layer
+# can do. Eight heads can prefer eight different keys. Then for each node the head of
+# its key returns the value, and the others return nearly a mean, which favours no
+# value. That takes a head for each key; GATv2 takes one head. So does a scaled dot
+# product, which costs less: $`f(W_l h_i + W_r h_j)`$ needs $n^2 A$ numbers in between.
 #
 # ## A summary: what remains of n elements in one vector?
 #
-# The usual answer is a mean, or the largest value of each entry. Attention has a third:
-# learn the query. *Pooling by multi-head attention* (PMA,
+# The usual answer is the mean, or the largest value, of each entry. Attention has a
+# third answer: a learned query. *Pooling by multi-head attention* (PMA,
 # [Lee and others 2019](https://arxiv.org/abs/1810.00825)) has $m$ learned vectors $I$:
 #
 # ```math
@@ -268,17 +276,20 @@ curves("lookup", LOOKS, "Who finds its partner?", often, "the most frequent valu
 # ```
 #
 # LN is the layer norm, and ffn the network for each element, of
-# [lesson 10](../10_heads/README.md). The result has $m$ rows for any $n$, and no order.
+# [lesson 10](../10_heads/README.md). The result has $m$ rows for any $n$, and does not
+# depend on the order of $X$.
 
 # %% [source] attention.variants.sets.PMA.forward
 
 # %% [markdown]
 # **Measured.** A set of 2 to 12 pairs $(a, b)$ of numbers from 0 to 1, and three
 # questions: the mean of all $a$; the largest $a$; and the $b$ that stands beside the
-# largest $a$. The first is made for mean pooling and the second for max pooling. The
-# third is "find, then return", as attention does it. A fair opponent has as many
-# parameters: the arms without PMA have a larger network for each element, and one of
-# them has the mean and the largest values side by side.
+# largest $a$. Mean pooling suits the first question, and max pooling the second. The
+# third takes two steps, to find the largest $a$ and to return its $b$, as attention
+# does. The *explained share* is 1 minus the mean squared error divided by the variance
+# of the right numbers. A fair opponent of PMA has as many parameters: the arms without
+# PMA have a larger network for each element, and one of them, *mean and max*, has the
+# means and the largest values side by side.
 
 # %%
 table("pooling")
@@ -327,15 +338,16 @@ alt = f"""Errors for sets of 8, 16 and 64 elements, {len(pooling["seeds"])} runs
 show(fig, "pooling", alt)
 
 # %% [markdown]
-# In the table PMA is behind in no column. *Mean* and *max* have the largest rate of the
-# grid, so a larger one could have served them; *mean and max*, the strongest opponent,
-# does not. Look at 64 elements before you praise any of them: no arm has seen more than
-# 12, and the softmax of PMA, which has to find the largest, becomes flatter with each
-# one that is added ([lesson 15](../15_weights/README.md)).
+# In the table PMA is behind in no column. For *mean* and *max* validation chose the
+# largest learning rate that was tried, so a larger one might be better; for *mean and
+# max*, the strongest opponent, it did not. For what stands beside the largest, the
+# figure shows larger errors at 64 elements, in all arms: training had 12 at most. One
+# reason in PMA may be its softmax, which has to find the largest element and becomes
+# flatter with each element that is added ([lesson 15](../15_weights/README.md)).
 #
 # **All elements, not one.** If each of $n$ elements needs the others, self-attention
-# has $n^2$ scores. *ISAB* (the same paper) lets the elements meet in $m$ learned
-# vectors: $I$ reads $X$, and then $X$ reads the result.
+# has $n^2$ scores. In *ISAB* (the same paper) the elements read each other by way of
+# $m$ learned vectors: $I$ reads $X$, and then $X$ reads the result.
 #
 # ```math
 # \mathrm{MAB}(X, Y) = \mathrm{LN}(H + \mathrm{ffn}(H)), \quad
@@ -343,8 +355,9 @@ show(fig, "pooling", alt)
 # \mathrm{ISAB}(X) = \mathrm{MAB}(X, \mathrm{MAB}(I, X))
 # ```
 #
-# Before the networks, each head maps the elements to each other by a product of
-# $(n, m)$ and $(m, n)$ weights. What rank has it at most? And what are the symmetries?
+# Without the networks, the weights of each head between elements are a product of a
+# matrix $(n, m)$ and a matrix $(m, n)$. What is its rank at most? And are ISAB and PMA
+# equivariant or invariant?
 
 # %%
 n, m, D = 12, 3, 16
@@ -364,11 +377,12 @@ n, m = 4096, 32
 print(f"scores for n = {n}: {n * n} in self-attention, {2 * n * m} with m = {m}")
 
 # %% [markdown]
-# The *Perceiver* ([Jaegle and others 2021](https://arxiv.org/abs/2103.03206)) goes on
+# The *Perceiver* ([Jaegle and others 2021](https://arxiv.org/abs/2103.03206)) continues
 # with the $m$ vectors alone: they read the input, then each other, several times.
 #
-# **Measured**, in the lookup above: all 16 nodes in one set, without edges. How many
-# vectors does it take for eight pairs? With $m = 1$ all elements read the same vector.
+# **Measured**, on the lookup task above. All 16 nodes are now in one set, without
+# edges. How many vectors does ISAB need for eight pairs of key and value? With $m = 1$
+# all elements read the same vector. ("Not": the run never reached this share.)
 
 
 # %%
@@ -390,18 +404,19 @@ for arm in ("ISAB, m = 1", "ISAB, m = 4", "ISAB, m = 8", "GATv2", "dot"):
     reached("lookup", arm)
 
 # %% [markdown]
-# Fewer vectors than pairs are not the end. The rank of the weights is at most $m$, but
-# a vector has {{ tasks.WIDTH }} numbers, which four heads write, and the network behind
-# it sees them beside the element's own key. So even $m = 1$ passes "one key served",
-# and still rises when its steps end. A single attention that sees all pairs learns this
-# task in fewer steps than any ISAB.
+# ISAB can solve the task with fewer vectors than pairs. The rank of the weights is at
+# most $m$, but a vector has {{ tasks.WIDTH }} numbers, computed by four heads, and the
+# network after it reads them together with the element's own key. So even $m = 1$
+# passes "one key served", and its runs still improve when their steps end. A single
+# attention that reads all pairs learns this task in fewer steps than any ISAB.
 #
 # ## A chain of facts: how often must a memory be read?
 #
 # "Ann has the apple. Ben has the book. Ann is in the kitchen. Ben is in the garden.
 # Where is the apple?" A single attention compares the question with all facts, and
-# "apple" fits one of them. The place stands in another, which the question does not
-# mention. So read, and ask again with what was found. A *memory network*
+# "apple" fits one of them. The place stands in another fact, about a person whom the
+# question does not mention. So read the memory, and read it again with the result as
+# the query. A *memory network*
 # ([Sukhbaatar and others 2015](https://arxiv.org/abs/1503.08895)) does this in
 # [*hops*](../../GLOSSARY.md#hop):
 #
@@ -412,11 +427,11 @@ for arm in ("ISAB, m = 1", "ISAB, m = 4", "ISAB, m = 8", "GATv2", "dot"):
 #
 # | letter | meaning |
 # |---|---|
-# | $u$ $(D)$ | the question; after a hop, the next one |
+# | $u$ $(D)$ | the question; each hop replaces it by the next one |
 # | $`m_j, c_j`$ $(D)$ | key and value of fact $j$ |
 #
-# In the second form a hop with weights of 0 and 1 follows a pointer, so two hops
-# compose two maps exactly:
+# In the second form, a hop whose weights are 0 and 1 replaces a key by its value. So
+# two hops replace a thing by a person, and the person by a place:
 
 # %%
 has, at = np.array([3, 2]), np.array([5, 4])  # apple 0, book 1; Ann 3, Ben 2; places
@@ -431,11 +446,12 @@ for hops in (1, 2):
 # %% [source] attention.variants.hops.hops
 
 # %% [markdown]
-# **Measured.** Eight things, persons and places; each person has one thing and is
-# somewhere. All words have one table of vectors for keys, values and questions. Two
-# arms add the answer to the question; one of these (*apart*) has three tables, as in
-# the paper. A model that does not find the second fact can still name the place where
-# most persons are.
+# **Measured.** There are eight things, eight persons and eight places; each person has
+# one thing and is at one place. In most arms keys, values and questions take the vector
+# of a word from one table. Two arms, *added* and *apart*, add the answer to the
+# question; *apart* also has three tables, one each for keys, values and questions, as
+# in the paper. A model that does not find the second fact can still answer with the
+# place where most persons are.
 
 # %%
 often = most_frequent(tasks.N, tasks.N)
@@ -469,12 +485,13 @@ weight of t{thing} in hop 1 is {runs["2 hops"][0][thing]:.2f}, and of p{person} 
 show(fig, "hops", alt)
 
 # %% [markdown]
-# One hop does not pass the place of most persons, two hops find the chain. Three tables
-# find it too, and late; small trainings stop before. Why? The value of a fact has to be
-# the *key* of the next one. With one table it is from the start. With three, a second
-# hop earns nothing before the first one works. A second layer of self-attention has to
-# solve the same problem. And a third hop has to stay where it is: after the place no
-# fact fits.
+# One hop reaches about the share of the place of most persons, and two hops find the
+# chain. With three tables they find it too, but after many more steps. Why? The value
+# of a fact has to be the *key* of the next one. With one table it is so from the start.
+# With three tables it has to be learned, and a second hop lowers the loss only after
+# the first one finds its fact. A second layer of self-attention has to solve the same
+# problem. A third hop has nothing to find, because no fact has a place as its key; it
+# has to keep the place that the second hop has found.
 #
 # ## A picture: what is the position of a patch?
 #
@@ -494,22 +511,25 @@ same = np.array_equal(tokens.data[0, i], block.ravel())
 print(f"token {i} is row {row}, column {column}: {same}")
 
 # %% [markdown]
-# The tokens are a set again: attention does not know which patch is beside which. If we
-# number them along the rows, as words, then the patch to the right is 1 away, and so is
-# the first patch of the next row from the last one of this row. RoPE of
-# [lesson 11](../11_positions/README.md) can be given both directions: rotate one half
-# of the pairs by the row, the other half by the column
-# ([Heo and others 2024](https://arxiv.org/abs/2403.13298)).
+# The tokens are a set again: the result of attention does not depend on which patch is
+# beside which. If we number the patches row by row, like words, then the patch to the
+# right is at the distance 1. But the last patch of a row and the first one of the next
+# row are at the distance 1 as well. RoPE of [lesson 11](../11_positions/README.md) can
+# have both directions: rotate one half of the pairs by the row, the other half by the
+# column ([Heo and others 2024](https://arxiv.org/abs/2403.13298)).
 #
 # ```math
 # q_i^\top k_j = \sum_{c \in \text{first half}} |q_c| |k_c| \cos(\phi_c + \theta_c (r_i - r_j))
 # + \sum_{c \in \text{second half}} |q_c| |k_c| \cos(\phi_c + \theta_c (s_i - s_j))
 # ```
 #
-# Here $c$ is a pair of entries, $`\phi_c`$ the angle between them, $`\theta_c`$ its
-# frequency, and $`r_i, s_i`$ row and column of token $i$. Only the difference of rows
-# and that of columns count. So if both tokens move by two rows and one column, nothing
-# changes; with one number for a patch, a move must also not leave the row:
+# Here $c$ is a pair of entries, $`q_c`$ and $`k_c`$ are this pair of the query and of
+# the key, $`\phi_c`$ is the angle between them, $`\theta_c`$ the frequency of the pair,
+# and $`r_i, s_i`$ are row and column of token $i$. Only the difference of the rows and
+# that of the columns count. So if both tokens move by two rows and one column, the
+# score does not change. RoPE by the number of the patch has the same score for a
+# neighbour and for the first patch of the next row. Here are the scores of one query
+# and one key at three pairs of places:
 
 # %%
 both = mg.Tensor(rng.normal(size=(2, 16)))  # q and k
@@ -533,8 +553,11 @@ for says, rows, columns in (
 # **Measured.** "Which colour is at row 2 and column 4?" The question is a learned
 # vector of the row plus one of the column. A picture has {{ drawn.SIDE }} by
 # {{ drawn.SIDE }} patches, each with one of four shapes in one of six colours. Five
-# arms differ in what a key has of its place. One place in each row and column is in no
-# question of the training, and is asked afterwards. Which arms can answer there?
+# arms differ in how a key depends on its place. *None*: not at all. *A vector a place*:
+# a learned vector for each place is added. *Row + column*: a learned vector of the row
+# and one of the column are added. *RoPE* rotates by the number of the patch, *2-D RoPE*
+# by row and column. One place in each row and column occurs in no question of the
+# training, only in those of a second test. Which arms can answer there?
 
 # %%
 often = most_frequent(drawn.SIDE**2, len(drawn.COLOURS))
@@ -581,21 +604,22 @@ asked for, means: {means("places", arms)}; and at the others: {others}."""
 show(fig, "places", alt)
 
 # %% [markdown]
-# A score that is a sum of a part for the row and a part for the column carries over to
-# places that were never asked, because each part is known. A vector for each place has
-# learned nothing about the others: there it is at chance, below the most frequent
-# colour, as if it looked at one wrong patch. With RoPE by the number of a patch, a
-# question that is a sum of two vectors does not fit: a rotation by $5 r + s$ is no such
-# sum. What was not measured here is a question such as "two to the left of the star",
-# which is about differences.
+# If the score is a sum of a part for the row and a part for the column, it is right at
+# places that were never asked, because training has asked for each row and each column.
+# With a vector for each place, training has never asked for the vectors of the other
+# places. There the arm is at chance, below the share of the most frequent colour; so is
+# a model that reads one wrong patch. RoPE by the number of a patch does not suit a
+# question that is a sum of two vectors: its scores are cosines of $5 r + s$, which are
+# no sum of a part for the row and a part for the column. Questions about differences,
+# such as "two to the left of the star", were not measured.
 #
 # ## Show, attend and tell: look at one patch, or at all of them?
 #
-# A picture, and a sentence about it. Before each word the decoder looks at the picture
-# with its state as the query ([Xu and others 2015](https://arxiv.org/abs/1502.03044)).
-# *Soft* attention averages all patches, *hard* attention draws one of them, and learns
-# by REINFORCE or by Gumbel's straight-through gradient
-# ([lesson 15](../15_weights/README.md), Further):
+# A decoder writes a sentence about a picture. Before each word it attends to the
+# patches, with its state as the query
+# ([Xu and others 2015](https://arxiv.org/abs/1502.03044)). *Soft* attention averages
+# all patches. *Hard* attention draws one of them, and learns by REINFORCE or by
+# Gumbel's straight-through gradient ([lesson 15](../15_weights/README.md), Further):
 #
 # ```math
 # c_t = \sum_j p_{tj} x_j \qquad \text{or} \qquad c_t = x_j \text{ with probability } p_{tj}
@@ -603,15 +627,18 @@ show(fig, "places", alt)
 #
 # Here $x_j$ is patch $j$ with its position, and $p_t$ the softmax of its scores for the
 # state before digit $t$. A draw at step $t$ changes what comes later, because the GRU
-# reads $c_t$; so its loss is the sum of the losses from $t$ on, and its baseline the
-# mean of that sum over the other pictures of the batch.
+# reads $c_t$. So for REINFORCE the loss of this draw is the sum of the losses from $t$
+# on, and its baseline is the mean of that sum over the other pictures of the batch.
 #
 # **Measured.** Three digits stand in a picture of {{ drawn.ROWS }} by
 # {{ drawn.COLUMNS }} patches, one in each column, at any row and not quite in the
-# middle; half of the other patches have shapes. Write them from the left. There are two
-# honest baselines. The arm *mean* has equal weights, always; what it can do needs no
-# attention. And a model that has read all digits but not their order has this share of
-# right digits:
+# middle of its patch; half of the other patches have shapes. The model has to write the
+# digits from left to right. *Half soft* takes the average in every second step of the
+# training, and draws in the others; in the paper this is random, with probability 1/2.
+# There are two baselines. The arm *mean* always has equal weights; what it reaches
+# needs no attention. And a model that has read all digits, but not their order, can
+# write the most frequent one: the first line is its share. The last table has the
+# weight on the right patch:
 
 # %%
 unordered = most_frequent(drawn.COLUMNS, 10)
@@ -628,18 +655,18 @@ for arm in kept["telling"]["arms"]:
     print(f"    {arm:21} " + " ".join(f"{y:.3f}" for y in x))
 
 # %% [markdown]
-# *Half soft* takes the average in every second step of the training, and draws in the
-# others; the paper does so at random, with probability 1/2. The reason: a drawn patch
-# is at first the right one in {{ f"one of {drawn.ROWS * drawn.COLUMNS}" }} cases, so
-# the network that reads digits is trained with wrong patches, and the choice by a
-# network that cannot read. The average always contains the right patch.
+# The reason for *half soft*: a drawn patch is at first the right one in
+# {{ f"one of {drawn.ROWS * drawn.COLUMNS}" }} cases, so the network that reads digits
+# is trained with wrong patches, and the choice is trained by losses of a network that
+# cannot read yet. The average always contains the right patch. These runs do not decide
+# whether it helps.
 #
-# Some runs stay behind. They have found two of the three columns: the weight on the
-# patch of the digit is about 2/3 or less. One reason may be that a choice whose
-# probability is nearly 1 is rarely drawn otherwise, and what is not drawn is not
-# learned. The paper adds an entropy to the loss against this; it is not in these arms.
-# And the curves that rise late say that {{ str(kept["telling"]["budget"]) }} steps are
-# no end.
+# Some runs of REINFORCE stay behind. Their weight on the patch of the digit is about
+# 2/3 or less, as if they find two of the three digits at most. One reason may be this:
+# if one patch has nearly all the probability, other patches are rarely drawn, and
+# nothing is learned about them. The paper adds an entropy to the loss against this;
+# these arms do not. Some curves rise late, so with more than
+# {{ str(kept["telling"]["budget"]) }} steps more runs might succeed.
 
 # %% [figure]
 LOOKS = {
@@ -682,17 +709,17 @@ show(fig, "looks", alt)
 # %% [markdown]
 # ## What does each cost?
 #
-# | | scores | needs beside | cannot |
+# | | scores | needs also | cannot |
 # |---|---|---|---|
-# | GAT | edges | $A$ numbers a node | let two nodes differ in their order, in one head |
+# | GAT | edges | $A$ numbers a node | let two nodes prefer different ones, in one head |
 # | GATv2 | edges | $A$ numbers an edge | read beyond its neighbours in one layer |
 # | PMA | $n m$ | $m$ learned vectors | keep more than $m$ vectors |
-# | ISAB | $2 n m$ | two blocks | be causal: the $m$ vectors have read all |
-# | hops | $h n$ for a question | one table of words | follow more than $h$ facts |
-# | 2-D RoPE | as RoPE | a width of 4, or a multiple | compare other distances |
-# | hard attention | all $n$; one value is read | a baseline | learn without noise |
+# | ISAB | $2 n m$ | $m$ learned vectors, two MABs | be causal: the $m$ vectors have read all |
+# | $h$ hops | $h n$ for a question | values that are keys of other facts | follow more than $h$ facts |
+# | 2-D RoPE | as RoPE | a width that is a multiple of 4 | score by distances of another kind |
+# | hard attention | all $n$; one value is read | for REINFORCE, a baseline | learn without random draws |
 #
-# Hard attention saves the average and not the scores.
+# Hard attention saves the products of the average, and not those of the scores.
 #
 # ## Further: masks of a picture
 #
@@ -700,8 +727,8 @@ show(fig, "looks", alt)
 # mask ([Ho and others 2019](https://arxiv.org/abs/1912.12180)) allows the own row and
 # the own column, $2R - 1$ keys; a *neighbourhood*
 # ([Parmar and others 2018](https://arxiv.org/abs/1802.05751)) those at most $w$ rows
-# and columns away, $(2w + 1)^2$ at most. After how many layers can each patch know of
-# all others?
+# and columns away, $(2w + 1)^2$ at most. After how many layers can the output at each
+# patch depend on all patches?
 
 
 # %%
@@ -712,7 +739,7 @@ def edges(mask, R):
 
 
 def layers(reads):
-    """Return after how many layers the patch in the corner knows of all others."""
+    """Return after how many layers the patch in the corner depends on all others."""
     known, n = reads[0], 1
     while not known.all():
         known, n = reads[known].any(0), n + 1
@@ -745,9 +772,10 @@ show(fig, "masks", alt)
 # %% [markdown]
 # ## Further: an address that moves
 #
-# A memory without an order cannot say "the next one". The *Neural Turing Machine*
-# ([Graves, Wayne and Danihelka 2014](https://arxiv.org/abs/1410.5401)) makes its
-# weights in four steps: find by content, or stay; move; sharpen.
+# In a memory without an order there is no next place. The *Neural Turing Machine*
+# ([Graves, Wayne and Danihelka 2014](https://arxiv.org/abs/1410.5401)) computes its
+# weights in four steps: softmax of the content, mix with the last weights, move,
+# sharpen.
 #
 # ```math
 # p \leftarrow \mathrm{softmax}(\beta \cos(k, m_j)), \quad
@@ -758,10 +786,10 @@ show(fig, "masks", alt)
 #
 # | letter | meaning |
 # |---|---|
-# | $k$, $\beta$ | what is searched, and how much it counts |
+# | $k$, $m_j$, $\beta$ | the key, row $j$ of the memory, and how much their cosine counts |
 # | $g$ | 1: by content; 0: stay at the last weights |
 # | $z_d$ | the weights of a move by $d = -1, 0, 1$ |
-# | $\gamma$ | 1 or more; a move by $z$ blurs the weights, and this sharpens them |
+# | $\gamma$ | 1 or more; a move by $z$ spreads the weights, and a large $\gamma$ undoes it |
 
 # %%
 memory, key = rng.normal(size=(6, 4)), rng.normal(size=4)
@@ -775,27 +803,28 @@ for gamma in (1.0, 4.0):
     print(f"gamma = {gamma}   ", p.data.round(3).tolist())
 
 # %% [markdown]
-# It is the location-sensitive attention of speech, with an arithmetic for places. No
-# measurement of it is here.
+# Like the location-sensitive attention of [lesson 16](../16_pointing/README.md), it
+# computes the weights from the last ones. We have not trained it here.
 #
 # ## What would break it?
 #
-# - Positions in a set: add a vector for each place, and the answer depends on the order
+# - Positions in a set: with a vector for each place, the answer depends on the order
 #   again.
-# - Padding: a set that is filled up with zeros is another set. Mask them where $X$ is
-#   the key, or a mean counts them.
+# - Padding: a set that is filled up with zeros is another set. Mask the zeros where $X$
+#   gives the keys, and leave them out of a mean.
 # - Equal rows of $I$: they get equal gradients and stay equal
 #   ([lesson 10](../10_heads/README.md)'s twins). Draw them at random.
 # - A graph without edges from a node to itself: a node without neighbours has an empty
 #   average, which is 0.
-# - A baseline for REINFORCE that contains the picture's own loss.
-# - A question for a place whose vector belongs to the pair (row, column) and not to row
-#   and column: then no kind of positions carries over to new places.
+# - A baseline for REINFORCE that contains the picture's own loss: it depends on the
+#   draw, so the gradient is biased.
+# - A question with one vector for each pair of row and column: a pair that training
+#   never asked for has an untrained vector, whatever the positions of the keys are.
 #
 # **To take away: attention is a function of a set, so an order is something that one
 # adds; for a graph it is a mask, for a picture two positions, for a summary a learned
-# query, for a chain a second reading, and whether a variant "can" do something depends
-# on what stands around it as much as on its scores.**
+# query, for a chain a second reading, and what a variant can do depends on the rest of
+# the model as much as on its scores.**
 #
 # Exercises: E.24 (the flaw of GAT, shown and mended): `python -m lessons start E.24`.
 # Other tasks and arms: `python -m lessons experiment 19`.

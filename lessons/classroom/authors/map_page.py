@@ -12,7 +12,9 @@ Every variant of the library, by what it changes in
     {TEMPLATE}
 
 The column "cost" is the growth of scores and averages with n queries and n keys,
-computed from the formulas of `python -m attention ledger`. A variant's name leads to
+computed from the formulas of `python -m attention ledger`. In a row, q is the query at
+place i, k and v are key and value at place j, and E is the width of q and k; a change
+that begins with + or - is added to the score. A variant's name leads to
 its file; [attention/definitions.py](../attention/definitions.py) has each of them in a
 few lines of NumPy. `python -m attention variants` prints the same rows. In
 [the tournament](book/20_tournament/README.md) twenty of them meet ten tasks.
