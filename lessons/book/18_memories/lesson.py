@@ -319,8 +319,8 @@ print("   ".join(f"{way} {count:,}" for way, count in ways.items()))
 # answers with the most frequent value of the name, whatever the order. The tables of
 # this page have these columns: *rate* is the learning rate that validation chose,
 # *numbers* the number of parameters (gates need some), and *plateaus* the number of
-# runs that no longer improved at the end
-# ([lesson 14](../14_checks_the_book/README.md)). If a run still improved, the verdict
+# runs that ended at a plateau ([lesson 14](../14_checks_the_book/README.md)): better
+# than a simple answer, and no longer improving. If a compared run had none, the verdict
 # says after how many steps it ended.
 
 # %%

@@ -207,8 +207,9 @@ def compare(part, a, claim, b, what="figure"):
 # Such a head is right for one key, and else as often as the most frequent value; the
 # output calls it *one key served*. What do you expect of eight heads, if one linear map
 # for all nodes follows them? (In the tables of this page, *rate* is the learning rate
-# that validation chose, and *plateaus* counts the runs that no longer improved at the
-# end. If a run still improved, the verdict says after how many steps it ended.)
+# that validation chose, and *plateaus* counts the runs that ended at a plateau: better
+# than a simple answer, and no longer improving. If a compared run had none, the verdict
+# says after how many steps it ended.)
 
 # %%
 kept = record("sets")
