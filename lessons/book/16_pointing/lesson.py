@@ -94,7 +94,7 @@ print("right places", places[0])
 print("still allowed\n", left[0].astype(int))
 
 # %% [markdown]
-# Is the gradient what the formula says? And if the elements come in another order, do
+# Does the gradient agree with the formula? And if the elements come in another order, do
 # their scores come in this order, too?
 
 # %%

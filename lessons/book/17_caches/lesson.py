@@ -79,7 +79,7 @@ for n in (1, 1024, 32_768, 10**6):
 # heads](../../GLOSSARY.md#key-head). With $H_k = 1$ this is *multi-query attention*
 # (Shazeer 2019), with a few it is *grouped-query attention* (Ainslie and others 2023). It
 # should equal ordinary attention in which some heads have the same keys and values. Does
-# it? And does a cache hold as many numbers as the formula says?
+# it? And does a cache hold as many numbers as in the formula?
 
 # %%
 x = rng.normal(size=(1, 10, 32))

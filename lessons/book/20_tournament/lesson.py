@@ -107,7 +107,7 @@ for arm in tour.ARMS:
         before, after = (model(x, b, slice(None)).data for x in (a, changed))
     if (before[:, :-1] != after[:, :-1]).any():
         late.append(arm)
-print(f"of {len(tour.ARMS)} arms see a later token:", late)
+print(f"of {len(tour.ARMS)} arms read a later token:", late)
 
 # %% [markdown]
 # In *counting*, *sorting*, *copying* and *reset* a later token contains an answer, or
@@ -128,7 +128,7 @@ CLAIMS = [  # words, task, arm, the other arm, range of the difference
     ("a sink finds better what is not there", "nothing", "sink", "softmax", above(0)),
     ("to correct beats to add", "overwritten", "delta", "fixed decay", above(0)),
     ("the last value needs order", "overwritten", "no positions", "softmax", below(0)),
-    ("a window does not see far names", "far", "window", "softmax", below(0)),
+    ("a window does not reach far names", "far", "window", "softmax", below(0)),
 ]
 
 # %% [markdown]
@@ -136,7 +136,7 @@ CLAIMS = [  # words, task, arm, the other arm, range of the difference
 
 # %%
 CLAIMS += [
-    ("ALiBi still sees far names", "far", "ALiBi", "softmax", LEVEL),
+    ("ALiBi still finds far names", "far", "ALiBi", "softmax", LEVEL),
     ("a sigmoid counts better", "counting", "sigmoid", "softmax", above(0)),
     ("copying needs positions", "copying", "no positions", "softmax", below(0)),
     ("a gate that forgets helps", "reset", "forgetting", "softmax", above(0)),
@@ -210,7 +210,7 @@ for j, (name, task) in enumerate(tasks.items()):
             labels[i, j] = f"{100 * table[i, j]:.0f}{sign}{'*' * moved}"
             labels[i, j] = labels[i, j].removesuffix("100")  # solved: dark is enough
         else:
-            labels[i, j] = "sees it"
+            labels[i, j] = "left out"
     table[-2, j] = task.trivial
     table[-1, j] = tour.near(task) if task.sizes[0] == tour.NAMES else np.nan
     labels[-2:, j] = ["" if np.isnan(x) else f"{100 * x:.0f}" for x in table[-2:, j]]
@@ -231,8 +231,8 @@ softmax = ", ".join(f"{t} {100 * table[0, j]:.0f}" for j, t in enumerate(tasks))
 alt = f"""Right answers in percent, darker for more; a cell without a number has 100.
 Softmax: {softmax}. A sign + or − marks a cell that
 differs from softmax by more than {100 * SAME:.0f} points, all cells at once; a star, a
-cell in which a run had no plateau when its budget ended. "Sees it": an arm that would
-see the answers stays out. White: a baseline that does not apply."""
+cell in which a run had no plateau when its budget ended. "Left out": an arm that
+would read the answers. White: a baseline that does not apply."""
 show(fig, "tournament", alt)
 
 # %% [markdown]
@@ -251,10 +251,10 @@ for task in tasks:
     print(textwrap.fill(words, 78, subsequent_indent=" " * 12))
 
 # %% [markdown]
-# What the picture says, of these tasks and this size:
+# What the picture shows, of these tasks and this size:
 #
 # - A name that is looked up (*lookup*, *nothing*, *far*) is found by nearly all arms that
-#   see all tokens. In at least one of the three tasks these arms are marked as behind:
+#   read all tokens. In at least one of the three tasks these arms are marked as behind:
 #   the window, chosen blocks that miss the name, the linear sums of
 #   {{ tasks["lookup"].question.split()[-2] }} names, and two arms that have hardly
 #   learned these tasks, stick-breaking and ISAB.
@@ -288,7 +288,9 @@ for name, task in tasks.items():
     if task.sizes[0] == tour.NAMES:
         x, seen = fair.of_arm(kept[name], "window"), tour.near(task)
         star = "*" if x.steps else " "
-        print(f"{name:12s}window {100 * x.value:3.0f}{star}  seen {100 * seen:3.0f}")
+        print(
+            f"{name:12s}window {100 * x.value:3.0f}{star}  last row {100 * seen:3.0f}"
+        )
 
 # %% [markdown]
 # Without a star they nearly agree. The next table counts the numbers that one layer keeps
@@ -358,7 +360,7 @@ print("steps before the rate falls:", min(r["steps"] for r in every), "to",
 # - One rate for all arms: the arm for which it was tuned looks best.
 # - A budget of steps that ends while an arm still learns, and a page that then says
 #   "cannot".
-# - An arm that sees the answers, by a mask that is missing.
+# - A mask that is missing, so that an arm can read the answers.
 # - A study of ten tasks that reports only the one that fits its claim.
 #
 # **To take away: here no kind of attention was the best in all ten tasks; a tournament
