@@ -256,8 +256,9 @@ for task in tasks:
 # - A name that is looked up (*lookup*, *nothing*, *far*) is found by nearly all arms that
 #   read all tokens. In at least one of the three tasks these arms are marked as behind:
 #   the window, chosen blocks that miss the name, the linear sums of
-#   {{ tasks["lookup"].question.split()[-2] }} names, and two arms that have hardly
-#   learned these tasks, stick-breaking and ISAB.
+#   {{ tasks["lookup"].question.split()[-2] }} names, and two arms that
+#   were still far from an answer in *lookup* when their steps ended, stick-breaking and
+#   ISAB.
 # - Where the order matters, an arm needs a source of order. In *copying*, where the
 #   symbols repeat, only their places help. Slopes, gates and decays give more weight to
 #   near tokens; they do not single out the token ten places back, as RoPE, CoPE and sines
