@@ -662,6 +662,107 @@ causal = sdpa(q, k, v, is_causal=True).data
 print("all blocks, gates (0, 1, 0):", np.allclose(o, causal))
 
 # %% [markdown]
+# ## Further: approximations of low rank
+#
+# The weights of a softmax are a matrix of $n^2$ numbers. Three methods compute with
+# fewer. *Linformer* (Wang and others 2020) sums keys and values over positions with
+# learned matrices $P$ and $F$ of $r$ rows, and attends to these $r$ sums:
+# $`\mathrm{softmax}(Q (P K)^\top / \sqrt E)\, F V`$. *Nystromformer* (Xiong and others
+# 2021) takes the means of $r$ segments of the queries and of the keys as landmarks,
+# $`\tilde Q`$ and $`\tilde K`$, and interpolates:
+# $`\mathrm{softmax}(Q \tilde K^\top)\, A^{-1}\, \mathrm{softmax}(\tilde Q K^\top) V`$
+# with $`A = \mathrm{softmax}(\tilde Q \tilde K^\top)`$ and all scores divided by
+# $\sqrt E$. With $r = n$ both are exact. What
+# do you expect with $r = n / 4$, if a query wants one key, and if it wants a smooth
+# average? Here $P = F$ takes the means of $r$ segments. An error of 1 is that of the
+# answer 0.
+
+# %%
+n, E = 64, 16
+t = np.arange(n)[:, None] / n * 2 * np.pi  # places of a slow wave
+
+
+def drawn(case):
+    """Return q and k (n, E) and v (n, 8) whose weights find one key, or are smooth."""
+    if case == "one key":
+        k, v = rng.normal(size=(n, E)), rng.normal(size=(n, 8))
+    else:
+        waves = t * np.arange(1, E // 2 + 1)
+        k = np.concatenate([np.cos(waves), np.sin(waves)], 1)
+        v = np.sin(t + rng.uniform(0, 2 * np.pi, (1, 8)))
+    return 5 * k, k, v
+
+
+# %%
+def segments(r):
+    """Return the matrix (r, n) that takes the mean of each of r segments."""
+    return np.kron(np.eye(r), np.full((1, n // r), r / n))
+
+
+def error(found, exact):
+    return np.sqrt(((found.data - exact.data) ** 2).mean() / (exact.data**2).mean())
+
+
+# %%
+ways = {
+    "Linformer": lambda q, k, v, r: attention.linformer_attention(
+        q, k, v, segments(r), segments(r)
+    ),
+    "Nystrom": lambda q, k, v, r: attention.nystrom_attention(q, k, v, r, 20),
+}
+
+# %%
+print(f"error, n = {n}          r" + "".join(f"{r:8d}" for r in (4, 16, 32, 64)))
+for case in ("one key", "smooth"):
+    inputs = [drawn(case) for _ in range(20)]
+    for name, way in ways.items():
+        row = [
+            np.mean([error(way(*x, r), sdpa(*x)) for x in inputs])
+            for r in (4, 16, 32, 64)
+        ]
+        print(f"{case:10s}{name:15s}" + "".join(f"{y:8.3f}" for y in row))
+
+# %% [markdown]
+# For one key among independent tokens a quarter of the numbers is hardly better than
+# nothing: $r$ sums cannot hold more than $r$ independent values. For what changes
+# slowly along the text it is enough. (Linformer's matrices are learned, and may do
+# better on the tokens of a language; that is not measured here. They make its length
+# fixed, and both methods mix later tokens into earlier outputs.)
+#
+# The third method draws its features. *Random features* (Performer, Choromanski and
+# others 2021) replace $\phi$ of linear attention so that the weights are right *on
+# average*. With $w \sim N(0, I)$,
+#
+# ```math
+# \phi_w(x) = \exp(w \cdot x - |x|^2 / 2), \qquad
+# \mathrm{E}\, \phi_w(q)\, \phi_w(k) = \exp(q \cdot k)
+# ```
+#
+# for the mean of $\exp(w \cdot (q + k))$ is $\exp(|q + k|^2 / 2)$. But its square has
+# the mean $\exp(2 |q + k|^2)$. What does that mean for larger queries and keys?
+
+# %%
+def performer_error(deviation, m):
+    """Return the error of one draw of m features, for one draw of q, k and v."""
+    q, k = deviation * rng.normal(size=(2, n, E))
+    v, W = rng.normal(size=(n, 8)), attention.random_directions(m, E, rng)
+    found = attention.performer_attention(q, k, v, W.astype(float))
+    return error(found, sdpa(q, k, v))
+
+
+# %%
+counts = (16, 64, 256, 1024)
+print("error, features      " + "".join(f"{m:7d}" for m in counts))
+for deviation in (0.25, 0.5, 1.0):
+    each = [[performer_error(deviation, m) for _ in range(20)] for m in counts]
+    row = "".join(f"{np.mean(x):7.2f}" for x in each)
+    print(f"deviation of q, k {deviation:.2f}{row[1:]}")
+
+# %% [markdown]
+# With small queries and keys more features help. With entries of deviation 1, as a
+# layer norm makes them, a thousand features for a width of {{ E }} are little better
+# than the answer 0: the variance grows exponentially with $|q + k|^2$.
+#
 # ## What would break it?
 #
 # - Keys that are not of length 1: a write multiplies the error of its key by
