@@ -137,8 +137,8 @@ MEMORIES = {
         average
         can approximate softmax in linear time, where scores are small
         cannot find one of many keys: its error grows like exp(|q + k|^2)
-        lesson 12: nothing yet, it is not trained in this course; Choromanski et al.
-        2021; variants/random_features.py""",
+        lesson 18: the error against the number of features; Choromanski et al. 2021;
+        variants/random_features.py""",
     ),
     # S keys are reduced to A
     "linformer": Variant(
@@ -156,7 +156,7 @@ MEMORIES = {
         the place of S keys
         can keep values that change slowly along the text, in linear time
         cannot keep more than r independent tokens; be causal; change its length
-        lesson 12: nothing yet, it is not trained in this course; Wang et al. 2020;
+        lesson 18: one key, and a smooth average; Wang et al. 2020;
         variants/low_rank.py""",
     ),
     # M landmarks, and six steps of the inverse of four products each
@@ -175,7 +175,7 @@ MEMORIES = {
         about="""template: weights by way of m landmarks, means of segments of the text
         can approximate smooth weights with few landmarks
         cannot give one key all weight unless it is a landmark; be causal
-        lesson 12: nothing yet, it is not trained in this course; Xiong et al. 2021;
+        lesson 18: one key, and a smooth average; Xiong et al. 2021;
         variants/low_rank.py""",
     ),
 }
