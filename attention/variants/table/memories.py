@@ -119,8 +119,7 @@ MEMORIES = {
         can learn its choice: the weights that choose have a gradient of their own
         cannot read the keys of a far block whose mean has a small product with the
         query
-        lesson 18: nothing trained, all blocks and one gate give causal attention; Yuan
-        et al. 2025; variants/chosen_blocks.py""",
+        lesson 18: lookup by distance; Yuan et al. 2025; variants/chosen_blocks.py""",
     ),
     # A random features
     "performer": Variant(

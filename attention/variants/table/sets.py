@@ -131,7 +131,7 @@ SETS = {
         about="""source: m latent vectors read the input, then each other, in turn
         can read long inputs of any kind at a cost that is linear in n
         cannot give an output for each element; keep more than m vectors hold
-        lesson 19: nothing trained, the page explains it after isab; Jaegle et al. 2021;
+        lesson 19: the mean and the largest of a set; Jaegle et al. 2021;
         variants/sets.py""",
     ),
     "hops": Variant(

@@ -176,17 +176,21 @@ class Pool(nn.Module):
 
     def __init__(self, arm, rng):
         self.arm, out = arm, WIDTH * (1 + (arm == "mean and max"))
-        wide = (WIDTH,) if arm == "PMA" else (WIDTH, 3 * WIDTH, WIDTH)
+        wide = (WIDTH, 3 * WIDTH, WIDTH)
+        if arm in ("PMA", "Perceiver"):
+            wide = (WIDTH,)
         self.each, self.result = (
             network(rng, 2, WIDTH, *wide), network(rng, out, WIDTH, len(WANTED)),
         )  # fmt: skip
         if arm == "PMA":
             self.pma = attention.PMA(WIDTH, 4, 1, rng=rng)
+        if arm == "Perceiver":  # one vector, that reads, and then reads itself
+            self.pma = attention.Perceiver(WIDTH, 4, 1, rng=rng)
 
     def forward(self, x):
         """x (B, n, 2)  ->  (B, 3)"""
         h = through(self.each, x)
-        if self.arm == "PMA":
+        if self.arm in ("PMA", "Perceiver"):
             pooled = self.pma(h)[:, 0]
         elif self.arm == "mean and max":
             pooled = mg.concat([h.mean(1), h.max(1)], -1)
@@ -200,7 +204,7 @@ class Pooling(Small):
 
     name, question = "pooling", "Which pooling keeps of a set what is wanted?"
     measure, chance = "explained share, mean of the three numbers", 0.0
-    arms = ("mean", "max", "mean and max", "PMA")
+    arms = ("mean", "max", "mean and max", "PMA", "Perceiver")
     budget, least, Model = 3000, 1200, Pool
     rates = (0.001, 0.003, 0.01)
 
