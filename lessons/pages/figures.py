@@ -77,6 +77,22 @@ def show(fig, name, alt):
     gallery.take(fig, name, alt)
 
 
+def run_curves(ax, record, looks, stride=1):
+    """Draw the figure of each run of a comparison against its steps.
+
+    record   of ``fair.run``
+    looks    {arm: (colour, line style)}, the arms to draw; each has one label, and one
+             without runs is left out
+    stride   draw one value of so many, for a smaller file
+    """
+    for arm, (colour, style) in looks.items():
+        for run in (run for run in record["runs"] if run["arm"] == arm):
+            steps = record["every"] * np.arange(1, len(run["curve"]) + 1)
+            label = arm if run["seed"] == record["seeds"][0] else None
+            ax.plot(steps[::stride], run["curve"][::stride], style, color=colour,
+                    lw=1, label=label)  # fmt: skip
+
+
 def as_outputs(svg, caption):
     """Return what a notebook shows: a figure, also as PNG, and below it the caption."""
     png = base64.b64encode(as_png(svg)).decode()

@@ -322,6 +322,25 @@ def difference(record, a, b, what="figure"):
     return over_seeds(values, steps=steps_without_plateau(record, a, b))
 
 
+def every_run(record, arms=None):
+    """Format a record: a row for each arm, with the figure of each of its runs."""
+    arms = arms or record["arms"]
+    rates = [f"{record['chosen'][arm]:g}" for arm in arms]
+    width, wide = max(map(len, arms)), max(map(len, ["rate", *rates]))
+    runs = 6 * len(record["seeds"]) - 1  # columns
+    head = f"{'':{width}} {'rate':>{wide}} numbers  mean  {'every seed':{runs}} plateaus"
+    lines = [record["measure"], head]
+    for arm, rate in zip(arms, rates):
+        x, ended = figures(record, arm), figures(record, arm, "plateau")
+        size = figures(record, arm, "parameters")[0]
+        each = " ".join(f"{y:.3f}" for y in x)
+        lines.append(
+            f"{arm:{width}} {rate:>{wide}} {size:7d} {x.mean():.3f}  {each} "
+            f"{sum(ended)} of {len(ended)}"
+        )
+    return "\n".join(lines)
+
+
 def table(record):
     """Format a record: a row for each arm, and its difference from the first arm."""
     arms = record["arms"]

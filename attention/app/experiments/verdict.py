@@ -69,6 +69,11 @@ def written(found, digits=2, sign="+"):
     return f"{value} [{low}, {high}], {found.rests_on}{after}"
 
 
+def judged(says, claimed, found):
+    """Return a claim in words, its verdict and the measurement, as two lines."""
+    return f"{says}: {verdict(claimed, found)}\n    {written(found, 3)}"
+
+
 def between(low, high):
     """Return the range from ``low`` to ``high``."""
     return Range(low, high)

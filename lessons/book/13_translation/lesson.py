@@ -975,9 +975,8 @@ for tau, found in runs[0]["by temperature"].items():  # the first seed
 say("table of word pairs", kept["pairs"][0]["said"][0].split())
 
 # %% [markdown]
-# The learning rate is the best of four. The share of right sentences stands still after
-# some 1200 steps and rises again later, so each run takes
-# {{ model["budget"] }} steps. At temperature 1, a share of
+# The learning rate is the best of four. The share of right sentences stands still for a
+# while and rises again later, so each run takes {{ model["budget"] }} steps. At temperature 1, a share of
 # {{ f"{means[1.0][0]:.2f}" }} of the sentences is then right, where the table of word
 # pairs has {{ f"{np.mean(pairs_right):.2f}" }} and new sentences of the grammar itself
 # {{ f"{kept['grammar']['right']:.2f}" }}. To continue a sentence well, one has to know

@@ -23,9 +23,11 @@ import attention
 import minigrad as mg
 from attention import attend, entmax, masked_softmax, sparsemax
 from attention.app.experiments import fair
-from attention.app.experiments.verdict import above, below, between, verdict, written
+from attention.app.experiments.verdict import above, below, between, judged
 from lessons.classroom.records import how_made, record
-from lessons.pages.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, figure, show
+from lessons.pages.figures import (
+    BLUE, GREEN, GREY, ORANGE, PURPLE, RED, figure, run_curves, show,
+)
 
 rng = np.random.default_rng(15)
 
@@ -117,7 +119,8 @@ print(np.allclose(dense.data, gate[:, None] * o.data))
 # of independent values. The weights sum to 1, so $`\sum_j p_j^2 \ge 1/8`$, and the mean
 # square of the output is at least an eighth of that of a value. As 0 is wanted, this is
 # the error. So even a softmax that finds each key without error has an eighth of the
-# error of the output 0:
+# error of the output 0. (In the tables, *rate* is the learning rate that validation
+# chose, and *numbers* the number of parameters.)
 
 # %%
 kept = record("weights")
@@ -126,12 +129,7 @@ nothing, keys = kept["nothing"], 8
 bound = 1 - (1 / keys) * 0.5 / 0.5  # found without error, an eighth where nothing fits
 shrunk = 1 - (1 / keys) / (1 + 1 / keys)  # with the best constant factor, 8/9
 print(f"a softmax explains at most {bound:.3f}; always 0 explains 0")
-print("explained share      rate   mean  every seed                      plateaus")
-for arm in nothing["arms"]:
-    x, ended = fair.figures(nothing, arm), fair.figures(nothing, arm, "plateau")
-    each = " ".join(f"{y:.3f}" for y in x)
-    rate = nothing["chosen"][arm]
-    print(f"{arm:16s} {rate:8g}  {x.mean():.3f}  {each}  {sum(ended)} of {len(ended)}")
+print(fair.every_run(nothing))
 
 # %% [markdown]
 # Two arms need a word. *Softmax, gate* multiplies the output by $\sigma(W_g q_i)$, which
@@ -156,9 +154,7 @@ for arm in nothing["arms"]:
 # %%
 def compare(part, says, claim, a, b, what="figure"):
     """Print the difference of two arms of a comparison, and the verdict on a claim."""
-    found = fair.difference(kept[part], a, b, what)
-    words = written(found, 3)
-    print(f"{says:27s} {words}\n{'':28s}{verdict(claim, found)}")
+    print(judged(says, claim, fair.difference(kept[part], a, b, what)))
 
 
 compare("nothing", "sink ahead of softmax", above(0), "sink", "softmax")
@@ -177,12 +173,7 @@ LOOKS = {
 }  # fmt: skip
 title = f"Which weights find nothing? ({len(nothing['seeds'])} runs each)"
 fig, ax = figure(title, size=(7.2, 3.2))
-for arm in nothing["arms"]:
-    colour, style = LOOKS[arm]
-    for run in (run for run in nothing["runs"] if run["arm"] == arm):
-        steps = nothing["every"] * np.arange(1, len(run["curve"]) + 1)
-        label = arm if run["seed"] == nothing["seeds"][0] else None
-        ax.plot(steps[::2], run["curve"][::2], style, color=colour, lw=1, label=label)
+run_curves(ax, nothing, LOOKS, 2)
 ax.axhline(bound, color=GREY, ls=":", lw=1, label="best of a softmax")
 ax.set(xlabel="training step, before the rate falls", ylabel="explained share")
 ax.set(ylim=(0, 1.03))
@@ -408,12 +399,7 @@ by_share = sum(max(numbers.values()) for numbers in shares.values())
 
 # %%
 print(f"from the length alone {by_length:.3f}, from the share alone {by_share:.3f}")
-print("right numbers       rate   mean  every seed                      plateaus")
-for arm in counting["arms"]:
-    x, ended = fair.figures(counting, arm), fair.figures(counting, arm, "plateau")
-    each = " ".join(f"{y:.3f}" for y in x)
-    rate = counting["chosen"][arm]
-    print(f"{arm:16s} {rate:7g}  {x.mean():.3f}  {each}  {sum(ended)} of {len(ended)}")
+print(fair.every_run(counting))
 compare("counting", "sigmoid ahead of softmax", above(0), "sigmoid", "softmax")
 compare("counting", "sink ahead of softmax", above(0), "sink", "softmax")
 compare("counting", "-ln n ahead of softmax", above(0), "sigmoid, -ln n", "softmax")
@@ -422,12 +408,7 @@ compare("counting", "-ln n behind sigmoid", below(0), "sigmoid, -ln n", "sigmoid
 # %% [figure]
 title = f"Who can count? ({len(counting['seeds'])} runs each)"
 fig, ax = figure(title, size=(7.2, 3.2))
-for arm in counting["arms"]:
-    colour, style = LOOKS[arm]
-    for run in (run for run in counting["runs"] if run["arm"] == arm):
-        steps = counting["every"] * np.arange(1, len(run["curve"]) + 1)
-        label = arm if run["seed"] == counting["seeds"][0] else None
-        ax.plot(steps[::2], run["curve"][::2], style, color=colour, lw=1, label=label)
+run_curves(ax, counting, LOOKS, 2)
 ax.axhline(by_share, color=GREY, ls="-", lw=1, label="from the share alone")
 ax.axhline(by_length, color=GREY, ls=":", lw=1, label="from the length alone")
 ax.set(xlabel="training step, before the rate falls", ylabel="right numbers")

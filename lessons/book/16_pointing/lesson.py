@@ -25,9 +25,11 @@ import attention
 import minigrad as mg
 from attention import copy_loss, copy_probabilities, masked_softmax
 from attention.app.experiments import fair
-from attention.app.experiments.verdict import above, below, between, verdict, written
+from attention.app.experiments.verdict import above, below, between, judged
 from lessons.classroom.records import how_made, record
-from lessons.pages.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, figure, show
+from lessons.pages.figures import (
+    BLUE, GREEN, GREY, ORANGE, PURPLE, figure, run_curves, show,
+)
 
 rng = np.random.default_rng(16)
 
@@ -179,9 +181,7 @@ for arm in sorting["arms"]:
 # %%
 def compare(part, says, claim, a, b, what="figure"):
     """Print the difference of two arms of a comparison, and the verdict on a claim."""
-    found = fair.difference(kept[part], a, b, what)
-    words = written(found, 3)
-    print(f"{says}\n    {words}: {verdict(claim, found)}")
+    print(judged(says, claim, fair.difference(kept[part], a, b, what)))
 
 
 compare("sorting", "masked: dot as additive, within .01", between(-0.01, 0.01),
@@ -200,12 +200,7 @@ LOOKS = {
 }  # fmt: skip
 title = f"Who points at the next number? ({len(sorting['seeds'])} runs each)"
 fig, ax = figure(title, size=(7.2, 3.2))
-for arm in sorting["arms"]:
-    colour, style = LOOKS[arm]
-    for run in (run for run in sorting["runs"] if run["arm"] == arm):
-        steps = sorting["every"] * np.arange(1, len(run["curve"]) + 1)
-        label = arm if run["seed"] == sorting["seeds"][0] else None
-        ax.plot(steps, run["curve"], style, color=colour, lw=1, label=label)
+run_curves(ax, sorting, LOOKS)
 ax.axhline(2 / 8, color=GREY, ls=":", lw=1, label="two ends of 8")
 ax.set(xlabel="training step, before the rate falls", ylabel="right, of 8 numbers")
 ax.set(ylim=(0, 1.03))

@@ -27,17 +27,12 @@ import minigrad as mg
 from attention import KVCache, LatentAttention, MultiHeadAttention, SmallCache
 from attention import scaled_dot_product_attention as sdpa
 from attention.app.experiments import fair
-from attention.app.experiments.verdict import (
-    above,
-    below,
-    between,
-    over_seeds,
-    verdict,
-    written,
-)
+from attention.app.experiments.verdict import above, below, between, judged, over_seeds
 from attention.costs.table import size
 from lessons.classroom.records import how_made, record
-from lessons.pages.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, figure, show
+from lessons.pages.figures import (
+    BLUE, GREEN, GREY, ORANGE, PURPLE, RED, figure, run_curves, show,
+)
 
 rng = np.random.default_rng(17)
 
@@ -387,11 +382,6 @@ for arm in sorted(lookup["arms"], key=lambda arm: -BYTES[arm]):
 
 
 # %%
-def say(claim, allowed, found):
-    """Print a difference and the verdict on a claim about it."""
-    print(f"{claim:27s} {written(found, 3)}\n{'':28s}{verdict(allowed, found)}")
-
-
 def measured(part, arm, *keys):
     """Return what the runs of an arm have kept under these keys, by seed."""
     return fair.figures(kept[part], arm, lambda run: reduce(getitem, keys, run))
@@ -399,7 +389,7 @@ def measured(part, arm, *keys):
 
 def compare(part, claim, allowed, a, b, what="figure"):
     """Compare two arms of a part of the record."""
-    say(claim, allowed, fair.difference(kept[part], a, b, what))
+    print(judged(claim, allowed, fair.difference(kept[part], a, b, what)))
 
 
 # %%
@@ -421,11 +411,7 @@ ARMS = {
 }  # fmt: skip
 title = f"Which cache can learn the lookup? ({len(lookup['seeds'])} runs each)"
 fig, ax = figure(title, size=(7.4, 3.4))
-for arm, (colour, style) in ARMS.items():
-    for run in (run for run in lookup["runs"] if run["arm"] == arm):
-        steps = lookup["every"] * np.arange(1, len(run["curve"]) + 1)
-        label = arm if run["seed"] == lookup["seeds"][0] else None
-        ax.plot(steps[::3], run["curve"][::3], style, color=colour, lw=1, label=label)
+run_curves(ax, lookup, ARMS, 3)
 ax.axhline(lookup["chance"], color=GREY, ls=":", lw=1, label="chance")
 ax.set(xlabel="training step, before the rate falls", ylabel="right values")
 ax.set(ylim=(0, 1.03))
@@ -482,12 +468,12 @@ for name, x in bits.items():
 
 # %%
 middle = kept["budgets"][2]
-say("8 bits, within .01", between(-0.01, 0.01),
-    over_seeds(bits["keys by channel"] - exact))  # fmt: skip
-say("evict ahead of the window", above(0),
-    over_seeds(small["evict"][middle] - small["window"][middle]))  # fmt: skip
-say("stream ahead of the window", above(0),
-    over_seeds(small["stream"][middle] - small["window"][middle]))  # fmt: skip
+print(judged("8 bits, within .01", between(-0.01, 0.01),
+    over_seeds(bits["keys by channel"] - exact)))  # fmt: skip
+print(judged("evict ahead of the window", above(0),
+    over_seeds(small["evict"][middle] - small["window"][middle])))  # fmt: skip
+print(judged("stream ahead of the window", above(0),
+    over_seeds(small["stream"][middle] - small["window"][middle])))  # fmt: skip
 
 # %% [figure]
 LOOKS = {
@@ -591,9 +577,9 @@ for claim, other in (
     ("stream ahead of all tokens", ("softmax", "all")),
     ("stream ahead of far first", ("softmax", "far first")),
 ):
-    say(claim, above(0), over_seeds(best - last[other], steps=steps))
-say("learned sink, as the stream", between(-0.02, 0.02),
-    over_seeds(last["sink", "window"] - best, steps=steps))  # fmt: skip
+    print(judged(claim, above(0), over_seeds(best - last[other], steps=steps)))
+print(judged("learned sink, as the stream", between(-0.02, 0.02),
+    over_seeds(last["sink", "window"] - best, steps=steps)))  # fmt: skip
 
 # %% [figure]
 LINES = {
@@ -687,7 +673,8 @@ compare("noisy", "as one softmax, within .01", between(-0.01, 0.01), "differenti
         "softmax")  # fmt: skip
 compare("noisy", "with 512 keys, within .01", between(-0.01, 0.01), "differential",
         "softmax", "many")  # fmt: skip
-say("minus: above 7/8", above(7 / 8), fair.of_arm(kept["minus"], "differential"))
+minus = fair.of_arm(kept["minus"], "differential")
+print(judged("minus: above 7/8", above(7 / 8), minus))
 compare("minus", "ahead of two free heads", above(0), "differential", "two heads")
 
 # %% [markdown]

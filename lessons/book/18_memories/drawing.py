@@ -1,8 +1,6 @@
 """The figures of lesson 18."""
 
-import numpy as np
-
-from lessons.pages.figures import BLUE, GREEN, GREY, ORANGE, RED, figure
+from lessons.pages.figures import BLUE, GREEN, GREY, ORANGE, RED, figure, run_curves
 
 LOOKS = {
     "sum": (GREY, "-"), "RetNet": (ORANGE, "--"), "decay": (ORANGE, "-"),
@@ -18,11 +16,9 @@ def names(part):
     fig, (left, right) = figure(title, columns=2, size=(8.6, 3.6), sharey=True)
     for run in part["runs"]:
         colour, style = LOOKS[run["arm"]]
-        look = {"color": colour, "ls": style, "lw": 1}
-        label = run["arm"] if run["seed"] == part["seeds"][0] else None
-        left.plot(range(1, 7), [run["times"][str(i)] for i in range(1, 7)], **look)
-        steps = part["every"] * np.arange(1, len(run["curve"]) + 1)
-        right.plot(steps, run["curve"], label=label, **look)
+        times = [run["times"][str(i)] for i in range(1, 7)]
+        left.plot(range(1, 7), times, style, color=colour, lw=1)
+    run_curves(right, part, LOOKS)
     for ax in left, right:
         label = "chance" if ax is right else None
         ax.axhline(part["chance"], color=GREY, ls=":", lw=1, label=label)

@@ -25,7 +25,7 @@ import attention
 from attention import definitions
 from attention import scaled_dot_product_attention as sdpa
 from attention.app.experiments import fair
-from attention.app.experiments.verdict import above, below, between, verdict, written
+from attention.app.experiments.verdict import above, below, between, judged
 from lessons.classroom.records import how_made, record
 from lessons.pages.figures import show
 
@@ -339,22 +339,10 @@ print(f"chance {names_chance:.3f}, last 8 writes {near:.3f}, most frequent {most
 
 
 # %%
-def table(part, what):
-    """Print rate, mean, all seeds and plateaus of each arm."""
-    print(f"{what:17s} rate  numbers   mean  every seed                      plateaus")
-    for arm in part["arms"]:
-        x, ended = fair.figures(part, arm), fair.figures(part, arm, "plateau")
-        each, rate = " ".join(f"{y:.3f}" for y in x), part["chosen"][arm]
-        size = fair.figures(part, arm, "parameters")[0]
-        print(f"{arm:15s} {rate:6g} {size:8d}  {x.mean():.3f}  {each}  "
-              f"{sum(ended)} of {len(ended)}")  # fmt: skip
-
-
 # %%
 def compare(part, says, claim, a, b, what="figure"):
     """Print the difference of two arms of a comparison, and the verdict on a claim."""
-    found = fair.difference(kept[part], a, b, what)
-    print(f"{says:28s} {written(found, 3)}\n{'':29s}{verdict(claim, found)}")
+    print(judged(says, claim, fair.difference(kept[part], a, b, what)))
 
 
 # %%
@@ -365,7 +353,7 @@ def of(part, arm, table, keys):
 
 
 names = kept["names"]
-table(names, "right answers")
+print(fair.every_run(names))
 
 # %%
 compare("names", "RetNet ahead of sum", above(0), "RetNet", "sum")
@@ -418,7 +406,7 @@ for arm in ("decay", "vector", "delta", "forgetting"):
 _, y, _ = study.Reset().draw(np.random.default_rng(0), 4000)
 reset = kept["reset"]
 print(f"always none {(y == study.VALUES).mean():.3f}")
-table(reset, "right answers")
+print(fair.every_run(reset))
 print("                since the sign   before it only   never")
 for arm in reset["arms"]:
     each = of(reset, arm, "kind", range(3))
@@ -465,7 +453,7 @@ print("written before, before, after the sign:", (three @ S).round(1).tolist())
 
 # %%
 capacity = kept["capacity"]
-table(capacity, "right answers")
+print(fair.every_run(capacity))
 compare("capacity", "delta 8 as sum 8, within .01", between(-0.01, 0.01),
         "delta 8", "sum 8")  # fmt: skip
 compare("capacity", "delta 8 behind softmax 8", below(0), "delta 8", "softmax 8")
@@ -549,7 +537,7 @@ chance = blocks["chance"]
 for n in (2, 3, 5):
     blind = min(2 * (n - 1) / 6, 1)
     print(f"k = {n}, blindly {blind + (1 - blind) * chance:.3f}")
-table(blocks, "right answers")
+print(fair.every_run(blocks))
 backs = ("0", "16", "32", "48")
 print("tokens back       1-8  17-24  33-40  49-56")
 for arm in blocks["arms"]:

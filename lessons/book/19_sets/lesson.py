@@ -26,12 +26,14 @@ import attention
 import minigrad as mg
 from attention import attend
 from attention.app.experiments import fair
-from attention.app.experiments.verdict import above, between, verdict, written
+from attention.app.experiments.verdict import above, between, judged
 from attention.masks import axial, neighbourhood
 from attention.positions import patches, rope, rope_2d
 from attention.variants.graph import SLOPE, leaky_scores
 from lessons.classroom.records import how_made, record
-from lessons.pages.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, figure, show
+from lessons.pages.figures import (
+    BLUE, GREEN, GREY, ORANGE, PURPLE, RED, figure, run_curves, show,
+)
 
 drawn = import_module("lessons.book.19_sets.drawn")  # the pictures of this lesson
 tasks = import_module("lessons.book.19_sets.experiment")
@@ -175,19 +177,6 @@ def most_frequent(n, kinds):
 
 
 # %%
-def table(part, arms=None):
-    """Print the figures of each arm of a comparison."""
-    found = kept[part]
-    print(found["measure"])
-    print(f"{'':21}rate   mean  every seed                     plateaus")
-    for arm in arms or found["arms"]:
-        x, ended = fair.figures(found, arm), fair.figures(found, arm, "plateau")
-        each = " ".join(f"{y:5.3f}" for y in x)
-        rate = f"{found['chosen'][arm]:g}"
-        print(f"{arm:20} {rate:5}  {x.mean():.3f}  {each}  {sum(ended)} of {len(x)}")
-
-
-# %%
 AHEAD, AS = ("ahead of", above(0)), ("within .02 of", between(-0.02, 0.02))
 
 
@@ -195,7 +184,7 @@ def compare(part, a, claim, b, what="figure"):
     """Print the difference of two arms of a comparison, and the verdict on a claim."""
     says, allowed = claim
     found = fair.difference(kept[part], a, b, what)
-    print(f"{a} {says} {b}: {verdict(allowed, found)}\n    {written(found, 3)}")
+    print(judged(f"{a} {says} {b}", allowed, found))
 
 
 # %% [markdown]
@@ -207,7 +196,7 @@ def compare(part, a, claim, b, what="figure"):
 # Such a head is right for one key, and else as often as the most frequent value; the
 # output calls it *one key served*. What do you expect of eight heads, if one linear map
 # for all nodes follows them? (In the tables of this page, *rate* is the learning rate
-# that validation chose, and *plateaus* counts the runs that ended at a plateau: better
+# that validation chose, *numbers* the number of parameters, and *plateaus* the runs that ended at a plateau: better
 # than a simple answer, and no longer improving. If a compared run had none, the verdict
 # says after how many steps it ended.)
 
@@ -218,7 +207,7 @@ often = most_frequent(tasks.K, tasks.K)
 one_key = 1 / tasks.K + (1 - 1 / tasks.K) * often
 print(f"the most frequent value: {often:.3f}; one key served: {one_key:.3f}")
 GRAPHS = ("GAT", "GAT, 8 heads", "GATv2", "dot")
-table("lookup", GRAPHS)
+print(fair.every_run(kept["lookup"], GRAPHS))
 compare("lookup", "GATv2", AHEAD, "GAT")
 compare("lookup", "GAT, 8 heads", AHEAD, "GAT")
 compare("lookup", "GAT, 8 heads", AS, "GATv2")
@@ -235,11 +224,7 @@ def curves(part, looks, title, line, says):
     """Draw the curve of each run of a comparison against its steps, and a line."""
     found = kept[part]
     fig, ax = figure(f"{title} ({len(found['seeds'])} runs each)", size=(7.2, 3.2))
-    for arm, (colour, style) in looks.items():
-        for run in (run for run in found["runs"] if run["arm"] == arm):
-            steps = found["every"] * np.arange(1, len(run["curve"]) + 1)
-            label = arm if run["seed"] == found["seeds"][0] else None
-            ax.plot(steps, run["curve"], style, color=colour, lw=1, label=label)
+    run_curves(ax, found, looks)
     ax.axhline(line, color=GREY, ls=":", lw=1, label=says)
     ax.set(xlabel="training step, before the rate falls", ylim=(0, 1.03))
     ax.set(ylabel=found["measure"])
@@ -293,7 +278,7 @@ curves("lookup", LOOKS, "Who finds its partner?", often, "the most frequent valu
 # means and the largest values side by side.
 
 # %%
-table("pooling")
+print(fair.every_run(kept["pooling"]))
 pooling = kept["pooling"]
 WANTED = tasks.WANTED
 print("\nexplained share  " + "".join(f"{name:>9}" for name in WANTED))
@@ -405,7 +390,8 @@ def reached(part, arm, share=0.9):
 
 
 # %%
-table("lookup", ("ISAB, m = 1", "ISAB, m = 4", "ISAB, m = 8", "dot"))
+ISABS = ("ISAB, m = 1", "ISAB, m = 4", "ISAB, m = 8", "dot")
+print(fair.every_run(kept["lookup"], ISABS))
 compare("lookup", "ISAB, m = 8", AHEAD, "ISAB, m = 1")
 compare("lookup", "ISAB, m = 8", AHEAD, "ISAB, m = 4")
 compare("lookup", "ISAB, m = 8", AS, "dot")
@@ -465,7 +451,7 @@ for hops in (1, 2):
 # %%
 often = most_frequent(tasks.N, tasks.N)
 print(f"the place of most persons: {often:.3f}")
-table("chain")
+print(fair.every_run(kept["chain"]))
 compare("chain", "2 hops", AHEAD, "1 hop")
 compare("chain", "2 hops, added", AS, "2 hops")
 compare("chain", "2 hops, apart", AS, "2 hops")
@@ -571,7 +557,7 @@ for says, rows, columns in (
 # %%
 often = most_frequent(drawn.SIDE**2, len(drawn.COLOURS))
 print(f"the most frequent colour: {often:.3f}; chance {kept['places']['chance']:.3f}")
-table("places")
+print(fair.every_run(kept["places"]))
 print("\nat the places that were never in a question")
 for arm in kept["places"]["arms"]:
     x = fair.figures(kept["places"], arm, "unseen")
@@ -652,7 +638,7 @@ show(fig, "places", alt)
 # %%
 unordered = most_frequent(drawn.COLUMNS, 10)
 print(f"without the order {unordered:.3f}")
-table("telling")
+print(fair.every_run(kept["telling"]))
 for arm in ("soft", "gumbel", "reinforce"):
     compare("telling", arm, AHEAD, "mean")
 compare("telling", "gumbel", AS, "soft")

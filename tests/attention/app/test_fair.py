@@ -13,6 +13,7 @@ from attention.app.experiments.verdict import (
     above,
     below,
     between,
+    judged,
     over_seeds,
     verdict,
     written,
@@ -162,6 +163,25 @@ def test_a_difference_in_words():
     found = over_seeds([0.1, 0.2, 0.3], steps=400)
     assert written(found) == "+0.20 [-0.05, +0.45], 3 seeds, after 400 steps"
     assert written(over_seeds([0.5] * 4), 1, "") == "0.5 [0.5, 0.5], 4 seeds"
+
+
+def test_every_run_has_its_figure_and_a_claim_its_verdict():
+    runs = [
+        {"arm": arm, "seed": seed, "figure": figure, "plateau": seed < 3,
+         "parameters": 20}
+        for arm, figures in {"a": (0.5, 0.6, 0.7), "long": (0.9, 0.9, 0.9)}.items()
+        for seed, figure in enumerate(figures, 1)
+    ]  # fmt: skip
+    record = {"measure": "share", "arms": ["a", "long"], "seeds": [1, 2, 3],
+              "chosen": {"a": 0.003, "long": 0.1}, "runs": runs}  # fmt: skip
+    lines = fair.every_run(record).splitlines()
+    assert lines[0] == "share"
+    assert lines[1].split()[:3] == ["rate", "numbers", "mean"]
+    assert lines[2].split() == "a 0.003 20 0.600 0.500 0.600 0.700 2 of 3".split()
+    assert len(lines[2]) == len(lines[3]) and len(lines) == 4  # in columns
+    assert fair.every_run(record, ["long"]).splitlines()[2].split() == lines[3].split()
+    text = judged("a behind", below(0), over_seeds([-0.2, -0.2, -0.2]))
+    assert text == "a behind: holds\n    -0.200 [-0.200, -0.200], 3 seeds"
 
 
 def test_translators_are_compared(tmp_path):
