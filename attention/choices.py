@@ -172,7 +172,9 @@ POSITIONS = {
         cannot be computed from j - i alone: it depends on i as well
         lesson 11: reading beyond the trained length; Li et al. 2024;
         positions/fire.py""",
-        parameters=lambda config: 2 + 2 * 32 + 32 * config.heads,
+        parameters=lambda config: (
+            2 + (2 + config.heads) * attention.positions.fire.WIDTH
+        ),
         costs=SCALED._replace(scoring="L*E + L*S*E + L + L*S*(1 + 2*32)"),
     ),
     "cope": Position(

@@ -92,6 +92,7 @@ class Block(nn.Module):
         memory=None,
         *,
         scheme,
+        positions=None,
         mask=None,
         memory_mask=None,
         cache=None,
@@ -100,9 +101,11 @@ class Block(nn.Module):
         """Return the new x, and the weights of the cross-attention or None.
 
         x (B, L, self.width), memory? (B, S, self.width) or FixedKVCache,
-        mask? (B, 1, 1, T) bool, memory_mask? (B, 1, 1, S) bool
+        positions? (L,) or (B, L) int, mask? (B, 1, 1, T) bool,
+        memory_mask? (B, 1, 1, S) bool
             ->  y (B, L, self.width), weights? (B, H, L, S)
 
+        positions     of the tokens in their texts; None counts from 0
         memory        the encoder's output, or the result of ``cross_attn.precompute``
         mask          True for tokens, also for those in the cache; False for padding
         memory_mask   the same for the memory
@@ -114,7 +117,7 @@ class Block(nn.Module):
         def self_attention(x):
             if self.has_state:
                 return self.self_attn(x, mask, cache)
-            options = scheme.options(self.self_attn)
+            options = scheme.options(self.self_attn, positions)
             if self.best_blocks is not None:
                 options |= {"choose": self._choice(mask)}
             return self.self_attn(

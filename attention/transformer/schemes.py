@@ -71,10 +71,12 @@ class Scheme(nn.Module):
         """Add positions (n,) or (B, n) to x (B, n, D)."""
         return x
 
-    def options(self, attention):
+    def options(self, attention, positions=None):
         """Return keyword arguments for each call of the layer ``attention``.
 
         They are its arguments "bias", "rotate" and "score", which replaces its scores.
+
+        positions   of the queries in their texts, (n,) or (B, n); None counts from 0
         """
         return {}
 
@@ -118,7 +120,7 @@ class T5(Scheme):
             config.heads, config.num_buckets, config.max_distance, not causal
         )
 
-    def options(self, attention):
+    def options(self, attention, positions=None):
         """Return the bias; all layers share its table."""
         return {"bias": self.bias.by_offset}
 
@@ -126,7 +128,7 @@ class T5(Scheme):
 class ALiBi(Scheme):
     """Subtract m_h |j - i| from the scores of head h."""
 
-    def options(self, attention):
+    def options(self, attention, positions=None):
         """Return the bias, in the dtype of the layer."""
         dtype = attention.W_q.weight.dtype
         return {"bias": partial(alibi_by_offset, attention.num_heads, dtype=dtype)}
@@ -138,7 +140,7 @@ class Kerple(Scheme):
     def __init__(self, config, causal, rng):
         self.bias = KERPLE(config.heads)
 
-    def options(self, attention):
+    def options(self, attention, positions=None):
         """Return the bias."""
         return {"bias": self.bias.by_offset}
 
@@ -148,18 +150,13 @@ class Fire(Scheme):
 
     def __init__(self, config, causal, rng):
         self.bias = FIRE(config.heads, config.max_length, rng)
-        self.places = None  # of the tokens of this call
 
-    def embed(self, x, positions):
-        """Return x, and keep the positions for the scores."""
-        self.places = positions
-        return x
-
-    def options(self, attention):
-        """Return the bias of these tokens."""
+    def options(self, attention, positions=None):
+        """Return the bias of queries at these positions."""
 
         def bias(L, S, causal_align):
-            return self.bias(self.places, S, causal_align)
+            places = np.arange(L) if positions is None else positions
+            return self.bias(places, S, causal_align)
 
         return {"bias": bias}
 
@@ -173,7 +170,7 @@ class Scores(Scheme):
         q (B, Hk, G, L, E), k (B, Hk, 1, S, E)  ->  scores (B, Hk, G, L, S)
     """
 
-    def options(self, attention):
+    def options(self, attention, positions=None):
         """Return the function that computes the scores."""
 
         def score(q, k, align):
@@ -270,7 +267,7 @@ class RoPE(Scheme):
     def __init__(self, config, causal, rng):
         self.base = config.base
 
-    def options(self, attention):
+    def options(self, attention, positions=None):
         """Return the rotation."""
         return {"rotate": partial(rope, base=self.base)}
 
@@ -302,7 +299,7 @@ class ScaledRoPE(RoPE):
             )
         return x
 
-    def options(self, attention):
+    def options(self, attention, positions=None):
         """Return the rotation, with reduced frequencies after ``extend``."""
         return {"rotate": partial(rope, base=self.base, scaling=self.scaling())}
 

@@ -61,11 +61,12 @@ class Stack(nn.Module):
         x = embedding.unchecked(ids, self.embedding)  # (B, n, D)
         x = x * math.sqrt(self.width)
         x = self.dropout(self.scheme.embed(x, positions))
+        options |= {"scheme": self.scheme, "positions": positions}
         nothing = [None] * len(self.blocks)
         weights = []
         for block, cache, memory in zip(
             self.blocks, caches or nothing, memories or nothing
         ):
-            x, p = block(x, memory, scheme=self.scheme, cache=cache, **options)
+            x, p = block(x, memory, cache=cache, **options)
             weights.append(p)
         return x if self.final_norm is None else self.final_norm(x), weights
