@@ -67,15 +67,17 @@ class Memory(NamedTuple):
     beta: reads(2)  # (N, L), of the delta rule; no numbers: v is written as it is
     state: reads(3)  # (N, E, Ev), before the first token; no numbers: 0
     reverse: bool  # from the last token to the first; see ``scan`` in variants/decay.py
+    own: bool  # whether o_t has the pair of a token with itself
 
     @classmethod
-    def of(cls, dtype, a=None, beta=None, state=None, reverse=False):
+    def of(cls, dtype, a=None, beta=None, state=None, reverse=False, own=True):
         """Return the record of a and beta (N, L, 1) and a state; None: it has none."""
         a, beta, state = (
             np.empty((0, 0, 0), dtype) if x is None else as_field(x, dtype)
             for x in (a, beta, state)
         )
-        return cls(a.reshape(a.shape[:2]), beta.reshape(beta.shape[:2]), state, reverse)
+        a, beta = (x.reshape(x.shape[:2]) for x in (a, beta))
+        return cls(a, beta, state, reverse, own)
 
 
 class Results(NamedTuple):
@@ -101,7 +103,7 @@ def forward(q, k, v, keep, causal, elu, eps):
     return found and (found.o, found.inv_sum)
 
 
-def memory(q, k, v, a, state, reverse=False, beta=None):
+def memory(q, k, v, a, state, reverse=False, beta=None, own=True):
     """Return o, the errors and the last state; None when the twin should run.
 
     q and k (..., L, E), v (..., L, Ev), a and beta (..., L, 1), state (..., E, Ev)
@@ -115,7 +117,7 @@ def memory(q, k, v, a, state, reverse=False, beta=None):
     q, k, v, *numbers = (
         x if x is None else flatten_heads(x, leading) for x in (q, k, v, a, beta, state)
     )
-    record = Memory.of(dtype, *numbers, reverse)
+    record = Memory.of(dtype, *numbers, reverse, own)
     errors = none if beta is None else np.empty(v.shape, dtype)
     o, last = np.empty(v.shape, dtype), np.empty(record.state.shape, dtype)
     results = Results(o, np.empty((0, 0), dtype), last, errors)
@@ -196,6 +198,8 @@ def forward_loop(
                     load_keys(b, v_j, scan, n, i)
                 multiply(p, b, columns, False)
                 if has_decay:
+                    if not memory.own:
+                        clear_diagonal(m)
                     scale(p, m)
                 else:
                     drop_future(p)
@@ -348,6 +352,13 @@ def clear(x: writes(2)):
     for r in range(x.shape[0]):
         for e in range(x.shape[1]):
             x[r, e] = 0
+
+
+@Helper
+def clear_diagonal(x: writes(2)):
+    """x_ii = 0"""
+    for r in range(x.shape[0]):
+        x[r, r] = 0
 
 
 @Helper

@@ -37,12 +37,17 @@ R_t is the state of a scan from the last token to the first, with keys q_t and v
 g_t. So dv is such a scan, and dk is one with R_t^T. In its chunks M is transposed, and
 f and l change places. No state is stored.
 
-For a, let c_t = ln a_1 + ... + ln a_t. As M_ij is exp(c_i - c_j), the loss depends on
-q_i through exp(c_i) q_i alone, and on k_j through exp(-c_j) k_j alone. So
+For a, let c_t = ln a_1 + ... + ln a_t. The pair of a query i and an earlier key j has
+the factor M_ij = exp(c_i - c_j). So it adds to dL/dc_i what it adds to q_i . dq_i, and
+subtracts from dL/dc_j what it adds to k_j . dk_j. With sums over these pairs, dq' and
+dk',
 
-    dL/dc_t = q_t . dq_t - k_t . dk_t,        dL/d ln a_t = sum_(s >= t) dL/dc_s
+    dL/dc_t = q_t . dq'_t - k_t . dk'_t,      dL/d ln a_t = sum_(s >= t) dL/dc_s
+    dq_t = dq'_t + (v_t . g_t) k_t,           dk_t = dk'_t + (v_t . g_t) q_t
 
-The last state S_T has a factor exp(c_T), which adds sum(dL/dS_T * S_T) to dL/dc_T.
+The pair of a token with itself has no factor. In q_t . dq_t - k_t . dk_t it would
+cancel but for its rounding error, and where a is near 0 it is much larger than the
+rest. The last state adds to dk_t and to dL/d ln a_t, see ``through_the_state``.
 
 Sun et al. 2023 (RetNet); Dao and Gu 2024 (Mamba-2).
 """
@@ -79,12 +84,13 @@ def decay_attention(q, k, v, log_decay, state=None, *, needs=(True,) * 5):
 
     def backward(gradients):
         g, R = gradients
-        dq, _ = scan(g, v, k, a, transposed(S_0))
-        dk, _ = scan(v, g, q, a, transposed(R), reverse=True)
+        own, zero = dots(v, g)[..., None], np.zeros_like(transposed(R))
+        dq, _ = scan(g, v, k, a, transposed(S_0), own=False)
+        dk, _ = scan(v, g, q, a, zero, reverse=True, own=False)
         dv, dS_0 = scan(k, q, g, a, R, reverse=True)
-        dc = dots(q, dq) - dots(k, dk)  # (..., L)
-        dc[..., -1:] += (R * S).sum((-1, -2))[..., None]
-        return (dq, dk, dv, summed_from_the_end(dc), dS_0)[: len(needs)]
+        dk_S, dlog_S = through_the_state(k, v, a, S_0, R)
+        dlog = summed_from_the_end(dots(q, dq) - dots(k, dk)) + dlog_S.sum(-1)
+        return (dq + own * k, dk + own * q + dk_S, dv, dlog, dS_0)[: len(needs)]
 
     return (o, S), backward
 
@@ -99,7 +105,7 @@ def retnet_log_decay(num_heads):
     return np.log1p(-(2.0 ** (-5 - np.arange(H))))[:, None]
 
 
-def scan(q, k, v, a, S, chunk=CHUNK, reverse=False):
+def scan(q, k, v, a, S, chunk=CHUNK, reverse=False, own=True):
     """Return o (..., L, Ev) and the last state S (..., E, Ev) of the recurrence.
 
     a         (..., L, 1)
@@ -107,8 +113,9 @@ def scan(q, k, v, a, S, chunk=CHUNK, reverse=False):
     chunk     C. With 1 this is the recurrence, with L the matrix of all pairs
     reverse   from the last token to the first, as a gradient: R_t = S_t + k_t v_t^T,
               o_t = R_t^T q_t, S_(t-1) = a_t R_t
+    own       False: without the pair of a token with itself, k_t (v_t . q_t), in o_t
     """
-    compiled = memory(q, k, v, a, S, reverse) if chunk == CHUNK else None
+    compiled = memory(q, k, v, a, S, reverse, own=own) if chunk == CHUNK else None
     if compiled is not None:
         return compiled[0], compiled[2]
     L = q.shape[-2]
@@ -119,6 +126,7 @@ def scan(q, k, v, a, S, chunk=CHUNK, reverse=False):
         Q, K, V = q[rows], k[rows], v[rows]
         M, f, l = products(a[rows])
         all_a = f[..., -1:, :]
+        M = M if own else np.tril(M, -1)
         if reverse:  # pairs j >= i; the state comes from the end
             M, f, l = transposed(M), l, f
         o[rows] = f * (Q @ S) + (M * (Q @ transposed(K))) @ V
@@ -135,6 +143,25 @@ def products(a):
     below = np.tri(a.shape[-2], k=-1, dtype=bool)  # j < i
     M = np.tril(np.where(below, a, a.dtype.type(1)).cumprod(-2))
     return M, a[..., :1, :] * M[..., :1], M[..., -1, :, None]
+
+
+def through_the_state(k, v, a, S_0, R):
+    """Return the parts of dk and dL/d ln a_t, both (..., L, E), by R = dL/dS_L.
+
+        S_L = f_L S_0 + sum_j l_j k_j v_j^T
+
+    a_t is a factor of S_0 and of the keys j < t. The sum over E is that of one a_t.
+    """
+    f, l = row_products(a)
+    dk = l * (v @ transposed(R))
+    first = f[..., -1:, :] * (S_0 * R).sum(-1)[..., None, :]  # (..., 1, E)
+    return dk, np.concatenate([first, (k * dk)[..., :-1, :]], -2).cumsum(-2)
+
+
+def row_products(a):
+    """Return f_i = a_1 ... a_i and l_j = a_(j+1) ... a_L of the rows of a (..., L, E)."""
+    later = np.concatenate([a[..., 1:, :], np.ones_like(a[..., :1, :])], -2)
+    return a.cumprod(-2), later[..., ::-1, :].cumprod(-2)[..., ::-1, :]
 
 
 def summed_from_the_end(x):

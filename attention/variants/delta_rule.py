@@ -38,9 +38,10 @@ as a query that reads S', with the gradient -y_t, and as a key that writes u_t:
 
     dq_t = S_t g_t,    dk_t = read_t + written_t
     read_t = -S' y_t,  written_t = D_t u_t
-    dL/dc_t = q_t . dq_t + k_t . read_t - k_t . written_t
+    dL/dc_t = q_t . dq'_t + k_t . read_t - k_t . written'_t
 
-and dL/d ln a_t is the sum of dL/dc_s over s >= t, as in decay.py.
+where dq' and written' are without the pair of a token with itself, which read does not
+have, and dL/d ln a_t is the sum of dL/dc_s over s >= t, as in decay.py.
 
 Schlag et al. 2021; Yang et al. 2024 (chunks); Yang, Kautz and Hatamizadeh 2024 (gates).
 """
@@ -54,7 +55,7 @@ from ..kernels import delta as backward_kernel
 from ..kernels.linear import CHUNK, memory
 from .decay import (
     broadcast_rows, dots, first_state, leading_axes, products, scan,
-    summed_from_the_end, transposed,
+    summed_from_the_end, through_the_state, transposed,
 )  # fmt: skip
 
 
@@ -86,19 +87,16 @@ def delta_rule(q, k, v, beta, log_decay=None, state=None, *, needs=(True,) * 6):
         g, D = gradients
         e, dS_0 = errors_backward(q, k, g, a, b, D)
         y = b * e
-        own = dots(y, u)[..., None] * k  # a read does not see its own write
-        dq, _ = scan(g, u, k, a, transposed(S_0))
-        read = own - scan(y, u, k, a, transposed(S_0))[0]
-        written, _ = scan(u, g, q, a, transposed(D), reverse=True)
-        zero = np.zeros_like(transposed(D))  # written has the gradient of S_L
-        written = written - scan(u, y, k, a, zero, reverse=True)[0] + own
-        dlog = None
-        if log_decay is not None:
-            dc = dots(q, dq) + dots(k, read) - dots(k, written)
-            dc[..., -1:] += (D * S).sum((-1, -2))[..., None]
-            dlog = summed_from_the_end(dc)
-        db = dots(e, r)
-        return (dq, read + written, y, db, dlog, dS_0)[: len(needs)]
+        own, zero = dots(u, g)[..., None], np.zeros_like(transposed(D))
+        dq, _ = scan(g, u, k, a, transposed(S_0), own=False)
+        read = -scan(y, u, k, a, transposed(S_0), own=False)[0]
+        written = scan(u, g, q, a, zero, reverse=True, own=False)[0]
+        written -= scan(u, y, k, a, zero, reverse=True, own=False)[0]
+        dk_S, dlog_S = through_the_state(k, u, a, S_0, D)
+        dc = dots(q, dq) + dots(k, read) - dots(k, written)
+        dlog = None if log_decay is None else summed_from_the_end(dc) + dlog_S.sum(-1)
+        dk = read + written + own * q + dk_S
+        return (dq + own * k, dk, y, dots(e, r), dlog, dS_0)[: len(needs)]
 
     return (o, S), backward
 

@@ -32,7 +32,9 @@ columns:
 
 The numbers a_te of coordinate e meet q_ie and k_je only, so
 
-    dL/d ln a_te = sum_(s >= t) (q_se dq_se - k_se dk_se)
+    dL/d ln a_te = sum_(s >= t) (q_se dq'_se - k_se dk'_se)
+
+where dq' and dk' are without the pairs of a token with itself, as in decay.py.
 
 Yang et al. 2024, "Gated linear attention transformers".
 """
@@ -44,7 +46,8 @@ from minigrad.shapes import shapes
 
 from ..kernels.linear import CHUNK
 from .decay import (
-    broadcast_rows, first_state, leading_axes, summed_from_the_end, transposed,
+    broadcast_rows, dots, first_state, leading_axes, row_products,
+    summed_from_the_end, through_the_state, transposed,
 )  # fmt: skip
 
 
@@ -69,30 +72,32 @@ def gated_linear_attention(q, k, v, log_decay, state=None, *, needs=(True,) * 5)
 
     def backward(gradients):
         g, R = gradients
-        dq, _ = scan(g, v, k, one, a, transposed(S_0))
-        dk, _ = scan(v, g, q, one, a, transposed(R), reverse=True)
+        own, zero = dots(v, g)[..., None], np.zeros_like(transposed(R))
+        dq, _ = scan(g, v, k, one, a, transposed(S_0), own=False)
+        dk, _ = scan(v, g, q, one, a, zero, reverse=True, own=False)
         dv, dS_0 = scan(k, q, g, a, one, R, reverse=True)
+        dk_S, dlog_S = through_the_state(k, v, a, S_0, R)
         dc = q * dq - k * dk  # (..., L, E)
-        dc[..., -1:, :] += (R * S).sum(-1)[..., None, :]
-        dlog = transposed(summed_from_the_end(transposed(dc)))
-        return (dq, dk, dv, dlog, dS_0)[: len(needs)]
+        dlog = transposed(summed_from_the_end(transposed(dc))) + dlog_S
+        return (dq + own * k, dk + own * q + dk_S, dv, dlog, dS_0)[: len(needs)]
 
     return (o, S), backward
 
 
-def scan(q, k, v, a, b, S, chunk=CHUNK, reverse=False):
+def scan(q, k, v, a, b, S, chunk=CHUNK, reverse=False, own=True):
     """S_t = diag(a_t) S_(t-1) diag(b_t) + k_t v_t^T, o_t = S_t^T q_t: return o and S_L.
 
     a         (..., L, E) or (..., L, 1), the decay of the rows of S
     b         (..., L, Ev) or (..., L, 1), the decay of its columns
     chunk     C, a power of 2
-    reverse   from the last token to the first, as a gradient: see ``scan`` in decay.py
+    reverse, own   as in ``scan`` of decay.py
     """
     L = q.shape[-2]
     q, k, v = (_padded(x, 0, chunk) for x in (q, k, v))
     a, b = (_padded(x, 1, chunk) for x in (a, b))
     o = np.zeros((*S.shape[:-2], *v.shape[-2:]), S.dtype)
-    o += (q * k).sum(-1, keepdims=True) * v  # j = i
+    if own:
+        o += (q * k).sum(-1, keepdims=True) * v  # j = i
     h = 1
     while h < chunk:
         _add_pairs(o, q, k, v, a, b, h, reverse)
@@ -100,7 +105,7 @@ def scan(q, k, v, a, b, S, chunk=CHUNK, reverse=False):
     starts = range(0, o.shape[-2], chunk)
     for i in reversed(starts) if reverse else starts:
         rows = np.s_[..., i : i + chunk, :]
-        (f, l), (f_o, l_v) = _products(a[rows]), _products(b[rows])
+        (f, l), (f_o, l_v) = row_products(a[rows]), row_products(b[rows])
         all_a, all_b = f[..., -1:, :], f_o[..., -1:, :]
         if reverse:
             f, l, f_o, l_v = l, f, l_v, f_o
@@ -112,8 +117,8 @@ def scan(q, k, v, a, b, S, chunk=CHUNK, reverse=False):
 def _add_pairs(o, q, k, v, a, b, h, reverse):
     """Add to o the pairs of blocks of 2h tokens: i in one half, j in the other."""
     i, j = (0, 1) if reverse else (1, 0)  # which half
-    f, f_o = (_products(_halves(x, h)[i])[1 - i] for x in (a, b))
-    l, l_v = (_products(_halves(x, h)[j])[1 - j] for x in (a, b))
+    f, f_o = (row_products(_halves(x, h)[i])[1 - i] for x in (a, b))
+    l, l_v = (row_products(_halves(x, h)[j])[1 - j] for x in (a, b))
     Q, K, V, O = (_halves(x, h)[n] for x, n in ((q, i), (k, j), (v, j), (o, i)))
     O += ((Q * f) @ transposed(K * l)) @ (V * l_v) * f_o
 
@@ -128,9 +133,3 @@ def _halves(x, h):
     """Return views of the earlier and later halves of all blocks of 2h rows of x."""
     blocks = x.reshape(*x.shape[:-2], x.shape[-2] // (2 * h), 2, h, x.shape[-1])
     return blocks[..., 0, :, :], blocks[..., 1, :, :]
-
-
-def _products(a):
-    """Return f_i = a_1 ... a_i and l_j = a_(j+1) ... a_C of each block of rows of a."""
-    later = np.concatenate([a[..., 1:, :], np.ones_like(a[..., :1, :])], -2)
-    return a.cumprod(-2), later[..., ::-1, :].cumprod(-2)[..., ::-1, :]

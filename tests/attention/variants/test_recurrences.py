@@ -386,6 +386,24 @@ def test_float32_is_near_float64(backend, name):
     close(*found, roundings=100)
 
 
+@every
+@pytest.mark.parametrize("log_gate", [-4, -12, -30])
+def test_the_gradient_of_gates_near_0_in_float32(backend, name, log_gate):
+    """The pair of a token with itself has no gate, and leaves no rounding error."""
+    function, _, _ = CALLS[name]
+    q, k, v, b, _, S, g, D = *example(512, (2,)), *draw((2, 512, Ev), (2, E, Ev))
+    gates = np.full((2, 512, E if name == "gla" else 1), float(log_gate))
+    b = [b] if name == "delta" else []
+    arrays = [q, k, v, *b, gates if name == "gla" else gates[..., 0], S]
+    leaves = [Tensor(x.astype(np.float32), requires_grad=True) for x in arrays]
+    o, last = function(*leaves)
+    ((o * g.astype(np.float32)).sum() + (last * D.astype(np.float32)).sum()).backward()
+    expected = run(q, k, v, gates, S, *(x[..., None] for x in b))[1](g, D)[4]  # by loops, in float64
+    found = leaves[-2].grad.reshape(expected.shape)
+    largest = abs(expected).max()
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5 * largest)
+
+
 def test_a_constant_beta_and_gate():
     """One number for all tokens; its gradient is the sum over the tokens."""
     q, k, v, *_ = example(9, (2,))
