@@ -30,7 +30,7 @@ from .variants.delta_rule import delta_rule
 from .variants.gated_linear import gated_linear_attention
 from .variants.differential import DifferentialAttention, differential
 from .variants.entmax import entmax, sparsemax
-from .variants.forgetting import forgetting_attention, log_gates
+from .variants.forgetting import forgetting_attention, forgetting_bias
 from .variants.gaussian import GaussianAttention, gaussian
 from .variants.hard import best_baseline, gumbel_softmax, hard_weights, reinforce
 from .variants.latent import LatentAttention
@@ -82,7 +82,7 @@ __all__ = [
     "BahdanauStep", "LuongStep", "sink_softmax", "softmax_plus_one", "Sink", "entmax",
     "sparsemax", "sigmoid_weights", "stick_breaking", "gumbel_softmax", "hard_weights",
     "reinforce", "best_baseline", "rms_norm", "QKNormAttention", "CosineAttention",
-    "forgetting_attention", "log_gates", "output_gate", "GatedAttention", "masks",
+    "forgetting_attention", "forgetting_bias", "output_gate", "GatedAttention", "masks",
     "BlockMask", "sinusoidal", "LearnedPositions", "t5_bucket", "T5RelativeBias",
     "rope", "LinearScaling", "NTKScaling", "DynamicNTKScaling", "YaRNScaling",
     "alibi_slopes", "alibi_bias", "shaw_scores", "shaw_values", "transformer_xl_scores",

@@ -21,13 +21,14 @@ from typing import Any
 
 import numpy as np
 
-from minigrad import nn, reshape, swapaxes, unsqueeze
+from minigrad import concat, nn, reshape, swapaxes, unsqueeze
 from minigrad.arguments import flag, plain, probability, scale_or, whole
 from minigrad.shapes import shapes
 
 from ..masks import tokens
 from ..masks.block_mask import BlockMask
-from ..variants.forgetting import log_gates, with_gates
+from ..positions import OffsetBias
+from ..variants.forgetting import forgetting_bias
 from ..variants.qk_norm import rms_norm
 from .kv_cache import FixedKVCache
 from .sdpa import scaled_dot_product_attention
@@ -197,8 +198,7 @@ class MultiHeadAttention(nn.Module):
             )
         if self.W_f is not None and score is not None:
             raise ValueError(
-                f"{NAME}: found forgetting and a score; expected one of them, because "
-                "the gates are a coordinate of the products."
+                f"{NAME}: found forgetting and a score; expected one of them."
             )
         if cache is not None and not is_self_attention:
             raise ValueError(
@@ -221,19 +221,24 @@ class MultiHeadAttention(nn.Module):
             k = rotate(k, positions if is_self_attention else np.arange(k.shape[2]))
         scale = 1 / math.sqrt(self.head_dim) if self.scale is None else self.scale
         if self.W_f is not None:
-            c = log_gates(swapaxes(self.W_f(query), 1, 2))  # (B, Hk, L)
-            if cache is not None and cache.length:
-                c = c - cache.key[..., -1:, -1]  # it holds -c of the last token
-            q, k = with_gates(q, k, c, scale)
+            gates = swapaxes(self.W_f(query), 1, 2)  # (B, Hk, L)
+            k = concat([k, gates[..., None]], -1)  # a cache keeps them with the keys
         if cache is not None:
             k, v = cache.concatenate(self, k, v)  # (B, Hk, T, E)
-        T, align = k.shape[2], "upper_left" if cache is None else "lower_right"
+        stored, T = k, k.shape[2]
+        align = "upper_left" if cache is None else "lower_right"
         options = _mask_options(mask, valid_lens, T, growing=cache is not None)
-        if choose is not None:
-            E = self.head_dim  # without the coordinates of forgetting gates
-            options["block_mask"] = choose(q.data[..., :E], k.data[..., :E])
         if callable(bias):
             bias = bias(L, T, align)
+        if self.W_f is not None:
+            k, f = k[..., :-1], k[..., -1]  # (B, Hk, T, E), (B, Hk, T)
+            group = self.num_heads // self.num_kv_heads
+            f = f[:, np.arange(self.num_heads) // group]  # (B, H, T)
+            bias = bias.matrix(L, T) if isinstance(bias, OffsetBias) else bias
+            gates = forgetting_bias.unchecked(f, L)
+            bias = gates if bias is None else gates + bias
+        if choose is not None:
+            options["block_mask"] = choose(q.data, k.data)
         if score is not None:
             options["score"] = lambda q, k: score(q, k, align)
         result = scaled_dot_product_attention(
@@ -253,7 +258,7 @@ class MultiHeadAttention(nn.Module):
             normalize=normalize,
         )
         if cache is not None:
-            cache.keep(self, k, v)  # only now: the call has not raised
+            cache.keep(self, stored, v)  # only now: the call has not raised
         c, weights = result if need_weights else (result, None)
         output = self.W_o(side_by_side(c))  # c (B, H, L, E)
         output = output[0] if single else output

@@ -159,7 +159,7 @@ def through_the_state(k, v, a, S_0, R):
 
 
 def row_products(a):
-    """Return f_i = a_1 ... a_i and l_j = a_(j+1) ... a_L of the rows of a (..., L, E)."""
+    """Return f_i = a_1 ... a_i and l_j = a_(j+1) ... a_L, of the rows of a."""
     later = np.concatenate([a[..., 1:, :], np.ones_like(a[..., :1, :])], -2)
     return a.cumprod(-2), later[..., ::-1, :].cumprod(-2)[..., ::-1, :]
 

@@ -20,7 +20,13 @@ z_k, the sum of the weights is 1 if
     alpha = 1.5    sum_j (z_j - tau)^2 = 1    tau = m - sqrt(1 / k - (q - m^2))
 
 with the means m of z_j and q of z_j^2 over the support. k is the largest number with
-z_k > tau. For another alpha, tau is found by bisection.
+z_k > tau. For another alpha, the weight P of the best key is found by bisection. It has
+x = 0, so -tau = P^(alpha - 1), and
+
+    p_j = P (1 + x_j / P^(alpha - 1))^(1 / (alpha - 1))
+
+If alpha is near 1, this power multiplies a rounding error of its base by 1 / (alpha - 1).
+The code computes exp(log1p(...) / (alpha - 1)), in which x_j keeps all its digits.
 
 Gradient: with u_j = p_j^(2 - alpha) on the support, 0 elsewhere,
 
@@ -33,6 +39,8 @@ outside the support gets no gradient: start with small scores.
 
 Martins and Astudillo 2016 (sparsemax); Peters et al. 2019 (entmax).
 """
+
+import math
 
 import numpy as np
 
@@ -61,10 +69,15 @@ def entmax(scores, allowed, alpha=1.5):
     m = s.max(-1, keepdims=True, initial=-np.inf)
     m = np.where(m == -np.inf, 0, m)  # a row without allowed keys
     x = np.maximum((alpha - 1) * (s - m), -1)  # no key below -1 has a weight
-    z = -np.sort(-x, axis=-1)
-    find_tau = {2: _linear, 1.5: _quadratic}.get(alpha, _bisection)
-    tau = np.maximum(find_tau(z, power), -1)  # rounding may make it smaller
-    p = np.where(allowed & ~(x <= tau), np.maximum(x - tau, 0) ** power, 0)
+    if alpha in (1.5, 2):
+        z = -np.sort(-x, axis=-1)
+        tau = _linear(z) if alpha == 2 else _quadratic(z)
+        p = np.maximum(x - tau, 0) ** power
+    else:
+        p = _bisection(x, power)
+    p = np.where(allowed, p, 0)
+    total = p.sum(-1, keepdims=True)  # 1, but for rounding
+    p /= np.where(total == 0, 1, total)
 
     def backward(g):
         u = (p > 0) * np.where(p > 0, p, 1) ** (2 - alpha)
@@ -80,13 +93,13 @@ def sparsemax(scores, allowed):
     return entmax(scores, allowed, 2)
 
 
-def _linear(z, power):
+def _linear(z):
     """Return tau (..., 1) of sparsemax, from z (..., S) sorted downwards."""
     k = np.arange(1, z.shape[-1] + 1, dtype=z.dtype)
     return _of_the_support((z.cumsum(-1) - 1) / k, z)
 
 
-def _quadratic(z, power):
+def _quadratic(z):
     """Return tau (..., 1) for alpha = 1.5, from z (..., S) sorted downwards."""
     k = np.arange(1, z.shape[-1] + 1, dtype=z.dtype)
     m, q = z.cumsum(-1) / k, (z * z).cumsum(-1) / k
@@ -97,16 +110,20 @@ def _of_the_support(tau, z):
     """Return tau_k (..., 1) for the largest k with z_k > tau_k."""
     if not z.shape[-1]:
         return np.zeros((*z.shape[:-1], 1), z.dtype)
+    tau = np.maximum(tau, -1)  # rounding may make it smaller
     k = np.maximum((z > tau).sum(-1, keepdims=True), 1)
     return np.take_along_axis(tau, k - 1, -1)
 
 
-def _bisection(z, power):
-    """Return tau (..., 1), for which max(z_j - tau, 0)^power sum to 1."""
-    low = np.full((*z.shape[:-1], 1), -1, z.dtype)
-    high = np.zeros_like(low)
-    for _ in range(np.finfo(z.dtype).nmant + 8):
-        tau = (low + high) / 2
-        is_low = (np.maximum(z - tau, 0) ** power).sum(-1, keepdims=True) > 1
-        low, high = np.where(is_low, tau, low), np.where(is_low, high, tau)
-    return high
+def _bisection(x, power):
+    """Return weights P (1 + x_j / P^(1 / power))^power, for the P of their sum 1."""
+    high = np.zeros((*x.shape[:-1], 1), x.dtype)  # of ln P, which is -ln S or more
+    low = high - math.log(max(x.shape[-1], 1))
+    with np.errstate(divide="ignore"):  # ln 0, outside the support
+        for _ in range(np.finfo(x.dtype).nmant + 8):
+            ln_P = (low + high) / 2
+            base = np.log1p(np.maximum(x * np.exp(-ln_P / power), -1))
+            p = np.exp(ln_P + base * power)
+            is_high = p.sum(-1, keepdims=True) > 1
+            low, high = np.where(is_high, low, ln_P), np.where(is_high, ln_P, high)
+    return p

@@ -46,7 +46,7 @@ NORMALIZERS = {
     "sparsemax": Normalizer(
         lambda s, allowed: attention.definitions.sparsemax(s, allowed),
         lambda s, allowed: attention.sparsemax(s, allowed),
-        costs=normalized(7, booleans=1, exponentials="0"),
+        costs=normalized(7, exponentials="0"),
         about="""normaliser: p = max(s - tau, 0), with the tau for which they sum to 1
         can give the weight 1 to a key that leads by 1, for any number of keys
         cannot give a gradient to keys whose weight is 0
@@ -140,12 +140,12 @@ GATES = {
         lambda *arrays: attention.definitions.forgetting(*arrays),
         lambda *arrays: attention.forgetting_attention(*arrays, path="dense"),
         inputs="q (L, E), k (L, E), v (L, Ev), f (L)",
-        costs=Formulas(  # held: the pairs that are allowed, and longer queries and keys
+        costs=Formulas(  # held: the bias, and the pairs of its sums and of the mask
             scoring="L*E + L*L*E",
             averaging="L*L*Ev",
             exponentials="L*L + L",
             scores="L*L",
-            held="w*(3*L*L + 4*L*(E + 2)) + L*L",
+            held="w*4*L*L + 2*L*L",
         ),
         about="""score: + sum of ln sigmoid(f) over the tokens after j, up to i, f
         computed from the token

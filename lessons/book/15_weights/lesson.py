@@ -526,9 +526,9 @@ print(attention.stick_breaking(s, np.ones((1, 4), bool)).data[0].round(3))
 
 # %%
 f = mg.Tensor(np.array([9.0, 9.0, -9.0, 9.0, 9.0]))  # the third token resets
-c = attention.log_gates(f).data  # (L,) cumulative sums
+b = attention.forgetting_bias(f, 1).data  # (1, S), of the last query
 print("weights of the last query, if all scores are equal:")
-print(masked_softmax(mg.Tensor(c[-1] - c)).data.round(3))
+print(masked_softmax(mg.Tensor(b)).data[0].round(3))
 
 # %% [markdown]
 # **QK-norm** (Henry and others 2020). Training may make queries and keys so large that

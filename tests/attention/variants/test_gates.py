@@ -130,6 +130,38 @@ def test_gates_of_1_forget_nothing_and_a_gate_of_0_all_before_it():
     close(found, forgetting_attention(*rest).data, rtol=1e-9)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("path", ["dense", "tiled"])
+@pytest.mark.parametrize("f_2", [-np.inf, -1e6, -1e4, -300.0, -12.0])
+def test_a_gate_near_0_in_float32_costs_no_digits(f_2, path):
+    """Neither of the scores after it, nor of its own gradient."""
+    arrays, g = draw((9, D), (9, D), (9, Ev), (9,)), draw((9, Ev))[0]
+    arrays[3][2::3], results = f_2, []
+    for dtype in np.float32, np.float64:
+        leaves = [Tensor(x.astype(dtype), requires_grad=True) for x in arrays]
+        o = forgetting_attention(*leaves, path=path)
+        o.backward(g.astype(dtype))
+        results.append([o.data, *(x.grad for x in leaves)])
+    for found, expected in zip(*results):
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+    q, k, v, f = (x[2:5] for x in arrays)  # a gate of 0 hides the tokens before it
+    alone = forgetting_attention(q, k, v, f).data
+    np.testing.assert_allclose(results[1][0][2:5], alone, atol=1e-4)
+
+
+def test_the_gradient_of_forgetting_gates_near_0_in_float32():
+    arrays, g = draw((512, D), (512, D), (512, Ev)), draw((512, Ev))[0]
+    for f in -4.0, -12.0, -30.0:
+        grads = []
+        for dtype in np.float32, np.float64:
+            leaf = Tensor(np.full(512, f, dtype), requires_grad=True)
+            q, k, v = (x.astype(dtype) for x in arrays)
+            forgetting_attention(q, k, v, leaf).backward(g.astype(dtype))
+            grads.append(leaf.grad)
+        largest = abs(grads[1]).max()
+        np.testing.assert_allclose(*grads, rtol=0, atol=1e-5 * largest)
+
+
 # the gate on the output
 
 

@@ -163,6 +163,28 @@ def test_laws_of_entmax(alpha):
         assert weights(entmax, one, alpha)[0, 0] > 0
 
 
+@pytest.mark.parametrize("alpha", [1 + 1e-7, 1 + 1e-5, 1.001, 1.05, 1.4999, 1.5, 1.9999, 2])
+def test_entmax_in_float32(alpha):
+    """Near 1 the power 1 / (alpha - 1) must not multiply rounding errors."""
+    s, g = draw((5, 400), (5, 400))
+    for scale in 1e-3, 1.0, 10.0:
+        results = []
+        for dtype in np.float32, np.float64:
+            leaf = Tensor((scale * s).astype(np.float32).astype(dtype), requires_grad=True)
+            p = entmax(leaf, all_keys(s), alpha)
+            p.backward(g.astype(dtype))
+            results.append([p.data, leaf.grad])
+        for x, y in zip(*results):
+            np.testing.assert_allclose(x, y, rtol=0, atol=3e-6 * abs(y).max())
+        np.testing.assert_allclose(results[0][0].sum(-1), 1, rtol=1e-6)
+
+
+def test_entmax_near_1_is_the_softmax():
+    (s,) = draw((5, 40))
+    for alpha in 1 + 1e-12, np.nextafter(1, 2):
+        close(weights(entmax, s, alpha), definitions.softmax(s), atol=1e-11)
+
+
 def test_sparsemax_is_the_nearest_point_of_the_simplex():
     """The angle at p between s and every corner of the simplex is at least 90 degrees."""
     (s,) = draw((20, 7))

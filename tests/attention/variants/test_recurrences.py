@@ -398,7 +398,8 @@ def test_the_gradient_of_gates_near_0_in_float32(backend, name, log_gate):
     leaves = [Tensor(x.astype(np.float32), requires_grad=True) for x in arrays]
     o, last = function(*leaves)
     ((o * g.astype(np.float32)).sum() + (last * D.astype(np.float32)).sum()).backward()
-    expected = run(q, k, v, gates, S, *(x[..., None] for x in b))[1](g, D)[4]  # by loops, in float64
+    b = [x[..., None] for x in b]
+    expected = run(q, k, v, gates, S, *b)[1](g, D)[4]  # by loops, in float64
     found = leaves[-2].grad.reshape(expected.shape)
     largest = abs(expected).max()
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5 * largest)
