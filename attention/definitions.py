@@ -1025,7 +1025,7 @@ def address(key, memory, last, beta, gate, shift, gamma):
     Graves, Wayne and Danihelka 2014
     """
     lengths = np.sqrt((memory**2).sum(-1)) * np.sqrt((key**2).sum())
-    p = gate * softmax(beta * (memory @ key / (lengths + 1e-8))) + (1 - gate) * last
+    p = gate * softmax(beta * (memory @ key / lengths)) + (1 - gate) * last
     moved = shift[0] * np.roll(p, -1) + shift[1] * p + shift[2] * np.roll(p, 1)
     return divide_by_sum(moved**gamma)
 

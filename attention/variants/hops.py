@@ -30,12 +30,13 @@ Sukhbaatar et al. 2015 (hops); Graves, Wayne and Danihelka 2014 (addresses).
 
 import numpy as np
 
-from minigrad import concat, differentiable, softmax, sqrt
+from minigrad import concat, differentiable, softmax
 from minigrad.arguments import whole
 from minigrad.shapes import shapes
 
 from ..scores import dot
 from ..template import attend
+from .qk_norm import unit
 
 
 @shapes
@@ -72,9 +73,8 @@ def address(key, memory, last, beta, gate, shift, gamma):
     shift   the weights of a move by -1, 0 and 1
     gamma   1 or more: how much the result is sharpened
     """
-    cosine = (memory @ key[..., None])[..., 0]  # (..., S), then divided by lengths
-    lengths = sqrt((memory**2).sum(-1)) * sqrt((key**2).sum(-1, keepdims=True))
-    found = softmax(beta[..., None] * cosine / (lengths + 1e-8))
+    cosine = (unit(memory) @ unit(key)[..., None])[..., 0]  # (..., S), 0 for no direction
+    found = softmax(beta[..., None] * cosine)
     p = gate[..., None] * found + (1 - gate[..., None]) * last
     to_left = concat([p[..., 1:], p[..., :1]], -1)
     to_right = concat([p[..., -1:], p[..., :-1]], -1)
@@ -98,13 +98,14 @@ def sharpen(p, gamma):
     """
     gamma = gamma[..., None]  # (..., 1)
     inside = p > 0
-    safe = np.where(inside, p, 1)
-    ratio = safe / safe.max(-1, keepdims=True)  # of gamma ln p, the largest is 0
+    most = p.max(-1, keepdims=True, initial=0)
+    ratio = np.where(inside, p, 1) / np.where(inside, most, 1)  # the largest is 1
     e = np.where(inside, ratio**gamma, 0)
-    y = e / np.maximum(e.sum(-1, keepdims=True), np.finfo(e.dtype).tiny)
+    y = e / np.where(most > 0, e.sum(-1, keepdims=True), 1)
 
     def backward(g):
         ds = y * (g - (y * g).sum(-1, keepdims=True))
-        return gamma / safe * ds, (np.log(safe) * ds).sum(-1)
+        # the ds sum to 0, so the logarithm of the largest p is 0 or any other number
+        return gamma * ds / np.where(inside, p, 1), (np.log(ratio) * ds).sum(-1)
 
     return y, backward

@@ -18,8 +18,8 @@ Gradient of x^, with g = dL/dx^, d = g * gain and dr/dx_k = x_k / (D r):
     dgain_k = g_k x_k / r
 
 So dx . x = (d . x) eps / r^3, which is almost 0: a longer query has a smaller gradient,
-orthogonal to it, and the matrix that makes it cannot run away. The cosine is
-x^_q . x^_k / D with gains of 1, because r = |x| / sqrt(D) if eps is 0.
+orthogonal to it, and the matrix that makes it cannot run away. The cosine has
+|x| = r sqrt(D) in the place of r, and no eps: see ``unit``.
 
 With heads, each head is normalised alone, after the split and before a rotation.
 
@@ -34,8 +34,6 @@ from minigrad.shapes import shapes
 
 from ..layers import Attention
 from ..scores import dot, scaled_dot
-
-ONLY_NO_ZERO = 1e-14  # eps of the cosine, far below the squares of usual vectors
 
 
 @shapes
@@ -56,6 +54,30 @@ def rms_norm(x, gain=None, eps=1e-6):
         return dx, None if gain is None else g * n
 
     return y.copy() if gain is None else y, backward
+
+
+@shapes
+@differentiable
+def unit(x):
+    """n = x / |x|, along the last axis; 0, with gradient 0, for a vector of zeros.
+
+    x (..., D)  ->  n (..., D)
+
+    dx = (g - n (n . g)) / |x|. The squares are those of x divided by its largest entry,
+    so they can neither overflow nor become 0.
+    """
+    x = real(x)
+    largest = np.abs(x).max(-1, keepdims=True, initial=0)
+    is_zero = largest == 0
+    n = x / np.where(is_zero, 1, largest)
+    length = np.where(is_zero, 1, np.sqrt((n * n).sum(-1, keepdims=True)))
+    n = n / length
+
+    def backward(g):
+        dx = (g - n * (n * g).sum(-1, keepdims=True)) / length
+        return np.where(is_zero, 0, dx / np.where(is_zero, 1, largest))
+
+    return n, backward
 
 
 class QKNormAttention(Attention):
@@ -104,7 +126,7 @@ class CosineAttention(Attention):
 
     def project(self, keys):
         """Normalise the keys."""
-        return rms_norm(keys, eps=ONLY_NO_ZERO)
+        return unit(keys)
 
     @shapes
     def score_projected(self, queries, projected):
@@ -112,8 +134,7 @@ class CosineAttention(Attention):
 
         queries (..., L, D), projected (..., S, D)  ->  scores (..., L, S)
         """
-        factor = self.tau / max(queries.shape[-1], 1)
-        return dot.unchecked(rms_norm(queries, eps=ONLY_NO_ZERO) * factor, projected)
+        return dot.unchecked(unit(queries) * self.tau, projected)
 
     def extra_repr(self):
         """Return the options, for ``repr``."""

@@ -278,6 +278,28 @@ wrong(
 )
 
 
+# the direction of queries and keys
+
+
+spec(
+    "unit",
+    lambda x: x / np.sqrt((x * x).sum(-1, keepdims=True)),
+    {
+        "rows": lambda r: call(normal(r, (3, 5, 7))),
+        "small": lambda r: call(1e-3 * normal(r, (3, 5))),
+        "empty": lambda r: call(normal(r, (0, 7))),
+    },
+    lambda T, x: T.nn.functional.normalize(x, dim=-1),
+)
+for _tag, _slip in {
+    "length-held-fixed": lambda g, n, x: g * n / x,
+    "not-divided": lambda g, n, x: g - n * _sums(n * g),
+    "of-x": lambda g, n, x: (g - x * _sums(x * g)) * n / x,
+    "mean-for-sum": lambda g, n, x: (g - n * (n * g).mean(-1, keepdims=True)) * n / x,
+}.items():
+    wrong("unit", _tag, _slip, on="rows")
+
+
 # the gate on the output
 
 

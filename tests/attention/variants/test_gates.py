@@ -15,6 +15,7 @@ from attention import (
     rms_norm,
     scaled_dot_product_attention,
 )
+from attention.variants.qk_norm import unit
 from minigrad import Tensor, nn
 
 from ...minigrad.array_cases import draw
@@ -78,6 +79,19 @@ def test_a_query_of_zeros_has_equal_scores():
     assert not s.data.any()
     s.sum().backward()
     assert np.isfinite(leaf.grad).all()
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("length", [1e-30, 1e-6, 1e30])
+def test_the_cosine_of_vectors_of_any_length_in_float32(length):
+    (q, k), layer = draw((L, D), (9, D)), CosineAttention(tau=1.0)
+    leaf = Tensor((q * length).astype(np.float32), requires_grad=True)
+    s = layer.score(leaf, (k * length).astype(np.float32))
+    np.testing.assert_allclose(s.data, definitions.cosine(q, k, 1), rtol=0, atol=1e-6)
+    unit(leaf).backward(np.ones((L, D), np.float32))
+    exact = Tensor(q, requires_grad=True)
+    unit(exact).backward(np.ones((L, D)))
+    close(leaf.grad * length, exact.grad, atol=1e-5)
 
 
 # the forgetting gate

@@ -186,6 +186,42 @@ def test_sharpening_undoes_a_blur():
     assert not A.sharpen(Tensor(np.zeros(3)), np.array(2.0)).data.any()
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sharpening_leaves_places_of_weight_0_out(dtype):
+    p, g = np.array([0, 3e-3, 0, 1e-3, 0], dtype), draw((5,))[0].astype(dtype)
+    for gamma in np.array([1, 2.5, 30, 300], dtype):
+        outcomes = []
+        for places in slice(None), p > 0:
+            leaves = [Tensor(x, requires_grad=True) for x in (p[places], gamma)]
+            y = A.sharpen(*leaves)
+            y.backward(g[places])
+            outcomes.append([y.data, *(x.grad for x in leaves)])
+        (y, dp, dgamma), (few, dfew, dgamma_few) = outcomes
+        np.testing.assert_allclose(y[p > 0], few, rtol=1e-5)
+        np.testing.assert_allclose(y.sum(), 1, rtol=1e-5)
+        np.testing.assert_allclose(dp[p > 0], dfew, rtol=1e-4)
+        np.testing.assert_allclose(dgamma, dgamma_few, rtol=1e-4)
+        assert not y[p == 0].any() and not dp[p == 0].any()
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("what", ["row", "key", "memory"])
+def test_an_address_of_zeros_has_the_cosine_0(what, dtype):
+    key, memory, last = (x.astype(dtype) for x in draw((4,), (6, 4), (6,)))
+    {"row": memory[2], "key": key, "memory": memory}[what][...] = 0
+    with np.errstate(invalid="ignore"):
+        cosine = memory @ key / np.linalg.norm(memory, axis=1) / np.linalg.norm(key)
+    numbers = [np.asarray(x, dtype) for x in (3, 1, np.eye(3)[1], 1)]
+    leaves = [Tensor(x, requires_grad=True) for x in (key, memory, abs(last))]
+    p = A.address(*leaves, *numbers)
+    wanted = A.definitions.softmax(3 * np.nan_to_num(cosine))
+    np.testing.assert_allclose(p.data, wanted, rtol=1e-5)
+    (p * np.arange(6, dtype=dtype)).sum().backward()
+    for x in leaves[:2]:
+        assert np.isfinite(x.grad).all() and not x.grad[x.data == 0].any()
+
+
 # -- beside PyTorch --------------------------------------------------------------------
 
 
