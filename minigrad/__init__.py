@@ -42,6 +42,7 @@ from .ops import (
     layer_norm,
     linear,
     log,
+    log1p,
     log_softmax,
     logsumexp,
     lstm,
@@ -102,10 +103,10 @@ __all__ = [
     "GradcheckError", "GradcheckResult", "VacuousCheckError", "add", "astype", "bmm",
     "clip", "concat", "cross_entropy", "cumsum", "div", "dropout", "einsum", "elu",
     "embedding", "exp", "expand", "flip", "gelu", "getitem", "gru", "gru_cell",
-    "layer_norm", "linear", "log", "log_softmax", "logsumexp", "lstm", "lstm_cell",
-    "masked_fill", "matmul", "maximum", "mean", "minimum", "mse_loss", "mul", "neg",
-    "pad", "relu", "reshape", "sigmoid", "softmax", "softplus", "split", "sqrt",
-    "squeeze", "stack", "sub", "swapaxes", "tanh", "transpose", "tril", "triu",
+    "layer_norm", "linear", "log", "log1p", "log_softmax", "logsumexp", "lstm",
+    "lstm_cell", "masked_fill", "matmul", "maximum", "mean", "minimum", "mse_loss",
+    "mul", "neg", "pad", "relu", "reshape", "sigmoid", "softmax", "softplus", "split",
+    "sqrt", "squeeze", "stack", "sub", "swapaxes", "tanh", "transpose", "tril", "triu",
     "unsqueeze", "var", "where",
 ]  # fmt: skip
 

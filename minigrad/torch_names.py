@@ -48,8 +48,8 @@ TENSOR = {
 TENSOR |= {
     name: f"minigrad.{name}(t)"
     for name in (
-        "abs", "exp", "log", "log_softmax", "logsumexp", "relu", "sigmoid", "softmax",
-        "sqrt", "tanh", "tril", "triu",
+        "abs", "exp", "log", "log1p", "log_softmax", "logsumexp", "relu", "sigmoid",
+        "softmax", "sqrt", "tanh", "tril", "triu",
     )
 }  # fmt: skip
 LAYERS = {

@@ -17,7 +17,7 @@ Li et al. 2024.
 
 import numpy as np
 
-from minigrad import log, maximum, nn, relu, softplus, swapaxes
+from minigrad import log1p, maximum, nn, relu, softplus, swapaxes
 from minigrad.shapes import shapes
 
 from .offsets import relative_positions
@@ -52,7 +52,7 @@ class FIRE(nn.Module):
         c, T = softplus(self.y_c), self.length * softplus(self.y_T)
 
         def psi(x):
-            return log(1 + c * x)
+            return log1p(c * x)
 
         dtype = c.dtype
         near = psi(np.abs(distance).astype(dtype))  # (L, S)

@@ -11,7 +11,7 @@ Chi et al. 2022.
 
 import numpy as np
 
-from minigrad import log, nn, softplus
+from minigrad import log1p, nn, softplus
 
 from .offsets import OffsetBias, offsets
 
@@ -30,4 +30,4 @@ class KERPLE(nn.Module):
         """Return the bias as an ``OffsetBias`` of values (H, L + S - 1)."""
         distance = np.abs(offsets("KERPLE", L, S, causal_align))
         r, a = softplus(self.x_r)[:, None], softplus(self.x_a)[:, None]
-        return OffsetBias(-r * log(1 + a * distance.astype(a.dtype)))
+        return OffsetBias(-r * log1p(a * distance.astype(a.dtype)))

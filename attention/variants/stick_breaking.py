@@ -19,7 +19,8 @@ softplus(s) = ln(1 + exp(s)), ln b = -softplus(-s) and ln(1 - b) = -softplus(s),
 Gradient: d ln p_ij/ds_ij = 1 - b_ij, and d ln p_ij/ds_il = -b_il for l > j. So
 
     ds_il = p_il g_il (1 - b_il) - b_il sum_{j < l} p_ij g_ij
-          = p_il g_il - b_il sum_{j <= l} p_ij g_ij
+
+The code has exp(ln(1 - b)) for 1 - b, which keeps its digits where b is near 1.
 
 Tan et al. 2024.
 """
@@ -48,7 +49,9 @@ def stick_breaking(scores, allowed):
 
     def backward(g):
         pg, b = p * g, -np.expm1(-left)  # b is 0 for a masked key
-        return pg - b * pg.cumsum(-1), None
+        earlier = np.zeros_like(pg)  # sum_{j < l}
+        earlier[..., 1:] = pg[..., :-1].cumsum(-1)
+        return pg * np.exp(-left) - b * earlier, None
 
     return p, backward
 

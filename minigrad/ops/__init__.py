@@ -8,6 +8,7 @@ from .arithmetic import (
     div,
     exp,
     log,
+    log1p,
     maximum,
     minimum,
     mul,

@@ -83,6 +83,13 @@ def log(x):
     return np.log(x), lambda g: g / x
 
 
+@differentiable
+def log1p(x):
+    """y = ln(1 + x).    dL/dx = g / (1 + x).   1 + x loses the digits of a small x."""
+    x = real(x)
+    return np.log1p(x), lambda g: g / (1 + x)
+
+
 # ---- A first reading can stop here ----
 
 # If only some elements receive a gradient, the code uses ``np.where(condition, g, 0)``

@@ -57,6 +57,11 @@ wrong("log", "y-for-x", lambda g, y, x: g / y)
 wrong("log", "no-reciprocal", lambda g, y, x: g * x)
 wrong("log", "base-ten", lambda g, y, x: g / (x * np.log(10)))
 
+spec("log1p", np.log1p, unary(positive), lambda T, x: T.log1p(x))
+wrong("log1p", "of-log", lambda g, y, x: g / x)
+wrong("log1p", "y-for-x", lambda g, y, x: g / (1 + y))
+wrong("log1p", "no-reciprocal", lambda g, y, x: g * (1 + x))
+
 spec("sqrt", np.sqrt, unary(positive), lambda T, x: T.sqrt(x))
 wrong("sqrt", "no-half", lambda g, y, x: g / y)
 wrong("sqrt", "x-for-y", lambda g, y, x: g / (2 * x))

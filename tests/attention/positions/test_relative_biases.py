@@ -13,6 +13,7 @@ from attention.positions import (
     alibi_slopes,
     t5_bucket,
 )
+from attention.positions.kerple import KERPLE
 from attention.scores import dot, scaled_dot
 from attention.softmax import masked_softmax
 
@@ -190,6 +191,23 @@ def test_empty_biases(L, S):
     assert bias.shape == alibi_bias(3, L, S).shape == (3, L, S)
     bias.backward(np.ones((3, L, S)))
     assert not module.table.grad.any()
+
+
+@pytest.mark.parametrize("c", [1e-3, 1e-6, 1e-9, 1e-30])
+def test_small_factors_of_logarithms_in_float32(c):
+    """FIRE tends to the part |i - j| / max(T, i), and KERPLE to a line."""
+    fire, kerple = FIRE(2, 4, rng=np.random.default_rng(0)), KERPLE(1)
+    y = np.log(np.expm1(c)).astype(np.float32)  # softplus gives c
+    fire.y_c.data, kerple.x_a.data = y[None], y[None]
+    c, y_T = np.logaddexp(0, y.astype(float)), np.logaddexp(0, fire.y_T.data)
+    k, network = np.zeros((12, 1)), (fire.W_1.weight.data[:, 0], fire.W_1.bias.data)
+    found, w_2 = fire(np.arange(12), 12).data, fire.W_2.weight.data
+    for h in 0, 1:
+        expected = definitions.fire(k, k, c, 4 * y_T, *network, w_2[h])
+        np.testing.assert_allclose(found[h], expected, rtol=1e-5, atol=1e-6)
+    expected = definitions.kerple(k, k, 1 / c, c)
+    found = kerple.by_offset(12, 12).matrix(12, 12).data[0] / np.float32(c)
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
 def test_fire_divides_distances_by_the_length_of_the_text():

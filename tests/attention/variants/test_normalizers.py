@@ -233,6 +233,18 @@ def test_what_no_key_takes_is_left_over():
     close(weights(stick_breaking, s)[:, :-1], weights(stick_breaking, s[:, :-1]))
 
 
+@pytest.mark.parametrize("s", [4.0, 12.0, 30.0])
+def test_the_gradient_of_keys_that_take_nearly_all_in_float32(s):
+    """The own term is p g (1 - b), with 1 - b = sigmoid(-s) near 0."""
+    (g,) = draw((1, 9), dtype=np.float32)
+    leaf = Tensor(np.full((1, 9), s, np.float32), requires_grad=True)
+    stick_breaking(leaf, all_keys(g)).backward(g)
+    b, rest = (definitions.sigmoid(np.array([x])) for x in (s, -s))
+    pg = b * rest ** np.arange(8, -1, -1) * g[0]
+    expected = pg * rest - b * (np.tri(9, k=-1) @ pg)
+    np.testing.assert_allclose(leaf.grad[0], expected, rtol=2e-5, atol=1e-35)
+
+
 def test_a_key_that_takes_all_does_not_round_what_later_keys_left():
     """Its ln(1 - b) is -1e4: a difference of sums would round the others to 1e-3."""
     s = np.float32([[0.3, 1e4, -0.4]])
