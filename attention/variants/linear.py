@@ -151,9 +151,11 @@ class LinearAttentionState:
 
         k (..., n, E), v (..., n, Ev), key_mask? (..., n) bool  ->  None
         """
+        if key_mask is not None:  # before phi, because a masked key may be NaN
+            k, v = (where(key_mask[..., None], x, 0.0) for x in (k, v))
         b = _features("LinearAttentionState.extend", self.feature_map, k)
         if key_mask is not None:
-            v, b = (where(key_mask[..., None], x, 0.0) for x in (v, b))
+            b = where(key_mask[..., None], b, 0.0)
         self._add(matmul(swapaxes(b, -1, -2), v), b.sum(-2), k.shape[-2])
 
     @shapes

@@ -60,6 +60,8 @@ class RecurrentHeads(nn.Module):
         cache   a StateCache, which then holds the state after these tokens
         """
         L, scale = x.shape[1], (x.shape[2] // self.num_heads) ** -0.5
+        if mask is not None:  # padding may be NaN
+            x = where(mask[:, 0, 0, -L:, None], x, 0.0)
         q, k, v = (heads(W, x, self.num_heads) for W in (self.W_q, self.W_k, self.W_v))
         state = None if cache is None else cache.state
         # ln sigmoid(z) = -softplus(-z), without exp(z) that overflows

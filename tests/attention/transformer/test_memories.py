@@ -35,6 +35,25 @@ def parameters(**options):
 
 
 @every
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("tokens", [slice(0, 3), slice(2, 5)])
+def test_padding_of_heads_with_a_state_may_be_nan(kind, tokens):
+    """On the right or on the left: neither outputs nor gradients see it."""
+    layer, (x,) = RecurrentHeads(8, 2, kind, rng=np.random.default_rng(0)), normal((5, 8))
+    mask, outcomes = np.zeros((1, 1, 1, 5), bool), []
+    mask[..., tokens] = True
+    padded = np.where(mask[0, 0, 0, :, None], x, np.nan)
+    for y, m in (padded, mask), (x[tokens], None):
+        o = layer(y[None].astype(np.float32), m)
+        layer.zero_grad()
+        (o[:, tokens] if m is not None else o).sum().backward()
+        outcomes.append([o.data[:, tokens] if m is not None else o.data])
+        outcomes[-1] += [p.grad for p in layer.parameters()]
+    for found, expected in zip(*outcomes, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
+@every
 def test_the_number_of_parameters(kind):
     """That of the docstring of decoder_only.py: with attention, and what is more."""
     more = D // H + (1 + (kind == "delta")) * H * (D + 1)

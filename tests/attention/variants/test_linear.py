@@ -229,6 +229,25 @@ def test_a_prompt_with_padding_and_other_features():
     close([o.data], [whole[..., 8, :]])
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("feature_map", [elu_plus_one, mg.exp, lambda x: x**2])
+@pytest.mark.parametrize("x", [np.nan, np.inf, 1e300])
+def test_a_masked_key_of_a_state_has_no_influence(feature_map, x):
+    keep, outcomes = np.array([True, False, True]), []
+    q, k, v = draw((E,), (3, E), (3, Ev))
+    k[1] = v[1] = x
+    for rows, mask in (slice(None), keep), (keep, None):
+        leaves = [Tensor(y[rows], requires_grad=True) for y in (k, v)]
+        state = LinearAttentionState(feature_map)
+        state.extend(*leaves, mask)
+        o = state.step(q, k[2], v[2])
+        o.sum().backward()
+        outcomes.append([o.data, *(leaf.grad for leaf in leaves)])
+    (o, *grads), (expected, *of_kept) = outcomes
+    close([o, *(x[keep] for x in grads)], [expected, *of_kept])
+    assert not any(x[1].any() for x in grads)
+
+
 def test_a_state_whose_features_are_0_gives_0():
     state = LinearAttentionState(feature_map=mg.relu, eps=0)
     assert repr(state) == "LinearAttentionState(empty, length=0)"
