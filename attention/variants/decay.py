@@ -152,6 +152,8 @@ def through_the_state(k, v, a, S_0, R):
 
     a_t is a factor of S_0 and of the keys j < t. The sum over E is that of one a_t.
     """
+    if not R.any():  # as a rule: only the outputs are used
+        return 0, np.zeros_like(a)
     f, l = row_products(a)
     dk = l * (v @ transposed(R))
     first = f[..., -1:, :] * (S_0 * R).sum(-1)[..., None, :]  # (..., 1, E)
