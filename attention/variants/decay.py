@@ -90,7 +90,10 @@ def decay_attention(q, k, v, log_decay, state=None, *, needs=(True,) * 5):
         dv, dS_0 = scan(k, q, g, a, R, reverse=True)
         dk_S, dlog_S = through_the_state(k, v, a, S_0, R)
         dlog = summed_from_the_end(dots(q, dq) - dots(k, dk)) + dlog_S.sum(-1)
-        return (dq + own * k, dk + own * q + dk_S, dv, dlog, dS_0)[: len(needs)]
+        dq += own * k
+        dk += own * q
+        dk += dk_S
+        return (dq, dk, dv, dlog, dS_0)[: len(needs)]
 
     return (o, S), backward
 
