@@ -17,7 +17,8 @@ of the blocks themselves. The weights of that branch make the choice, and it giv
 means a gradient of their own.
 
 Lu et al. 2025 (MoBA: chosen blocks); Yuan et al. 2025 (NSA: three branches; there the
-means are a learned network, and heads that share keys choose together).
+means are a learned network, a query reads that of its own block if it is the block's
+last token, not only from the next token on, and heads that share keys choose together).
 """
 
 import numpy as np
@@ -86,25 +87,38 @@ class chosen_blocks(Mask):
 def choose_blocks(q, k, block, best, first=FIRST):
     """Return the ``chosen_blocks`` of arrays q (B, H, L, E) and k (B, Hk, S, E).
 
-    The queries are those of the last L keys; H / Hk of them share a key head.
+    The queries are those of the last L keys; H / Hk of them share a key head. Of blocks
+    that are equal up to rounding, such as repetitions of a text, the first are chosen:
+    a cache, or a longer text, rounds in another order and must choose the same.
     """
+    block, best = _sizes("choose_blocks", block, best)
     (_, H, L, _), (_, Hk, S, _) = q.shape, k.shape
     if first.any():  # move the padding to the end, where no query chooses it
         columns = (np.arange(S) + first[:, None]) % S
         k = np.take_along_axis(k, columns[:, None, :, None], 2)
     means = np.repeat(_block_means(k, block).data, H // Hk, 1)  # (B, H, blocks, E)
-    return _best(q @ means.swapaxes(-1, -2), block, best, first, S - L)
-
-
-def _best(G, block, best, first=FIRST, earlier=0):
-    """Return the best blocks of each query, the own one first.    G (B, H, L, blocks)"""
-    b, i = np.arange(G.shape[-1]), np.arange(G.shape[-2])[:, None] + earlier
+    b, i = np.arange(means.shape[-2]), np.arange(S - L, S)[:, None]
     own = (i - first[:, None, None, None]) // block  # (B | 1, 1, L, 1)
+    G = q @ means.swapaxes(-1, -2)  # (B, H, L, blocks)
+    lengths = np.where(b < own, _lengths(means)[..., None, :, 0], 0)
+    rounding = np.finfo(G.dtype).eps ** (2 / 3) * _lengths(q)  # far above that of one G
+    rounding = rounding * lengths.max(-1, keepdims=True, initial=0)  # (B, H, L, 1)
     G = np.where(b == own, np.inf, np.where(b < own, G, -np.inf))
-    order = np.argsort(-G, -1, kind="stable")[..., :best]
-    chosen = np.zeros(G.shape, bool)
-    np.put_along_axis(chosen, order, True, -1)
-    return chosen_blocks(chosen & (b <= own), block, first, earlier)
+    least = np.sort(G, -1)[..., -best:][..., :1]  # of the best
+    chosen = G > least + rounding
+    equal = (G >= least - rounding) & ~chosen
+    chosen |= equal & (equal.cumsum(-1) <= best - chosen.sum(-1, keepdims=True))
+    return chosen_blocks(chosen & (b <= own), block, first, S - L)
+
+
+def _sizes(name, block, best):
+    block = whole(name, "block", block, least=1)
+    return block, whole(name, "best", best, least=1)
+
+
+def _lengths(x):
+    """Return the length of each row.    x (..., n, E)  ->  (..., n, 1)"""
+    return np.sqrt((x * x).sum(-1, keepdims=True))
 
 
 @shapes
@@ -116,8 +130,7 @@ def block_attention(q, k, v, block, best):
     block   the number of keys of a block
     best    the largest number of blocks that a query reads, its own included
     """
-    block = whole("block_attention", "block", block, least=1)
-    best = whole("block_attention", "best", best, least=1)
+    block, best = _sizes("block_attention", block, best)
     L = q.shape[-2]
     tiles = in_tiles(choose_blocks(q.data, k.data, block, best), L, L)
     return scaled_dot_product_attention(q, k, v, block_mask=tiles)
@@ -138,13 +151,12 @@ def native_sparse(q, k, v, gates, block, best, window):
     gates   usually sigmoids of a linear map of each token
     window  the number of keys of the third branch, the own one included
     """
-    L = q.shape[-2]
+    block, best = _sizes("native_sparse", block, best)
+    window, L = whole("native_sparse", "window", window, least=1), q.shape[-2]
     whole_blocks = np.arange(L)[:, None] // block > np.arange(-(-L // block))
     means = [_block_means(x, block) for x in (k, v)]  # (B, H, blocks, E)
-    compressed, weights = scaled_dot_product_attention(
-        q, *means, whole_blocks, return_weights=True
-    )
-    tiles = in_tiles(_best(weights.data, block, best), L, L)
+    compressed = scaled_dot_product_attention(q, *means, whole_blocks)
+    tiles = in_tiles(choose_blocks(q.data, k.data, block, best), L, L)
     chosen = scaled_dot_product_attention(q, k, v, block_mask=tiles)
     near = sliding_window(window - 1, 0)
     local = scaled_dot_product_attention(q, k, v, mask_mod=near)
