@@ -13,7 +13,8 @@ their sum has 3 D.
 
 The cost is L S D + 2c (L + S) D multiplications: a query is multiplied by 2c positions
 and not by S. Distances i - j of c - 1 and more share one row, and so do distances of -c
-and less. He et al. 2021, equations 3 and 4.
+and less. He et al. 2021, equations 3 and 4, with the paper's d(j, i). The published
+weights were trained with d(i, j) in the third term, too, and need that.
 """
 
 import math

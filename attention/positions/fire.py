@@ -18,6 +18,7 @@ Li et al. 2024.
 import numpy as np
 
 from minigrad import log1p, maximum, nn, relu, softplus, swapaxes
+from minigrad.arguments import whole
 from minigrad.shapes import shapes
 
 from .offsets import relative_positions
@@ -33,7 +34,8 @@ class FIRE(nn.Module):
     """
 
     def __init__(self, num_heads, length, rng=None):
-        self.length = length
+        self.length = whole("FIRE", "length", length, least=1)
+        whole("FIRE", "num_heads", num_heads, least=1)
         y = np.log(np.expm1([[0.1], [1.0]])).astype(np.float32)  # softplus gives 0.1, 1
         self.y_c, self.y_T = map(nn.Parameter, y)
         self.W_1 = nn.Linear(1, WIDTH, rng=rng)

@@ -12,6 +12,7 @@ Chi et al. 2022.
 import numpy as np
 
 from minigrad import log1p, nn, softplus
+from minigrad.arguments import whole
 
 from .offsets import OffsetBias, offsets
 
@@ -23,6 +24,7 @@ class KERPLE(nn.Module):
     """
 
     def __init__(self, num_heads):
+        whole("KERPLE", "num_heads", num_heads, least=1)
         one = np.full(num_heads, np.log(np.expm1(1)), np.float32)  # softplus gives 1
         self.x_r, self.x_a = nn.Parameter(one.copy()), nn.Parameter(one.copy())
 

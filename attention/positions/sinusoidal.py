@@ -44,7 +44,8 @@ def sinusoidal(n, d, base=10000.0, dtype=np.float32):
 
 def frequencies(d, base=10000.0):
     """Return w_i = base^(-2i / d), the angle of pair i per position: (ceil(d / 2),)."""
-    return base ** (-np.arange(0, d, 2) / d)
+    whole("frequencies", "d", d)
+    return base ** (-np.arange(0, d, 2) / max(d, 1))
 
 
 def as_positions(name, n):

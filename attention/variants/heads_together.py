@@ -15,6 +15,8 @@ the keys and values that an earlier layer has projected: layer 2 l + 1 those of 
 Shazeer et al. 2020 (talking heads); Brandon et al. 2024 (shared layers).
 """
 
+import numpy as np
+
 from minigrad import linear, reshape
 from minigrad.shapes import shapes
 
@@ -22,6 +24,8 @@ from ..exact.multihead import heads, side_by_side
 from ..exact.sdpa import scaled_dot_product_attention
 from ..scores import scaled_dot
 from ..softmax import masked_softmax
+from ..template import clear_unused
+from .lengths import for_each_key
 
 
 @shapes
@@ -29,8 +33,18 @@ def talking_heads(q, k, v, P, Q, mask=None):
     """Attend with all heads, which mix their scores and their weights.
 
     q (..., H, L, E), k (..., H, S, E), v (..., H, S, Ev), P (H, H), Q (H, H),
-    mask? (..., L, S) bool  ->  o (..., H, L, Ev), w (..., H, L, S)
+    mask? (L, S) or (..., H | 1, L, S) bool
+        ->  o (..., H, L, Ev), w (..., H, L, S)
+
+    mask   True = may attend; for (B, L, S), pass mask[:, None]
     """
+    mask = for_each_key("talking_heads", "mask", mask, q, k, v, axes=2)
+    if mask is not None:  # a key that one head may read enters the scores of all
+
+        def used():
+            return np.array(mask, ndmin=3).any((-3, -2))[..., None, :]
+
+        k, v = clear_unused(k, v, used)
     s = _mixed(P, scaled_dot.unchecked(q, k))  # (..., H, L, S)
     w = _mixed(Q, masked_softmax(s, mask=mask))
     return w @ v, w

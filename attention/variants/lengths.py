@@ -1,4 +1,4 @@
-"""Turn ``valid_lens`` into the number of allowed keys of each row of scores."""
+"""Lay masks and ``valid_lens`` over keys: refuse what could be of examples or heads."""
 
 import numpy as np
 
@@ -22,3 +22,23 @@ def row_lengths(name, valid_lens, rows, S):
     B, *others = valid_lens.shape
     ones = (1,) * (len(rows) - valid_lens.ndim)
     return np.broadcast_to(valid_lens.reshape(B, *ones, *others), rows)
+
+
+def for_each_key(name, argument, mask, *arrays, axes=1):
+    """Return ``mask`` if it has no leading axes, or as many as the arrays (..., n, E).
+
+    Anything between is ambiguous: laid over q (B, H, L, E), a mask (B, S) would be one
+    for each head. Leading axes of length 1 are the same for all.
+
+    axes   of the mask that are not leading: 1 for (S,), 2 for (L, S)
+    """
+    if mask is None:
+        return None
+    leading, n = mask.shape[:-axes], max(x.ndim - 2 for x in arrays)
+    if max(leading, default=1) != 1 and len(leading) != n:
+        raise ValueError(
+            f"{name}: {argument} has shape {mask.shape}; expected {axes} axes, or "
+            f"{n + axes}, of which the first {n} are those of examples and heads. If "
+            f"the first axis counts examples, pass {argument}[:, None]."
+        )
+    return mask

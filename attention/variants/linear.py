@@ -26,7 +26,7 @@ from minigrad import Tensor, exp, matmul, swapaxes, where
 from minigrad.arguments import called, flag, number
 from minigrad.shapes import shapes
 
-from .lengths import row_lengths
+from .lengths import for_each_key, row_lengths
 from .linear_scan import linear_scan
 
 NAME = "linear_attention"
@@ -56,6 +56,7 @@ def linear_attention_by_pairs(q, k, v, is_causal=False, keep=None, eps=1e-6):
     without that matrix.
     """
     w = matmul(elu_plus_one(q), swapaxes(elu_plus_one(k), -1, -2))  # (..., L, S)
+    keep = for_each_key("linear_attention_by_pairs", "keep", keep, q, k, v)
     if keep is not None:
         w = where(keep[..., None, :], w, 0.0)
     if is_causal:
@@ -82,8 +83,10 @@ def linear_attention(
 
     is_causal     sum over the keys j <= i; then L must equal S
     valid_lens    for each example, how many keys are allowed, from the first
-    key_mask      True = queries may attend to the key. With valid_lens as well, a key
-                  must be allowed by both
+    key_mask      True = queries may attend to the key: (S,), or the same number of axes
+                  as the keys of all heads; for padding (B, S) with q (B, H, L, E), pass
+                  key_mask[:, None]. With valid_lens as well, a key must be allowed by
+                  both
     feature_map   phi, a function of Tensors (..., n, E) -> (..., n, any width). Its
                   values should not be negative. Scores are not scaled by 1 / sqrt(E)
     eps           0 or more: keeps the denominator above 0. If the denominator is as
@@ -96,15 +99,8 @@ def linear_attention(
     It costs 2 n E Ev multiplications, and 64 n (E + Ev) more if causal. The memory is
     O(n), also for the backward pass. Katharopoulos et al. 2020, equations 4 to 12.
     """
-    is_causal, eps = flag(NAME, "is_causal", is_causal), _validated_eps(NAME, eps)
-    L, S = q.shape[-2], k.shape[-2]
-    if is_causal and L != S:
-        raise ValueError(
-            f"{NAME}: found {L} queries and {S} keys; expected equal numbers with "
-            "is_causal, as query i attends to the keys 0 to i. To continue a sequence, "
-            "use LinearAttentionState."
-        )
-    keep = key_mask
+    eps, is_causal = _validated_eps(NAME, eps), check_causal(NAME, is_causal, q, k)
+    keep, S = for_each_key(NAME, "key_mask", key_mask, q, k, v), k.shape[-2]
     if valid_lens is not None:
         leading = np.broadcast_shapes(*(x.shape[:-2] for x in (q, k, v)))
         if not leading or valid_lens.shape != leading[:1]:
@@ -151,9 +147,11 @@ class LinearAttentionState:
 
         k (..., n, E), v (..., n, Ev), key_mask? (..., n) bool  ->  None
         """
-        if key_mask is not None:  # before phi, because a masked key may be NaN
+        name = "LinearAttentionState.extend"
+        key_mask = for_each_key(name, "key_mask", key_mask, k, v)
+        if key_mask is not None:  # a masked key may be NaN
             k, v = (where(key_mask[..., None], x, 0.0) for x in (k, v))
-        b = _features("LinearAttentionState.extend", self.feature_map, k)
+        b = _features(name, self.feature_map, k)
         if key_mask is not None:
             b = where(key_mask[..., None], b, 0.0)
         self._add(matmul(swapaxes(b, -1, -2), v), b.sum(-2), k.shape[-2])
@@ -185,6 +183,18 @@ class LinearAttentionState:
     def __repr__(self):
         shape = "empty" if self.S is None else f"S={self.S.shape}"
         return f"LinearAttentionState({shape}, length={self.length})"
+
+
+def check_causal(name, is_causal, q, k):
+    """Return is_causal; raise ValueError if the numbers of queries and keys differ."""
+    L, S = q.shape[-2], k.shape[-2]
+    if is_causal and L != S:
+        raise ValueError(
+            f"{name}: found {L} queries and {S} keys; expected equal numbers with "
+            "is_causal, as query i attends to the keys 0 to i. To continue a sequence, "
+            "use LinearAttentionState."
+        )
+    return flag(name, "is_causal", is_causal)
 
 
 def _features(name, feature_map, x):

@@ -45,6 +45,7 @@ from minigrad.shapes import shapes
 from ..exact.sdpa import scaled_dot_product_attention
 from ..scores import scaled_dot
 from ..softmax import masked_softmax
+from .lengths import for_each_key
 
 
 @shapes
@@ -54,8 +55,10 @@ def linformer_attention(q, k, v, P, F, key_mask=None):
     q (..., L, E), k (..., S, E), v (..., S, Ev), P (r, S), F (r, S),
     key_mask? (..., S) bool  ->  o (..., L, Ev)
 
-    key_mask   False for padding, whose keys and values are 0 in the sums over positions
+    key_mask   False for padding, whose keys and values are 0 in the sums over positions:
+               (S,), or the same number of axes as the keys of all heads
     """
+    key_mask = for_each_key("linformer_attention", "key_mask", key_mask, q, k, v)
     if key_mask is not None:
         k, v = (where(key_mask[..., None], x, 0.0) for x in (k, v))
     return scaled_dot_product_attention(q, matmul(P, k), matmul(F, v))
@@ -75,6 +78,8 @@ def nystrom_attention(q, k, v, landmarks=32, iterations=6):
     m = whole("nystrom_attention", "landmarks", landmarks, least=1)
     n = whole("nystrom_attention", "iterations", iterations)
     m = min(m, q.shape[-2], k.shape[-2])
+    if m == 0:  # there is nothing to take a mean of
+        return scaled_dot_product_attention(q, k, v)
     q_m, k_m = (matmul(_segments(m, x), x) for x in (q, k))  # (..., m, E)
     Z = iterated_inverse(masked_softmax(scaled_dot(q_m, k_m)), iterations=n)
     read = scaled_dot_product_attention(q_m, k, v)  # (..., m, Ev)
@@ -102,6 +107,6 @@ def _segments(m, x):
     """Return the matrix (m, n) that takes the mean of each of m segments of x."""
     n = x.shape[-2]
     means = np.zeros((m, n), x.dtype)
-    for i, segment in enumerate(np.array_split(np.arange(n), max(m, 1))[:m]):
+    for i, segment in enumerate(np.array_split(np.arange(n), m)):
         means[i, segment] = 1 / len(segment)
     return means

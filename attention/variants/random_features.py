@@ -26,20 +26,27 @@ directions add nothing.
 
     dx = sum_n t_n w_n - x sum_n t_n,        dw_n = sum over rows of t_n x
 
-A factor exp(-c) of all features of a query, or of all keys, cancels in o. So c, the
-largest exponent, is subtracted before exp, and it has no gradient. One c for each key
-would not cancel: it would change the weights.
+**No overflow.** Let c_n be the largest exponent of feature n over the keys. If the keys
+subtract c_n before exp and the queries add it, their products do not change. Then each
+query subtracts its largest exponent, a factor of all its weights, which cancels in o.
+So no exponent is above 0, and the denominator is 1 / m or more. If causal, c_in is over
+the keys j <= i, because a later key may change nothing; sums over earlier keys are
+multiplied by exp(c_(i-1)n - c_in): this is gated_linear.py. Masked keys are not in c.
 
 Choromanski et al. 2021 (Performer).
 """
 
 import numpy as np
 
-from minigrad import differentiable, where
+from minigrad import concat, differentiable, where
 from minigrad.arguments import generator, whole
 from minigrad.shapes import shapes
 
-from .linear import linear_attention
+from .gated_linear import gated_linear_attention
+from .lengths import for_each_key
+from .linear import check_causal, linear_attention
+
+NAME = "performer_attention"
 
 
 @shapes
@@ -52,32 +59,47 @@ def performer_attention(q, k, v, W, is_causal=False, key_mask=None):
     W           the directions, from ``random_directions``; draw them again in training,
                 so that a model does not learn the error of one draw
     is_causal   sum over the keys j <= i; then L must equal S
-    key_mask    True = queries may attend to the key
+    key_mask    True = queries may attend to the key: (S,), or the same number of axes
+                as the keys of all heads
     """
-    scale = q.shape[-1] ** -0.25
+    is_causal = check_causal(NAME, is_causal, q, k)
+    key_mask = for_each_key(NAME, "key_mask", key_mask, q, k, v)
     if key_mask is not None:  # a masked key may be large, or NaN
-        k = where(key_mask[..., None], k, 0.0)
-    a = random_features(q * scale, W, shift="row")
-    b = random_features(k * scale, W, shift="all")
-    return linear_attention(
-        a, b, v, is_causal, key_mask=key_mask, feature_map=lambda phi: phi, eps=0
-    )
+        k, v = (where(key_mask[..., None], x, 0.0) for x in (k, v))
+    q, k = (x * q.shape[-1] ** -0.25 for x in (q, k))
+    s = _exponents(k.data, W.data)  # (..., S, m)
+    c = s if key_mask is None else np.where(key_mask[..., None], s, -np.inf)
+    if is_causal:
+        c = np.maximum.accumulate(c, -2)
+    else:
+        c = c.max(-2, keepdims=True, initial=-np.inf)
+    c = np.where(c > -np.inf, c, 0)  # there is no key
+    b = random_features(k, W, shift=np.maximum(c, s))  # c, or less for a masked key
+    largest = (_exponents(q.data, W.data) + c).max(-1, keepdims=True)
+    a = random_features(q, W, shift=largest - c)
+    if not is_causal:
+        return linear_attention(
+            a, b, v, key_mask=key_mask, feature_map=lambda phi: phi, eps=0
+        )
+    if key_mask is not None:
+        b = where(key_mask[..., None], b, 0.0)
+    log_decay = np.minimum(-np.diff(c, axis=-2, prepend=c[..., :1, :]), 0)
+    one = np.ones((*v.shape[:-1], 1), v.dtype)  # its sums are the denominators
+    o, _ = gated_linear_attention(a, b, concat([v, one], -1), log_decay)
+    return o[..., :-1] / where(o.data[..., -1:] == 0, 1.0, o[..., -1:])
 
 
 @shapes
 @differentiable
-def random_features(x, W, *, shift=None):
+def random_features(x, W, *, shift=0.0):
     """phi_n(x) = exp(w_n . x - |x|^2 / 2 - c) / sqrt(m)
 
     x (..., L, E), W (m, E)  ->  phi (..., L, m)
 
-    shift   c, so that exp cannot overflow. None: 0. "row": the largest exponent of each
-            row; "all": of all rows. The gradient is that of the formula with a fixed c
+    shift   c, an array that broadcasts with phi, so that exp cannot overflow. The
+            gradient is that of the formula with a fixed c
     """
-    s = x @ W.T - (x * x).sum(-1, keepdims=True) / 2  # (..., L, m)
-    axis = {"row": -1, "all": (-2, -1)}.get(shift)
-    c = 0 if axis is None or not s.size else s.max(axis, keepdims=True)
-    phi = np.exp(s - c) * len(W) ** -0.5
+    phi = np.exp(_exponents(x, W) - shift) * len(W) ** -0.5
 
     def backward(g):
         t = g * phi
@@ -85,6 +107,11 @@ def random_features(x, W, *, shift=None):
         return t @ W - x * t.sum(-1, keepdims=True), dW
 
     return phi, backward
+
+
+def _exponents(x, W):
+    """Return w_n . x - |x|^2 / 2.    x (..., L, E), W (m, E)  ->  (..., L, m)"""
+    return x @ W.T - (x * x).sum(-1, keepdims=True) / 2
 
 
 def random_directions(m, E, rng=None, orthogonal=True):

@@ -16,7 +16,8 @@ would get equal gradients and stay equal, so they start random. Padding of X is 
 where X is the key, in the inner attention only. ISAB cannot be causal: its m vectors
 have read the whole set.
 
-Lee et al. 2019 (MAB, PMA, ISAB); Jaegle et al. 2021 (Perceiver).
+Lee et al. 2019 (MAB, PMA, ISAB; their PMA pools rFF(X), here X itself: add a network
+before); Jaegle et al. 2021 (Perceiver; there norms come before each part, here after).
 """
 
 from minigrad import expand, nn, relu

@@ -7,6 +7,7 @@ import attention as A
 import minigrad as mg
 from attention import masks
 from attention.exact.multihead import heads
+from attention.variants.linear import linear_attention_by_pairs
 from minigrad import Tensor
 
 from ...minigrad.array_cases import draw
@@ -97,6 +98,42 @@ def test_heads_that_talk_with_identity_matrices_are_multi_head_attention():
     np.testing.assert_allclose(o.data, wanted.data, **CLOSE)
     P, Q = draw((3, 3), (3, 3))
     assert mg.gradcheck(lambda *x: A.talking_heads(*x)[0], [q, k, v, P, Q])
+
+
+@pytest.mark.parametrize("for_heads", [False, True])
+def test_padding_of_heads_that_talk_may_be_nan(for_heads):
+    q, k, v, P, Q = draw((3, 3, 4, 5), (3, 3, 6, 5), (3, 3, 6, 7), (3, 3), (3, 3))
+    mask = np.broadcast_to(np.arange(6) < [[[[5]]], [[[3]]], [[[1]]]], (3, 1, 4, 6))
+    if for_heads:  # a key that one head may read
+        mask = mask & np.array([True, False, False])[:, None, None]
+    o, _ = A.talking_heads(q, k, v, P, Q, mask)
+    for b, n in enumerate((5, 3, 1)):
+        few = [x[b, :, :n] for x in (k, v)]
+        wanted, _ = A.talking_heads(q[b], *few, P, Q, mask[b, ..., :n])
+        np.testing.assert_allclose(o[b].data, wanted.data, **CLOSE)
+        k[b, :, n:] = v[b, :, n:] = np.nan
+    found, _ = A.talking_heads(q, k, v, P, Q, mask)
+    np.testing.assert_array_equal(found.data, o.data)
+
+
+ONES = np.ones((3, 3, 4, 5))  # as many examples as heads
+
+
+@pytest.mark.parametrize("attend", [
+    lambda mask: A.talking_heads(
+        *[ONES] * 3, *[np.eye(3)] * 2, np.repeat(mask[..., None, :], 4, -2)
+    ),
+    lambda mask: A.linear_attention(*[ONES] * 3, key_mask=mask),
+    lambda mask: A.LinearAttentionState().extend(ONES, ONES, mask),
+    lambda mask: linear_attention_by_pairs(*[ONES] * 3, keep=mask),
+    lambda mask: A.performer_attention(*[ONES] * 3, np.ones((2, 5)), key_mask=mask),
+    lambda mask: A.linformer_attention(*[ONES] * 3, *np.ones((2, 2, 4)), mask),
+])  # fmt: skip
+def test_a_mask_that_could_be_of_examples_or_of_heads_is_refused(attend):
+    for shape in (4,), (1, 4), (3, 1, 4), (1, 3, 4), (3, 3, 4):
+        attend(np.ones(shape, bool))
+    with pytest.raises(ValueError, match=r"mask|keep.*\[:, None\]"):
+        attend(np.ones((3, 4), bool))
 
 
 def test_a_layer_with_its_own_matrices_that_shares_keys_is_the_layer_itself():

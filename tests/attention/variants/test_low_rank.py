@@ -63,14 +63,28 @@ def test_orthogonal_directions_have_gaussian_lengths():
     assert (W * W).sum(1).std() == pytest.approx(np.sqrt(32), rel=0.1)
 
 
-def test_features_are_positive_and_large_numbers_do_not_overflow():
-    q, k, v = 30 * draw((L, E), (S, E), (S, Ev), seed=1)[0], *draw((S, E), (S, Ev))
-    W = random_directions(16, E, np.random.default_rng(0)).astype(float)
-    for shift in "row", "all":
-        phi = random_features(q, W, shift=shift).data
-        assert np.isfinite(phi).all() and (phi >= 0).all()
-    assert np.isfinite(performer_attention(q, k, v, W).data).all()
-    assert np.isfinite(performer_attention(k, 30 * k, v, W).data).all()
+@pytest.mark.parametrize("dtype", ["d", "f"])
+@pytest.mark.parametrize("is_causal", [False, True])
+@pytest.mark.parametrize("scale", [1, 30, 1000])
+def test_large_keys_neither_overflow_nor_underflow(scale, is_causal, dtype):
+    """The weights of a query sum to 1, and a causal query 0 has only key 0."""
+    q, k, v = (x.astype(dtype) for x in draw((S, 128), (S, 128), (S, Ev)))
+    W = random_directions(16, 128, np.random.default_rng(0)).astype(dtype)
+    weights = performer_attention(q, scale * k, np.eye(S, dtype=dtype), W, is_causal)
+    close(weights.sum(-1), np.ones(S), 1e-5)
+    if is_causal:
+        o = performer_attention(q, scale * k, v, W, is_causal)
+        close(o[0], v[0], 1e-5)
+
+
+def test_later_keys_change_no_bit_of_a_causal_performer():
+    q, k, v = draw((N, 90, 16), (N, 90, 16), (N, 90, Ev))
+    W = random_directions(8, 16, np.random.default_rng(0)).astype(float)
+    before = performer_attention(q, k, v, W, True).data
+    for large in 0, 100:  # a key of 0 has a larger exponent than any other
+        k[:, 40:], v[:, 40:] = large * k[:, 40:], 1e3
+        after = performer_attention(q, k, v, W, True).data
+        np.testing.assert_array_equal(after[:, :40], before[:, :40])
 
 
 def test_more_features_are_nearer_to_softmax_only_for_small_scores():
@@ -111,13 +125,25 @@ def test_performer_and_its_definition(is_causal):
     check(lambda *x: performer_attention(*x, is_causal), each, (q, k, v, W))
 
 
-def test_masked_keys_of_a_performer_have_no_influence():
-    q, k, v = draw((N, L, E), (N, S, E), (N, S, Ev))
-    W = random_directions(5, E, np.random.default_rng(0)).astype(float)
-    keep = np.arange(S) < 5
-    few = performer_attention(q, k[:, :5], v[:, :5], W).data
-    k[:, 5:] = v[:, 5:] = np.nan
-    close(performer_attention(q, k, v, W, key_mask=keep), few)
+@pytest.mark.parametrize("is_causal", [False, True])
+@pytest.mark.parametrize("scale", [1, 30])
+def test_masked_keys_of_a_performer_have_no_influence(scale, is_causal):
+    """Not even on the numbers c; some queries of a causal one have no keys."""
+    q, k, v = draw((N, S, 128), (N, S, 128), (N, S, Ev))
+    k *= scale
+    W = random_directions(5, 128, np.random.default_rng(0)).astype(float)
+    keep = np.arange(S) % 4 > 1
+    few = performer_attention(q[:, keep], k[:, keep], v[:, keep], W, is_causal).data
+    for masked in 0, np.nan:
+        k[:, ~keep] = v[:, ~keep] = masked
+        leaves = [mg.Tensor(x, requires_grad=True) for x in (q, k, v, W)]
+        o = performer_attention(*leaves, is_causal, key_mask=keep)
+        close(o[:, keep], few)
+        o.sum().backward()
+        assert all(np.isfinite(leaf.grad).all() for leaf in leaves)
+        assert not leaves[1].grad[:, ~keep].any() and not leaves[2].grad[:, ~keep].any()
+    if is_causal:
+        assert not o.data[:, :2].any()
 
 
 # Linformer
@@ -168,6 +194,12 @@ def test_nystrom_and_its_definition(m, found):
 def test_a_landmark_for_each_token_is_softmax_attention():
     q, k, v = draw((N, 6, 3), (N, 6, 3), (N, 6, Ev))
     close(nystrom_attention(q, k, v, 6, 40), softmax_attention(q, k, v), atol=1e-9)
+
+
+@pytest.mark.parametrize("queries, keys", [(0, S), (L, 0), (0, 0)])
+def test_an_empty_text_of_nystrom(queries, keys):
+    q, k, v = draw((N, queries, E), (N, keys, E), (N, keys, Ev))
+    close(nystrom_attention(q, k, v), np.zeros((N, queries, Ev)))
 
 
 def test_an_inverse_of_products_alone():
