@@ -69,7 +69,7 @@ def attend(
     has no influence. A key and value that are masked for every query may contain NaN.
     """
     # padding may contain NaN, and 0 * NaN = NaN: masked keys and values become 0
-    keys, values = _clear_masked(query, keys, values, mask, valid_lens)
+    keys, values = clear_masked(query, keys, values, mask, valid_lens)
     if isinstance(score, str):
         score = SCORES[arguments.one_of("attend", "score", score, SCORES)]
     scores = score(query, keys)  # (..., L, S)
@@ -104,7 +104,7 @@ def clear_unused(keys, values, find_used_keys):
     return where(is_used, keys, 0.0), where(is_used, values, 0.0)
 
 
-def _clear_masked(query, keys, values, mask, valid_lens):
+def clear_masked(query, keys, values, mask, valid_lens):
     """Call ``clear_unused`` with the keys that mask and valid_lens allow."""
     if mask is None and valid_lens is None:
         return keys, values

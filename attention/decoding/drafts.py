@@ -18,8 +18,10 @@ Leviathan et al. 2023; Chen et al. 2023.
 
 import numpy as np
 
-from minigrad.arguments import generator
+from minigrad.arguments import generator, plain
 from minigrad.random import generator as own_generator
+
+from .sampling import draw
 
 
 def verify(p, q, drafts, rng=None):
@@ -29,12 +31,11 @@ def verify(p, q, drafts, rng=None):
     q       (n, V), the small model's, from which ``drafts`` (n,) were drawn
     """
     rng = generator("verify", rng) or own_generator()
+    p, q = (np.asarray(plain(x), np.float64) for x in (p, q))
+    drafts = [int(x) for x in plain(drafts)]
     for t, x in enumerate(drafts):
         if rng.random() * q[t, x] >= p[t, x]:
             rest = np.maximum(p[t] - q[t], 0)
-            return [*map(int, drafts[:t]), _draw(rest / rest.sum(), rng)]
-    return [*map(int, drafts), _draw(p[len(drafts)], rng)]
-
-
-def _draw(p, rng):
-    return int(rng.choice(len(p), p=p))
+            rest = rest if rest.any() else p[t]  # p is q, up to rounding
+            return [*drafts[:t], int(draw(rest[None], rng)[0])]
+    return [*drafts, int(draw(p[len(drafts), None], rng)[0])]

@@ -31,7 +31,7 @@ from minigrad.arguments import between
 from minigrad.shapes import shapes
 
 from ..layers import AdditiveAttention, ProjectedKeys
-from ..template import attend
+from ..template import attend, clear_masked
 
 
 class CoverageAttention(AdditiveAttention):
@@ -61,7 +61,7 @@ class CoverageAttention(AdditiveAttention):
         The weights are those before dropout, with their graph. Row t of coverages is
         c^t, the sum of the rows of weights before row t.
         """
-        keys, L = self._projected(keys), queries.shape[-2]
+        keys, L = self._projected(queries, keys, valid_lens), queries.shape[-2]
         if not L:  # no steps
             contexts, weights = attend(
                 queries, keys.projected, values, self.score_projected
@@ -92,7 +92,7 @@ class CoverageAttention(AdditiveAttention):
 
         coverage   the sum of the weights of all earlier steps; None at the first step
         """
-        keys = self._projected(keys)
+        keys = self._projected(query[..., None, :], keys, valid_lens)
         return self._attend(query, keys, values, coverage, None, valid_lens)
 
     def past(self, coverage, weights):
@@ -118,8 +118,10 @@ class CoverageAttention(AdditiveAttention):
         )
         return context[..., 0, :], weights[..., 0, :]
 
-    def _projected(self, keys):
-        return keys if isinstance(keys, ProjectedKeys) else self.precompute(keys)
+    def _projected(self, queries, keys, valid_lens):
+        if isinstance(keys, ProjectedKeys):
+            return keys
+        return self.precompute(clear_masked(queries, keys, keys, None, valid_lens)[0])
 
 
 @shapes

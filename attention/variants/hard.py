@@ -101,10 +101,15 @@ def best_baseline(p, loss):
 
     p (..., S), loss (..., S)  ->  b (...)
 
-    It needs the losses of all keys: a bound for baselines that know fewer.
+    It needs the losses of all keys: a bound for baselines that know fewer. With one
+    possible key there is no variance; b is its loss.
     """
-    c = 1 - 2 * p + (p * p).sum(-1, keepdims=True)  # |onehot_j|^2 - 2 p_j + |p|^2
-    return (p * c * loss).sum(-1) / (p * c).sum(-1)
+    others = 1 - np.eye(p.shape[-1], dtype=p.dtype)
+    c = (p @ others) ** 2 + (p * p) @ others  # (1 - p_j)^2, and p_i^2 of the others
+    share = p * c
+    share = where(share.data.any(-1, keepdims=True), share, p)
+    total = share.sum(-1)
+    return (share * loss).sum(-1) / where(total.data == 0, 1.0, total)
 
 
 def _noise(scores, noise, rng):

@@ -104,5 +104,5 @@ class LocationAttention(CoverageAttention):
         coverage   the sum of the weights of all earlier steps; None at the first step
         weights    those of the last step; None at the first step
         """
-        keys = self._projected(keys)
+        keys = self._projected(query[..., None, :], keys, valid_lens)
         return self._attend(query, keys, values, coverage, weights, valid_lens)

@@ -40,6 +40,7 @@ from minigrad.shapes import shapes
 from ..layers import AdditiveAttention, xavier_matrix, xavier_vector
 from ..scores import additive
 from ..softmax import masked_softmax
+from ..template import clear_masked
 from .lengths import row_lengths
 
 
@@ -147,6 +148,7 @@ class MonotonicAttention(AdditiveAttention):
         before   the stops of the step before the first; None: reading begins at key 0
         hard     True: a step stops at one key. It has no gradient for the stops
         """
+        keys, values = clear_masked(queries, keys, values, None, valid_lens)
         e = self.score(queries, keys) + self.r  # (..., L, S)
         if self.training and self.noise and not hard:
             noise = (self.rng or generator()).standard_normal(e.shape)

@@ -24,6 +24,7 @@ from minigrad import where
 from minigrad.shapes import shapes
 
 from ..layers import AdditiveAttention
+from ..template import clear_masked
 
 
 class Pointer(AdditiveAttention):
@@ -44,6 +45,7 @@ class Pointer(AdditiveAttention):
         keys      the elements e_j
         """
         keys, score = self.keys_and_score(keys)
+        keys, _ = clear_masked(queries, keys, keys, allowed, None)
         u = score(queries, keys)
         return u if allowed is None else where(allowed, u, -np.inf)
 

@@ -33,7 +33,7 @@ Gu et al. 2016 (copying); See, Liu and Manning 2017.
 import numpy as np
 
 from minigrad import differentiable, sigmoid, softmax
-from minigrad.arguments import whole
+from minigrad.arguments import between, whole
 from minigrad.shapes import shapes
 
 
@@ -45,7 +45,8 @@ def copy_probabilities(z, a, r, source, words):
 
     words   W: V, and the number of source words that the vocabulary lacks
     """
-    whole("copy_probabilities", "words", words, least=z.shape[-1])
+    words = whole("copy_probabilities", "words", words, least=z.shape[-1])
+    between("copy_probabilities", "source", source, 0, words - 1, "the words")
     gate, rest = sigmoid(r)[..., None], sigmoid(-r)[..., None]  # lambda, 1 - lambda
     vocabulary = np.eye(z.shape[-1], words, dtype=z.dtype)  # probability 0 from V on
     is_word = source[..., None] == np.arange(words)  # (..., S, W): x_j = w
@@ -65,15 +66,16 @@ def copy_loss(z, a, r, source, target, ignore_index=-100):
     for a target that is neither in the vocabulary nor in the source: P(y) would be 0.
     """
     ignored = target == ignore_index
-    e = np.exp(z - z.max(-1, keepdims=True))
-    p = e / e.sum(-1, keepdims=True)  # (..., V)
-    # lambda, and 1 - lambda, which as a difference would be 0 for a large r
-    gate, rest = (np.exp(-np.logaddexp(0 * r, x)) for x in (-r, r))
+    between("copy_loss", "source", source, 0, np.inf, "the words")
+    z = z - z.max(-1, keepdims=True)
+    ln_p = z - np.log(np.exp(z).sum(-1, keepdims=True))  # (..., V)
+    ln_gate, ln_rest = (-np.logaddexp(0 * r, x) for x in (-r, r))  # lambda, 1 - lambda
     is_target = source == target[..., None]  # (..., S): x_j = y
     is_written = np.arange(z.shape[-1]) == target[..., None]  # (..., V): onehot(y)
-    written = gate * (p * is_written).sum(-1)
-    copied = rest * (a * is_target).sum(-1)
-    P = np.where(ignored, 1, written + copied)
+    with np.errstate(divide="ignore"):  # ln 0 = -inf is right
+        written = ln_gate + np.where(is_written, ln_p, -np.inf).max(-1)
+        copied = ln_rest + np.log((a * is_target).sum(-1))
+    ln_P = np.where(ignored, 0, np.logaddexp(written, copied))
     lost = ~(is_written.any(-1) | is_target.any(-1) | ignored)
     if lost.any():
         raise ValueError(
@@ -84,9 +86,12 @@ def copy_loss(z, a, r, source, target, ignore_index=-100):
 
     def backward(g):
         g = np.where(ignored, 0, g)
-        pi = written / P
-        dz = (g * pi)[..., None] * (p - is_written)
-        da = -(g * rest / P)[..., None] * is_target
-        return dz, da, g * (gate - pi), None, None
+        with np.errstate(invalid="ignore", over="ignore"):
+            pi = np.where(written == -np.inf, 0, np.exp(written - ln_P))
+            odds = np.exp(ln_rest - ln_P)
+            odds = np.minimum(odds, np.finfo(odds.dtype).max)  # a_j may be 0: 0 inf = NaN
+        dz = (g * pi)[..., None] * (np.exp(ln_p) - is_written)
+        da = np.where(is_target, -(g * odds)[..., None], 0)
+        return dz, da, g * (np.exp(ln_gate) - pi), None, None
 
-    return -np.log(P), backward
+    return -ln_P, backward

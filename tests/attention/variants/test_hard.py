@@ -63,6 +63,20 @@ def test_the_best_baseline_has_the_smallest_variance():
     assert lowest < variance(P @ LOSS) < variance(0)
 
 
+@pytest.mark.filterwarnings("error")
+def test_the_best_baseline_of_one_possible_key_is_its_loss():
+    close(best_baseline(np.eye(S), np.tile(LOSS, (S, 1))).data, LOSS)
+    close(best_baseline(np.ones(1), LOSS[:1]).data, LOSS[0])
+    close(best_baseline(np.zeros(S), LOSS).data, 0)
+
+
+def test_the_best_baseline_of_a_nearly_certain_draw_is_not_a_rounding_error():
+    p = np.array([1 - 1e-7, 1e-7])  # of two keys, b = p_0 l_1 + p_1 l_0
+    for dtype in np.float32, np.float64:
+        b = best_baseline(p.astype(dtype), np.array([1, 2], dtype)).data
+        np.testing.assert_allclose(b, p[0] * 2 + p[1], rtol=1e-6)
+
+
 def test_two_keys_are_a_bernoulli():
     """onehot_j - p is (1 - p_1, p_1 - 1) or (-p_1, p_1)."""
     p = np.array([0.3, 0.7])

@@ -48,6 +48,17 @@ def test_a_chosen_element_has_no_probability_and_no_gradient():
     assert not keys.grad[0, [0, 2]].any() and keys.grad[0, [1, 3]].all()
 
 
+def test_elements_that_are_never_allowed_may_be_nan():
+    pointer = in_float64(A.Pointer(3, 4, 5, rng=rng(0)))
+    q, k = draw((2, 3), (6, 4))
+    u = pointer(q, k[:4]).data
+    k[4:] = np.nan
+    found = pointer(q, k, np.arange(6) < np.array([[4], [4]]))
+    np.testing.assert_allclose(found.data[:, :4], u)
+    mg.cross_entropy(found, [1, 2]).backward()
+    assert all(np.isfinite(p.grad).all() for p in pointer.parameters())
+
+
 def test_du_is_p_minus_onehot():
     pointer = in_float64(A.Pointer(3, 4, 5, rng=rng(0)))
     u = Tensor(pointer(*draw((1, 3), (6, 4))).data, requires_grad=True)
@@ -103,6 +114,57 @@ def test_the_gradient_of_scores_is_cross_entropy_in_proportion_to_the_credit():
     rho = (1 - gate) * a * (SOURCE == 1) / P[1]
     pi = 1 - rho.sum()
     np.testing.assert_allclose(e.grad, (1 - pi) * a - rho, **CLOSE)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    "z, r, a, source, y",
+    [
+        ([110, 0, 0], 0, [0.5, 0.5], [0, 2], 1),  # its logit underflows
+        ([110, 0, 0], 0, [0, 1], [1, 2], 1),  # and its weight is 0
+        ([0, 0, 0], -110, [0.5, 0.5], [0, 2], 1),  # its gate underflows
+        ([0, 0, 0], 110, [0.5, 0.5], [3, 2], 3),
+        ([1, 2, 3], 0.5, [0, 1], [1, 2], 1),
+    ],
+)
+def test_the_loss_of_an_improbable_word_is_exact(dtype, z, r, a, source, y):
+    z, r, a = (np.array(x, np.longdouble) for x in (z, r, a))
+    gate, p = 1 / (1 + np.exp(-r)), np.exp(z) / np.exp(z).sum()
+    is_word, is_copied = np.arange(3) == y, np.array(source) == y
+    written, rest = gate * p[is_word].sum(), 1 / (1 + np.exp(r))
+    P = written + rest * a[is_copied].sum()
+    leaves = [Tensor(x.astype(dtype), requires_grad=True) for x in (z, a, r)]
+    loss = A.copy_loss(*leaves, np.array(source), y)
+    loss.backward()
+    close = dict(rtol=20 * np.finfo(dtype).eps, atol=np.finfo(dtype).eps)
+    np.testing.assert_allclose(loss.data, -np.log(P), **close)
+    dz, da, dr = (leaf.grad for leaf in leaves)
+    np.testing.assert_allclose(dz, written / P * (p - is_word), **close)
+    np.testing.assert_allclose(dr, gate - written / P, **close)
+    da_exact = np.minimum(rest / P, np.finfo(dtype).max)
+    np.testing.assert_allclose(da, -da_exact * is_copied, rtol=1e-4)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_word_of_probability_0_has_an_infinite_loss_and_no_nan():
+    z, r = (Tensor(np.zeros(n, np.float32), requires_grad=True) for n in ((3,), ()))
+    e = Tensor(np.array([-200, 0], np.float32), requires_grad=True)
+    loss = A.copy_loss(z, mg.softmax(e), r, np.array([3, 1]), 3)
+    loss.backward()
+    assert loss.data == np.inf
+    np.testing.assert_array_equal(np.r_[z.grad, r.grad], [0, 0, 0, 0.5])  # pi is 0
+    assert np.isfinite(e.grad).all()
+
+
+@pytest.mark.parametrize("word", [-1, 8])
+def test_a_source_word_without_a_probability_is_refused(word):
+    source = np.array([1, 6, 1, word])
+    with pytest.raises(ValueError, match=f"source holds {word}; expected .* 0 to 7"):
+        copied(0.0, source)
+    if word < 0:
+        with pytest.raises(ValueError, match="copy_loss: source holds -1"):
+            A.copy_loss(*draw((5,)), np.ones(4) / 4, np.array(0.0), source, 1)
 
 
 class CopyingWithCoverage(mg.nn.Module):

@@ -163,6 +163,17 @@ def test_padding_has_no_influence(backend, name):
     same(results(variant.run, module, (q, k, v), lens), expected)
 
 
+@across([n for n in VARIANTS if not n.startswith(PROJECTED) and "head" not in n])
+def test_padding_may_be_nan(backend, name):
+    variant, (q, k, v) = VARIANTS[name], inputs(name)
+    n, module = q.shape[1] // 2, variant.module()
+    lens = [n, q.shape[1]]
+    k[0, n:], v[0, n:] = 0.0, 0.0
+    expected = results(variant.run, module, (q, k, v), lens)
+    k[0, n:], v[0, n:] = np.nan, np.nan
+    same(results(variant.run, module, (q, k, v), lens), expected)
+
+
 @every_variant
 def test_an_example_without_keys_and_its_neighbour(backend, name):
     variant, arrays = VARIANTS[name], inputs(name)
