@@ -29,6 +29,8 @@ The rest of this text is for those who write operations.
 - The output may be a tuple; then g is a list, with zeros for unused outputs.
 - If an argument is a list of n tensors, ``backward`` returns n gradients for it.
 - Other keyword-only parameters are options, without a gradient.
+- float16 is for storage: the function receives float32, and its results are rounded. In
+  float16, the square of 256 is infinite, and a sum of ones stops at 2048.
 """
 
 import functools
@@ -45,6 +47,7 @@ from .registry import register
 from .tensor import Tensor
 from .torch_names import explain_keyword
 
+HALF = np.dtype(np.float16).char  # "e"; letters are compared faster than dtypes
 P = ParamSpec("P")  # the parameters of a function; P and Operation serve editors
 
 
@@ -65,7 +68,10 @@ def lift(function: Callable[P, Any]) -> "Operation[P]":
         try:
             if options:  # a tensor passed by name, as in linear(x, W, bias=b)
                 args, options = _with_positional_tensors(signature, args, options)
-            arrays, parents, needs = _inputs(args)
+            arrays, parents, needs, kinds = _inputs(args)
+            is_half = HALF in kinds and name != "astype"
+            if is_half:
+                arrays = _in_float32(arrays)
             is_recorded = True in needs and is_recording()
             needs = tuple(needs) if is_recorded else (False,) * len(needs)
             if takes_needs:
@@ -82,6 +88,8 @@ def lift(function: Callable[P, Any]) -> "Operation[P]":
             backward = None
         if not callable(backward):
             raise TypeError(_no_pair_message(name, result))
+        if is_half and not any(kind in "fdg" for kind in kinds):  # no wider floats
+            output, backward = _rounded(output), _of_float32(backward)
         node = Node(name, tuple(parents), needs, backward) if is_recorded else None
         if type(output) is tuple:
             return _several_outputs(name, output, node)
@@ -95,33 +103,37 @@ def lift(function: Callable[P, Any]) -> "Operation[P]":
 
 
 def _inputs(args):
-    """Return (arrays, parents, needs) for the arguments of an operation.
+    """Return (arrays, parents, needs, kinds) for the arguments of an operation.
 
     arrays    the arguments of the function of arrays
     parents   for each argument, the node or leaf that receives its gradient; None if
               the argument is not a tensor; n entries for a list of n tensors
     needs     whether each of them needs its gradient
+    kinds     the letters of the dtypes of tensors and arrays
     """
-    arrays, parents, needs = [], [], []
+    arrays, parents, needs, kinds = [], [], [], []
     for a in args:
         if isinstance(a, Tensor):
             arrays.append(a._data)  # the array; a.data may be a read-only view of it
             parents.append(a._node or a)  # a leaf has no node: the tensor itself
             needs.append(a.requires_grad)
+            kinds.append(a._data.dtype.char)
         elif type(a) in (list, tuple) and any(isinstance(t, Tensor) for t in a):
-            list_arrays, list_parents, list_needs = _inputs(a)
+            list_arrays, list_parents, list_needs, list_kinds = _inputs(a)
             arrays.append(type(a)(list_arrays))
             parents += list_parents
             needs += list_needs
+            kinds += list_kinds
         else:
             if isinstance(a, np.ndarray):
                 check_array(a)
+                kinds.append(a.dtype.char)
             elif isinstance(a, np.generic):
                 a = a.item()  # a NumPy float64 would turn float32 arrays into float64
             arrays.append(a)
             parents.append(None)
             needs.append(False)
-    return arrays, parents, needs
+    return arrays, parents, needs, kinds
 
 
 # ---- A first reading can stop here ----
@@ -154,13 +166,33 @@ def _with_positional_tensors(signature, args, options):
     linear(x, W, bias=b) becomes linear(x, W, b), because the gradients that a backward
     returns are in the order of the positional arguments.
     """
-    arrays, parents, _ = _inputs(options.values())
+    arrays, parents, *_ = _inputs(options.values())
     if all(parent is None for parent in parents):
         return args, dict(zip(options, arrays))
     call = signature.bind(*args, **options)
     call.apply_defaults()
-    keyword_only, _, _ = _inputs(call.kwargs.values())
+    keyword_only, *_ = _inputs(call.kwargs.values())
     return call.args, dict(zip(call.kwargs, keyword_only))
+
+
+def _in_float32(x):
+    """Return a float16 array as float32, and lists with such arrays."""
+    if type(x) in (list, tuple):
+        return type(x)(map(_in_float32, x))
+    return x.astype(np.float32) if getattr(x, "dtype", None) == np.float16 else x
+
+
+def _rounded(y):
+    """Return a float32 output, or each of several, as float16."""
+    if type(y) is tuple:
+        return tuple(map(_rounded, y))
+    y = np.asarray(y)
+    with np.errstate(over="ignore"):  # infinity is right
+        return y.astype(np.float16) if y.dtype == np.float32 else y
+
+
+def _of_float32(backward):
+    return lambda g: backward(_in_float32(g))
 
 
 def _check_numbers(name, array, node):

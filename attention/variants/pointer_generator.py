@@ -89,7 +89,7 @@ def copy_loss(z, a, r, source, target, ignore_index=-100):
         with np.errstate(invalid="ignore", over="ignore"):
             pi = np.where(written == -np.inf, 0, np.exp(written - ln_P))
             odds = np.exp(ln_rest - ln_P)
-            odds = np.minimum(odds, np.finfo(odds.dtype).max)  # a_j may be 0: 0 inf = NaN
+            odds = np.minimum(odds, np.finfo(odds.dtype).max)  # 0 inf = NaN if a_j = 0
         dz = (g * pi)[..., None] * (np.exp(ln_p) - is_written)
         da = np.where(is_target, -(g * odds)[..., None], 0)
         return dz, da, g * (np.exp(ln_gate) - pi), None, None

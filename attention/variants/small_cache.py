@@ -89,6 +89,7 @@ def quantize(x, axis):
 
     x and zero + scale * code differ by at most half a scale.
     """
+    x = np.asarray(x, np.promote_types(x.dtype, np.float32))  # float16 could overflow
     least, most = x.min(axis, keepdims=True), x.max(axis, keepdims=True)
     scale = (most - least) / 255
     scale[scale == 0] = 1  # equal numbers

@@ -39,8 +39,11 @@ def triu(x, diagonal=0):
 
 def mse_loss(y, target):
     """Return the mean of (y - target)^2; of integers it is computed in float64."""
-    if np.result_type(plain(y), plain(target)).kind in "biu":  # y - target could wrap
+    dtype = np.result_type(plain(y), plain(target))
+    if dtype.kind in "biu":  # y - target could wrap
         y = astype(y, np.float64)
+    if dtype == np.float16:  # the squares could overflow
+        return astype(mse_loss(astype(y, np.float32), target), dtype)
     return mean(pow(sub(y, target), 2))
 
 

@@ -79,7 +79,7 @@ class Optimizer:
             p, g = self.params[i], gradients[i]
             np.copyto(g, p.grad)
             if decay and not self.decoupled:  # d/dw of decay/2 |w|^2 is decay w
-                g += np.multiply(p._data, decay, out=changes[i])
+                g += np.multiply(p._data, decay, out=changes[i], dtype=g.dtype)
         stretch = slice(flat.start[run[0]], flat.stop[run[-1]])
         self._change(t, *(array[stretch] for array in flat.arrays.values()))
         for i in run:
@@ -133,7 +133,7 @@ class Optimizer:
                 "the parameters",
             )
             averages[name] = [
-                np.asarray(a).astype(p.dtype, casting="same_kind")
+                np.asarray(a).astype(wide_dtype(p.dtype), casting="same_kind")
                 for a, p in zip(state[name], self.params)
             ]
         t = [int(each) for each in state["t"]]
@@ -201,7 +201,8 @@ class _Flat:
         self.members, self.stop = members, dict(zip(members, stops))
         self.start = dict(zip(members, [0, *stops]))
         self.dtype = params[members[0]].dtype
-        self.arrays = {name: np.zeros(stops[-1], self.dtype) for name in names}
+        dtype = wide_dtype(self.dtype)
+        self.arrays = {name: np.zeros(stops[-1], dtype) for name in names}
         self.views = {
             name: {
                 i: array[self.start[i] : self.stop[i]].reshape(params[i].shape)
@@ -209,6 +210,11 @@ class _Flat:
             }
             for name, array in self.arrays.items()
         }
+
+
+def wide_dtype(dtype):
+    """Return float32 for float16, in which squares of small gradients are 0."""
+    return np.promote_types(dtype, np.float32)
 
 
 def _validated(params, name):

@@ -7,7 +7,7 @@ import numpy as np
 from ..arguments import flag, number
 from ..loops import replaceable
 from ..tensor import Tensor
-from .optimizer import Optimizer
+from .optimizer import Optimizer, wide_dtype
 
 
 class SGD(Optimizer):
@@ -156,7 +156,8 @@ def clip_grad_norm_(params, max_norm):
     number("clip_grad_norm_", "max_norm", max_norm, positive=True, finite=False)
     params = [params] if isinstance(params, Tensor) else list(params)
     gradients = {i: p.grad for i, p in enumerate(params) if p.grad is not None}
-    norm = math.sqrt(sum(float(np.vdot(g, g)) for g in gradients.values()))
+    wide = (g.astype(wide_dtype(g.dtype), copy=False) for g in gradients.values())
+    norm = math.sqrt(sum(float(np.vdot(g, g)) for g in wide))
     if not math.isfinite(norm):  # squares overflow earlier in float32
         squares = (np.square(g, dtype=np.float64).sum() for g in gradients.values())
         norm = math.sqrt(sum(map(float, squares)))
@@ -172,5 +173,5 @@ def clip_grad_norm_(params, max_norm):
     scale = max_norm / (norm + 1e-6)
     if scale < 1:
         for g in gradients.values():
-            g *= scale
+            np.multiply(g, scale, out=g, dtype=wide_dtype(g.dtype), casting="same_kind")
     return norm
