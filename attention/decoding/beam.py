@@ -130,6 +130,11 @@ class _Beams:
             )
         if weights is not None:
             weights = plain(weights)
+            if np.isnan(weights).any():
+                raise FloatingPointError(
+                    f"{NAME}: the model's weights hold NaN; expected numbers. Check "
+                    "its parameters for NaN."
+                )
             self.coverage += weights
         self.weights.append(weights)
         n = len(self.steps) + 1  # tokens of a prefix, including the new one

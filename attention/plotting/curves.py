@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .figure import new_figure, save, short
+from .figure import legend, new_figure, save, short
 from .palette import DASHES, SCORES, looks
 
 HATCHES = ("", "//", "..", "xx")
@@ -44,10 +44,12 @@ def loss_curves(
                 "expected (steps,), one loss for each step."
             )
         lines.append((name, losses, _moving_average(losses, smooth)))
-    for name, losses, means in sorted(lines, key=lambda line: line[2][-1]):
+    curves = []
+    lines.sort(key=lambda line: (np.isnan(line[2][-1]), line[2][-1]))  # NaN last
+    for name, losses, means in lines:
         steps = np.arange(1, losses.size + 1)
         panel.plot(steps, losses, color=look[name]["color"], alpha=0.18, linewidth=0.7)
-        panel.plot(
+        curves += panel.plot(
             steps[: means.size] + (losses.size - means.size) / 2,  # in the middle
             means,
             **look[name] | {"marker": None},
@@ -65,7 +67,7 @@ def loss_curves(
     panel.set_title(title)
     many = {"loc": "center left", "bbox_to_anchor": (1, 0.5)}  # beside the curves
     place = many if len(lines) > len(SCORES) else {}
-    panel.legend(frameon=False, title="smoothed loss at the end", **place)
+    legend(panel, curves, title="smoothed loss at the end", **place)
     _remove_frame(panel)
     return save(figure, path)
 
@@ -103,7 +105,7 @@ def accuracy_bars(accuracies, path=None):
     look, hatches = looks(runs), dict(zip(DASHES, HATCHES))
     figure = new_figure((8, 4.5))
     panel = figure.subplots()
-    width = 0.84 / len(runs)
+    width, groups = 0.84 / len(runs), []
     for n, (name, by_length) in enumerate(runs.items()):
         bars = panel.bar(
             np.arange(len(lengths)) + (n - (len(runs) - 1) / 2) * width,
@@ -114,6 +116,7 @@ def accuracy_bars(accuracies, path=None):
             edgecolor="white",
             label=name,
         )
+        groups.append(bars)
         if len(runs) * len(lengths) <= 24:  # more would overlap
             panel.bar_label(bars, fmt=short, fontsize=8, padding=1)
     panel.set_xticks(range(len(lengths)), lengths)
@@ -125,7 +128,8 @@ def accuracy_bars(accuracies, path=None):
     one, *others = runs
     title = "Which score reverses strings of every length?"
     panel.set_title(title if others else f"How well does {one} reverse strings?")
-    figure.legend(loc="outside lower center", ncols=min(len(runs), 4), frameon=False)
+    place = {"loc": "outside lower center", "ncols": min(len(runs), 4)}
+    legend(figure, groups, **place)
     _remove_frame(panel)
     return save(figure, path)
 

@@ -1,5 +1,7 @@
 """The figures of this package: their layout, their style, and how they are saved."""
 
+import re
+
 from minigrad.draw import figure as notebook
 from minigrad.files import save_figure
 
@@ -14,11 +16,30 @@ def new_figure(figsize):
 def save(figure, path):
     """Write ``figure`` to ``path``, a name, an open file or None; return the figure.
 
-    The file appears complete or not at all. A name without an ending gets .png.
+    The file appears complete or not at all. A name without an ending gets .png. Words,
+    names and titles are shown as they are: a $ in them begins no formula.
     """
+    from matplotlib.text import Text
+
+    for text in figure.findobj(Text):
+        if "$" in text.get_text():  # not yet the numbers of an axis, which are formulas
+            text.set_parse_math(False)
+        text.set_text(printable(text.get_text()))
     if path is not None:
         save_figure(figure, path, dpi=150)
     return figure
+
+
+def printable(text):
+    """Return the text with spaces for control characters: no font has a tab."""
+    return re.sub(r"[\x00-\t\x0b-\x1f\x7f-\x9f]", " ", text)
+
+
+def legend(owner, curves, **options):
+    """Name the curves of a panel or figure, also if a label begins with "_"."""
+    drawn = owner.legend(curves, ["name"] * len(curves), frameon=False, **options)
+    for text, curve in zip(drawn.get_texts(), curves):
+        text.set_text(curve.get_label())
 
 
 def check_ending(option, path):

@@ -13,7 +13,7 @@ from minigrad import Tensor
 from minigrad.draw.colours import BLUE
 
 from .curves import accuracy_bars, loss_curves
-from .figure import new_figure, save, short
+from .figure import new_figure, printable, save, short
 
 __all__ = ["show_heatmaps", "alignment_heatmap", "loss_curves", "accuracy_bars"]
 
@@ -165,7 +165,7 @@ def _words(argument, words, n, why):
             f"of {n} words. Write {argument}.split() for words, list({argument}) for "
             "letters."
         )
-    words = [str(word) for word in words]
+    words = [printable(str(word)) for word in words]
     if len(words) != n:
         raise ValueError(
             f"alignment_heatmap: {argument} has {len(words)} words; expected {n}, as "

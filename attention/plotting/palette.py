@@ -30,7 +30,7 @@ def looks(names):
     A name begins with the name of a model: "dot" or "dot, seed 2". The runs of one
     model have the same colour, and different dashes and markers.
     """
-    models = {name: re.match(r"[a-zA-Z0-9-]*", name)[0] for name in names}
+    models = {name: re.match(r"[a-zA-Z0-9-]*", name)[0] or name for name in names}
     used = {INDICES.get(model) for model in models.values()}
     free = (i for i in itertools.count(len(SCORES)) if i not in used)
     styles, runs, indices = {}, {}, {}

@@ -85,10 +85,11 @@ class Run:
     def record_validation(self, value):
         """Record a validation loss; return whether it is the smallest so far.
 
-        ``best`` keeps the parameters of the smallest loss.
+        ``best`` keeps the parameters of the smallest loss, which is never NaN.
         """
         self.validations.append([self.steps, value])
-        if self.best is not None and value >= self.best["loss"]:
+        is_less = self.best is None or value < self.best["loss"]
+        if math.isnan(value) or not is_less:
             return False
         state = self.model.state_dict()
         self.best = {"step": self.steps, "loss": value, "model": state}

@@ -286,12 +286,13 @@ def line(result):
 
 
 def best_rate(choices, arm):
-    """Return the rate with the best mean validation figure of an arm."""
+    """Return the rate with the best mean validation figure of an arm; NaN is worst."""
     figures = {}
     for one in choices:
         if one["arm"] == arm:
             figures.setdefault(one["rate"], []).append(one["validation"])
-    return max(figures, key=lambda rate: np.mean(figures[rate]))
+    means = {rate: np.mean(figures[rate]) for rate in figures}
+    return max(means, key=lambda rate: (not np.isnan(means[rate]), means[rate]))
 
 
 def figures(record, arm, what="figure"):

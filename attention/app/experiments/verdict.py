@@ -55,7 +55,8 @@ def verdict(claimed, found):
     outside = found.high < below or found.low > above
     if outside and found.steps is None:
         return "no"
-    return "near" if claimed.margin and not outside else "undecided"
+    inside = found.high >= below and found.low <= above  # neither, for NaN
+    return "near" if claimed.margin and inside else "undecided"
 
 
 def written(found, digits=2, sign="+"):

@@ -10,6 +10,8 @@ import minigrad as mg
 from attention.app.experiments import fair
 from attention.app.experiments.translating import Translating
 from attention.app.experiments.verdict import (
+    Measured,
+    Range,
     above,
     below,
     between,
@@ -87,6 +89,24 @@ def test_each_arm_has_its_best_rate_and_its_plateau(tmp_path):
     assert verdict(above(0), found) == "holds"
     assert verdict(above(0), fair.difference(record, "bias", "all")) == "undecided"
     assert fair.of_arm(record, "all").steps is None
+
+
+@pytest.mark.parametrize("place", range(3))
+def test_a_rate_whose_figure_is_nan_is_not_chosen(place):
+    values = [0.5, 0.9]
+    values.insert(place, np.nan)
+    choices = [
+        {"arm": "a", "rate": rate, "validation": value} for rate, value in enumerate(values)
+    ]
+    assert values[fair.best_rate(choices, "a")] == 0.9
+    both = [{**one, "validation": 0.1} for one in choices]  # a mean with a NaN is NaN
+    assert values[fair.best_rate(choices + both, "a")] == 0.9
+
+
+def test_a_measurement_of_nan_is_undecided():
+    nan = Measured(np.nan, np.nan, np.nan)
+    for claimed in above(0), Range(0, 1, margin=0.1):
+        assert verdict(claimed, nan) == "undecided"
 
 
 def test_a_study_that_is_stopped_goes_on(tmp_path, monkeypatch):

@@ -50,14 +50,17 @@ BLIND = tables.Table(attends=False), tables.SOURCE, tables.LENGTHS
 
 
 class Bad(tables.Table):
-    """A model with the same logits at every step."""
+    """A model with the same logits, and weights, at every step."""
 
-    def __init__(self, logits):
+    def __init__(self, logits, weights=None):
         super().__init__()
-        self.logits = logits
+        self.logits, self.weights = logits, weights
 
     def step(self, state, tokens):
-        return np.full((len(tokens), tables.V), self.logits), state, None
+        weights = self.weights
+        if weights is not None:
+            weights = np.full((len(tokens), TABLE[1].shape[1]), weights)
+        return np.full((len(tokens), tables.V), self.logits), state, weights
 
 
 SHAPES = (2, 3, 4), (2, 5), (2, 6, 7), (2, 6, 5), (15, 11), (15, 5), (15,), (15,)
@@ -82,6 +85,10 @@ CALLS = [
     (lambda: sample(*TABLE, 3, top_p=1.1), ValueError, ["top_p is 1.1"]),
     (lambda: sample(*TABLE, 3, rng=7), TypeError, ["rng", "numpy.random.Generator"]),
     (lambda: greedy(Bad(np.nan), *TABLE[1:], 3), FloatingPointError, ["NaN"]),
+    (
+        lambda: beam_search(Bad(0.0, np.nan), *TABLE[1:], 3, beta=1.0),
+        FloatingPointError, ["the model's weights hold NaN"],
+    ),
     # metrics
     (lambda: corpus_bleu("a b", ["a b"]), TypeError, ["hypotheses", "sentence_bleu"]),
     (lambda: corpus_bleu(["a"], ["a", "b"]), ValueError, ["1 hypotheses", "2 ref"]),

@@ -13,7 +13,7 @@ from attention.tasks.batch import EOS, PAD, Batch
 from attention.tasks.batching import in_order
 from attention.training import fit
 
-from .training_cases import DATA, config
+from .training_cases import DATA, config, line
 
 
 def same(a, b):
@@ -129,3 +129,11 @@ def test_metrics_of_a_resumed_run_stand_once(tmp_path):
 def test_the_same_words_in_another_batch_are_another_checksum():
     other = replace(DATA, test=DATA.test[1:])
     assert other.checksum != DATA.checksum == replace(DATA).checksum
+
+
+def test_a_validation_loss_of_nan_is_never_the_best():
+    run = line()[1]
+    assert [run.record_validation(x) for x in (np.nan, 2.0, np.nan, 3.0, 1.0)] == [
+        False, True, False, False, True,
+    ]  # fmt: skip
+    assert run.best["loss"] == 1.0
