@@ -19,7 +19,7 @@ from ..decoding.beam import beam_search
 from ..decoding.greedy import greedy
 from ..tasks.batch import pad
 from ..tasks.vocabulary import FIRST, Vocabulary
-from ..tasks.words import detokenize, tokenize
+from ..tasks.words import detokenize, tokenize, without_format
 from .config import Seq2SeqConfig
 from .model import Seq2Seq
 
@@ -71,6 +71,7 @@ class Translator:
         "woman's" becomes two words if the vocabulary has "woman" and "'s", but not
         "woman's".
         """
+        text = without_format(text)
         if self.characters:
             return list("".join((text.lower() if self.lower else text).split()))
         found = []

@@ -11,8 +11,9 @@
 - A number keeps its points and commas: 1,000.50.
 - Every other visible character is a token of its own.
 
-First the text is normalised (Unicode NFC), and between two letters or digits the
-apostrophe ’ is replaced by '. Then equal words are equal strings.
+First the text is normalised (Unicode NFC), characters without a shape are removed, and
+between two letters or digits the apostrophe ’ is replaced by '. Then equal words are
+equal strings.
 """
 
 import functools
@@ -23,6 +24,11 @@ ELIDED = "l d j m t s n c qu jusqu lorsqu puisqu quoiqu".split()
 CLOSING = frozenset(",.;:!?)]}»…%’”")  # no space before them
 OPENING = frozenset("([{«¿¡$£“‘")  # no space after them
 JOINING = frozenset("-/_")  # no space on either side
+JOINERS = "\u200c\u200d"
+# from Hebrew to Khmer and Mongolian; variation selectors; symbols and emoji
+JOINED = (
+    "\u0590-\u18af\u2300-\u2bff\ufb1d-\ufdff\ufe0f\ufe70-\ufefc\U0001f000-\U0001faff"
+)
 QUOTES = "\"'"  # the first opens, the second closes, and so on
 
 
@@ -33,11 +39,25 @@ def tokenize(text, lower=False):
     """
     text, marks = text.lower() if lower else text, ""
     if not text.isascii():
-        text = unicodedata.normalize("NFC", text)
+        text = unicodedata.normalize("NFC", without_format(text))
         text = re.sub(r"(?<=[^\W_])’(?=[^\W_])", "'", text)
-        found = {c for c in text if unicodedata.category(c)[0] == "M"}
+        found = {c for c in text if unicodedata.category(c)[0] == "M" or c in JOINERS}
         marks = "".join(sorted(found))
     return _pattern(marks).findall(text)
+
+
+def without_format(text):
+    """Return the text without characters that have no shape (Unicode category Cf).
+
+    They are byte order marks, soft hyphens, zero-width spaces and marks of direction.
+    The joiners U+200C and U+200D stay where they change a word or a picture: inside
+    scripts such as Arabic and those of India, and between emoji.
+    """
+    if text.isascii():
+        return text
+    text = re.sub(rf"(?<![{JOINED}])[{JOINERS}]|[{JOINERS}](?![{JOINED}])", "", text)
+    kept = (c for c in text if c in JOINERS or unicodedata.category(c) != "Cf")
+    return "".join(kept)
 
 
 def detokenize(tokens):
@@ -77,5 +97,5 @@ def _pattern(marks):
         rf"(?i:{'|'.join(ELIDED)})'(?={letter})"
         r"|\d+(?:[.,]\d+)+"
         rf"|{letter}+(?:'{letter}+)*"
-        rf"|\S{mark}"
+        rf"|\S{mark}(?:(?<=\u200d)\S{mark})*"
     )

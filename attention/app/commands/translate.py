@@ -16,6 +16,7 @@ from dataclasses import fields
 from ... import kernels
 from ...plotting.figure import check_ending
 from ...seq2seq import translator
+from ...tasks.words import without_format
 from ..experiments import translation as experiment
 from ..files import free_path
 from ..options import shown, wrapped
@@ -31,8 +32,8 @@ def run(args):
         translate(model, " ".join(args.sentence), args)
         return 0
     for line in sys.stdin or ():
-        if line.strip():
-            translate(model, line.strip(), args)
+        if line := without_format(line).strip():
+            translate(model, line, args)
         else:  # line n of the output translates line n of the input
             print(flush=True)
     return 0

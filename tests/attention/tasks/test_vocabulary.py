@@ -8,6 +8,7 @@ import pytest
 
 import minigrad as mg
 from attention.tasks.vocabulary import FIRST, SPECIAL, UNK, Symbols, Vocabulary
+from attention.tasks.words import tokenize
 
 from ...messages import check_message
 
@@ -100,3 +101,13 @@ MESSAGES = [
 @pytest.mark.parametrize("call, kind, fragments", MESSAGES)
 def test_messages(call, kind, fragments):
     check_message(call, fragments, kind)
+
+
+@pytest.mark.parametrize("c", ["\ufeff", "\u200b", "\u00ad", "\u200d", "\u200c", "\u2060", "\u200e"])
+def test_characters_without_a_shape_are_no_part_of_words(c):
+    assert tokenize(f"{c}the c{c}at sleeps{c} {c}.{c}") == "the cat sleeps .".split()
+
+
+@pytest.mark.parametrize("word", ["می\u200cخواهم", "क्\u200dष", "👩\u200d🔬", "❤\ufe0f\u200d🔥"])
+def test_joiners_stay_where_they_change_a_word(word):
+    assert tokenize(f"a {word} b") == ["a", word, "b"]
