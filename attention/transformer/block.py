@@ -25,6 +25,7 @@ from ..variants.latent import LatentAttention
 from ..variants.recurrent_heads import RecurrentHeads
 from ..variants.table import NORMALIZERS
 from .config import ACTIVATIONS
+from .schemes import Scores
 
 
 class FeedForward(nn.Module):
@@ -63,6 +64,13 @@ class Block(nn.Module):
         self.norm, self.causal = config.norm, causal
         self.has_state = config.memory is not None
         self.best_blocks, self.block = config.best_blocks, config.block
+        if config.forgetting and causal and isinstance(scheme, Scores):
+            raise ValueError(
+                f"{type(config).__name__}: forgetting is True and positions "
+                f"{config.positions!r}, which replace the products that the gates are "
+                "added to; expected positions that add a bias, rotate, or change the "
+                "input."
+            )
         self.self_attn = _self_attention(config, scheme.scale, rng, causal)
         self.normalize = None  # the softmax
         if config.normalizer != "softmax":

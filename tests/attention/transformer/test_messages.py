@@ -1,9 +1,12 @@
 """Transformers and torch's states: what the messages say about wrong arguments."""
 
+import itertools
+
 import numpy as np
 import pytest
 
 import minigrad as mg
+from attention.choices import POSITIONS
 from attention.exact.torch_state import load_torch_state, torch_state
 from attention.transformer import (
     DecoderOnly,
@@ -11,6 +14,7 @@ from attention.transformer import (
     EncoderDecoderConfig,
     TransformerConfig,
 )
+from attention.variants.table import NORMALIZERS
 
 from ...messages import check_message
 
@@ -63,6 +67,12 @@ CALLS = [
     (lambda: config(memory="delta", qk_norm=True), "qk_norm True", "memory replaces"),
     (lambda: config(latent=4, positions="none", best_blocks=2), "latent is 4", "None"),
     (lambda: config(latent=4, positions="alibi"), "'alibi'", "that change the input"),
+    *(
+        (lambda build=build, name=name: build(positions=name, forgetting=True),
+         f"forgetting is True and positions {name!r}", "positions that add a bias")
+        for name in ("shaw", "transformer-xl", "disentangled", "cope")
+        for build in (decoder, both)
+    ),
     (lambda: both(memory="delta"), "memory is 'delta'", "expected None"),
     (lambda: both(best_blocks=2), "best_blocks is 2", "for a DecoderOnly"),
     (lambda: config(positions="rotary"), "positions is 'rotary'", "'alibi'"),
@@ -108,6 +118,41 @@ CALLS = [
     (lambda: torch_state(GRU, without=["table"]), "without has 'table'"),
     (lambda: torch_state(decoder(key_heads=1)), "2 query heads and 1 key heads"),
 ]
+
+
+OPTIONS = {  # of a config: the values that are tried in pairs
+    "positions": POSITIONS,
+    "normalizer": NORMALIZERS,
+    "memory": ("decay", "delta"),
+    "latent": (3,),
+    "best_blocks": (1,),
+    "key_heads": (1,),
+    "qk_norm": (True,),
+    "forgetting": (True,),
+    "norm": ("post",),
+    "dropout": (0.1,),
+    "tied": (False,),
+}
+SINGLE = [(name, value) for name, values in OPTIONS.items() for value in values]
+
+
+def works(m):
+    """Call a model, differentiate it, and take a step."""
+    m(IDS, *[IDS] * isinstance(m, EncoderDecoder), [3, 2]).sum().backward()
+    m.step(m.start(IDS, [3, 1]), [1, 2])
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.parametrize("build", [decoder, both])
+def test_a_model_with_two_options_works_or_is_not_built(build, name):
+    for (a, x), (b, y) in itertools.combinations(SINGLE, 2):
+        if a == name != b:
+            try:
+                m = build(**{a: x, b: y})
+            except ValueError as error:
+                assert f"{a} is {x!r}" in str(error) or f"{b} is {y!r}" in str(error)
+            else:
+                works(m)
 
 
 @pytest.mark.parametrize("call, fragments", [(call, words) for call, *words in CALLS])
