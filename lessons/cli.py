@@ -5,10 +5,13 @@ A verb that needs NumPy or the engine is imported when it runs, because that is 
 """
 
 import argparse
+import contextlib
 import os
 import pathlib
 import sys
 import time
+
+from attention.app import stopping
 
 from .classroom import copies, journal
 from .classroom.catalogue import UsageError, find, work_folder
@@ -20,7 +23,7 @@ from .classroom.terminal import display_path, fit, prepared, say, width, without
 
 def main(argv=None):
     """Run a command line; return the exit code."""
-    with prepared():
+    with prepared(), stopping.handled(False):  # children end where a signal is caught
         return _run(argv)
 
 
@@ -50,7 +53,8 @@ def _run(argv):
         say(without_breaks(text), file=sys.stderr)
         return FAILED
     except KeyboardInterrupt as stopped:
-        print(f"\n{str(stopped) or 'stopped.'}", file=sys.stderr)
+        with contextlib.suppress(OSError):  # the terminal may be closed
+            print(f"\n{str(stopped) or 'stopped.'}", file=sys.stderr)
         return 130
 
 

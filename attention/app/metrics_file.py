@@ -4,9 +4,10 @@
     {"step": 50, "validation": 2.17}
 
 Each line is written whole, in one call, so that the file can be read while it grows and
-after the process was killed.
+after the process was killed. A line that a power failure has cut off is left out.
 """
 
+import contextlib
 import json
 import os
 import pathlib
@@ -23,8 +24,12 @@ class MetricsFile:
 
     def __init__(self, path, step=0):
         self.path = pathlib.Path(path)
-        lines = self.path.read_text().splitlines(True) if self.path.exists() else []
-        kept = [line for line in lines if json.loads(line)["step"] <= step]
+        kept = []
+        for line in self.path.read_bytes().splitlines() if self.path.exists() else []:
+            # cut off or changed; the journal of the lessons skips such lines, too
+            with contextlib.suppress(ValueError, RecursionError, TypeError, LookupError):
+                if json.loads(line)["step"] <= step:
+                    kept.append(line.decode() + "\n")
         write_text(self.path, "".join(kept))
         self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND)
 

@@ -14,13 +14,14 @@ import contextlib
 import os
 import re
 import shlex
+import sys
 from dataclasses import asdict, fields
 from pathlib import Path
 
 from minigrad import checkpoint
 
 from .files import free_path
-from .options import flag, given, shown
+from .options import flag, given, shown, wrapped
 
 try:
     import fcntl
@@ -49,9 +50,15 @@ class States:
         checkpoint.save(self._path_of(job), state)
 
     def load(self, job):
-        """Return what ``save`` has saved, or {} before."""
+        """Return what ``save`` has saved, or {} before and for a damaged file."""
         path = self._path_of(job)
-        return checkpoint.load(path) if path.exists() else {}
+        try:
+            return checkpoint.load(path) if path.exists() else {}
+        except checkpoint.CheckpointError as error:
+            path.replace(path.with_suffix(".damaged"))
+            text = f"{error} It is kept as {path.stem}.damaged; its run starts again."
+            print(wrapped(text), file=sys.stderr)
+            return {}
 
     def _path_of(self, job):
         return self.folder / ("-".join(map(str, job)).replace("/", "_") + ".npz")
@@ -94,7 +101,11 @@ class RunFolder(States):
                 f"There is nothing to resume: {path} does not exist. Start the run "
                 "without --resume."
             )
-        self.start = checkpoint.load(path)
+        try:
+            self.start = checkpoint.load(path)
+        except checkpoint.CheckpointError as error:
+            text = f"{error} Start another run without --resume."
+            raise ValueError(text) from error
         with self.explained(self.first):
             before = config(**self.start["config"])
         now = config(**{**self.start["config"], **options})

@@ -24,6 +24,23 @@ def saying(sentence):
         _sentences.pop()
 
 
+def end_with_parent(others=False):
+    """End this new process when its parent ends; others: and all that it starts."""
+    import multiprocessing  # slow to import
+
+    group = others and hasattr(os, "setsid")
+    if group:
+        os.setsid()
+
+    def wait():
+        multiprocessing.parent_process().join()
+        if group:
+            os.killpg(0, signal.SIGKILL)
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
 @contextlib.contextmanager
 def handled(is_program):
     """End the program at a signal; in another program raise KeyboardInterrupt."""
@@ -41,8 +58,10 @@ def handled(is_program):
         os._exit(130)
 
     handlers = {signal.SIGINT: stop, signal.SIGTERM: stop}
-    if hasattr(signal, "SIGHUP"):  # it becomes SIGTERM, which training handles
-        handlers[signal.SIGHUP] = lambda *_: signal.raise_signal(signal.SIGTERM)
+    hangup = getattr(signal, "SIGHUP", None)
+    if hangup and signal.getsignal(hangup) is not signal.SIG_IGN:  # not under nohup
+        # it becomes SIGTERM, which training handles
+        handlers[hangup] = lambda *_: signal.raise_signal(signal.SIGTERM)
     before = {number: signal.getsignal(number) for number in handlers}
     for number, handler in handlers.items():
         signal.signal(number, handler)

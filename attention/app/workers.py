@@ -13,7 +13,6 @@ import contextlib
 import multiprocessing
 import os
 import signal
-import threading
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 
@@ -22,6 +21,7 @@ from ..kernels.memory import keep_freed_memory
 from ..training import Run, stop_signals
 from .machine import set_blas_threads
 from .progress_line import Progress
+from .stopping import end_with_parent
 
 
 class ProcessLost(OSError):
@@ -125,12 +125,7 @@ def _prepare(*task):
     _task = task
     set_blas_threads(1)
     keep_freed_memory()
-
-    def end_with_parent():
-        multiprocessing.parent_process().join()
-        os._exit(1)
-
-    threading.Thread(target=end_with_parent, daemon=True).start()
+    end_with_parent()
 
 
 def _train(i, job):

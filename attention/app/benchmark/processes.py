@@ -9,6 +9,7 @@ import multiprocessing
 import time
 
 from ... import kernels
+from ..stopping import end_with_parent
 from . import peer, rows, timing
 
 PAUSE = 0.05  # seconds, until the threads of the other processes sleep
@@ -66,6 +67,7 @@ class Side:
 def _serve(pipe, row, name, quick, threads):
     """Answer the questions of a ``Side``, until it is closed."""
     case = problem = None
+    end_with_parent(others=True)
     try:
         kernels.threads(threads)
         case = rows.ROWS[row].make(quick, None)

@@ -1,5 +1,6 @@
 """A saved state that was changed, and saved again, is continued or refused."""
 
+import json
 import random
 import shutil
 
@@ -74,6 +75,39 @@ def test_a_state_as_it_was_saved(file, folders, tmp_path, capsys):
 def test_a_state_that_does_not_fit(file, change, fragments, folders, tmp_path, capsys):
     code, error = resume(folders, tmp_path, capsys, file, change)
     assert code == 2 and all(fragment in error for fragment in fragments), error
+
+
+def cut(file, tmp_path, n):
+    """Cut a file of a run to its first n bytes."""
+    data = (tmp_path / file).read_bytes()
+    (tmp_path / file).write_bytes(data[:n] if n >= 0 else data[: len(data) + n])
+
+
+@pytest.mark.parametrize("n", [0, 1, 100, -100, -1])
+def test_a_run_whose_state_is_cut_short_starts_again(n, folders, tmp_path, capsys):
+    shutil.copytree(folders / "reversal", tmp_path / "reversal")
+    cut(FILES[1], tmp_path, n)
+    (tmp_path / "reversal" / "results.json").write_text("{")
+    assert main("reversal", "--resume", tmp_path / "reversal") == 0
+    error = " ".join(capsys.readouterr().err.split())
+    assert "dot-1.npz cannot be loaded: " in error and "starts again." in error
+    found, expected = (
+        json.loads((f / "reversal" / "results.json").read_text())["runs"]
+        for f in (tmp_path, folders)
+    )
+    assert found[0]["losses"] == expected[0]["losses"]
+
+
+@pytest.mark.parametrize("file", [FILES[0], FILES[2]])
+def test_a_run_whose_options_are_cut_short(file, folders, tmp_path, capsys):
+    command = file.split("/")[0]
+    shutil.copytree(folders / command, tmp_path / command)
+    cut(file, tmp_path, 100)
+    verb = ["train"] * (command == "translate")
+    assert main(command, *verb, "--resume", tmp_path / command) == 2
+    error = " ".join(capsys.readouterr().err.split())
+    assert "cannot be loaded: it is cut short" in error
+    assert "Start another run without --resume." in error
 
 
 @pytest.mark.parametrize(

@@ -126,6 +126,25 @@ def test_metrics_of_a_resumed_run_stand_once(tmp_path):
     assert lines[-1]["loss"] == 0.25
 
 
+def test_metrics_that_were_cut_at_any_byte_are_continued(tmp_path):
+    path = tmp_path / "metrics.jsonl"
+    metrics = MetricsFile(path)
+    for step in range(1, 4):
+        metrics.write({"step": step, "loss": 0.5})
+    metrics.write({"step": 3, "validation": 2.0})
+    metrics.close()
+    whole = path.read_bytes()
+    by_hand = b'null\n{}\n[1]\n{"step": null}\n\xff\n\0\n' + b"[" * 10**5 + b"\n"
+    for text in (*(whole[:n] for n in range(len(whole) + 1)), by_hand + whole):
+        path.write_bytes(text)
+        metrics = MetricsFile(path, step=3)
+        metrics.write({"step": 4, "loss": 0.25})
+        metrics.close()
+        lines = path.read_bytes().splitlines(True)
+        kept = [line for line in whole.splitlines(True) if line[:-1] in text]
+        assert lines[:-1] == kept and json.loads(lines[-1])["step"] == 4
+
+
 def test_the_same_words_in_another_batch_are_another_checksum():
     other = replace(DATA, test=DATA.test[1:])
     assert other.checksum != DATA.checksum == replace(DATA).checksum
