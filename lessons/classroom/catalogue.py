@@ -23,6 +23,7 @@ import os
 import pathlib
 import re
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 LESSONS = pathlib.Path(__file__).resolve().parent.parent
 ROOT, BOOK = LESSONS.parent, LESSONS / "book"
@@ -122,8 +123,15 @@ def find(name):
             f"{name} is not an exercise. The exercises of lesson {numbers}: "
             f"{', '.join(listed) or 'none'}."
         )
-    there = ", ".join(near or [e.id for e in known.values()])
-    raise UsageError(f"There is no exercise {name!r}. There are {there}.")
+    if near:
+        listed = near if len(near) < 13 else [f"{near[0]} to {near[-1]}"]
+        there = f"There are {', '.join(listed)}. "
+    else:
+        texts = {f"{e.id} ({e.title})": f"{e.title} {_functions(e)}" for e in exercises()}
+        there = _perhaps(name, texts)
+    raise UsageError(
+        f"There is no exercise {name!r}. {there}python -m lessons list shows all."
+    )
 
 
 def exercises_of(folder):
@@ -258,8 +266,9 @@ def find_lessons(name, book=BOOK):
     for matches in searches:
         if found := [folder for folder in folders if matches(folder)]:
             return found
+    near = _perhaps(name, {f.name: f"{f.name} {header(f).title}" for f in folders})
     raise UsageError(
-        f"There is no lesson {name}. There are: {', '.join(map(number, folders))}; "
+        f"There is no lesson {name}. {near}There are: {', '.join(map(number, folders))}; "
         "python -m lessons list shows their titles, and lessons/README.md has a table "
         "of the chapters' sections."
     )
@@ -296,6 +305,25 @@ def _lesson_of_exercise(name, book):
     if not folders:
         raise UsageError(f"No lesson lists the exercise {exercise.id}.")
     return folders[:1]
+
+
+def _perhaps(name, texts, most=5):
+    """Return a sentence with a few keys whose text has the words of ``name``, or "".
+
+    Without such a text, those with a word that is spelled nearly so.
+    """
+    words = _words(name)
+    found = [key for key, text in texts.items() if words and _mentions(text, words)]
+    if not found:
+        known = {word for text in texts.values() for word in _words(text)}
+        close = {w for word in words for w in get_close_matches(word, known, 1, 0.75)}
+        found = [key for key, text in texts.items() if close & {*_words(text)}]
+    return f"Perhaps {', '.join(found[:most])}. " if found else ""
+
+
+def _functions(exercise):
+    text = exercise.stub.read_text(encoding="utf-8") if exercise.stub.exists() else ""
+    return " ".join(re.findall(r"^def ([a-z]\w*)", text, re.M))
 
 
 def _id_of(name):

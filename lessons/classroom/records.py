@@ -30,9 +30,12 @@ from .catalogue import (
     LESSONS,
     ROOT,
     UsageError,
+    exercises,
     find,
     find_lessons,
     lesson_folders,
+    lessons_of,
+    number,
     work_folder,
 )
 from .checking import runner
@@ -118,6 +121,7 @@ def experiment(args, svg_of):
         exercise = find(args.id)
     except UsageError as error:
         return _lesson_experiment(args, error)
+    _require_experiment(exercise)
     if args.weights is not None:
         if exercise.id != "6.7" or not os.path.isdir(args.weights):
             raise UsageError(
@@ -137,8 +141,6 @@ def experiment(args, svg_of):
     from .checking import harness
 
     checks, seed = harness.load_checks(exercise), abs(args.seed)
-    if not hasattr(checks, "experiment"):
-        raise UsageError(f"{exercise.id} has no experiment.")
     options = {"quick": True} if args.quick else {}
     if args.quick and "quick" not in inspect.signature(checks.experiment).parameters:
         raise UsageError(f"The experiment of {exercise.id} has no --quick.")
@@ -178,6 +180,18 @@ def experiment(args, svg_of):
         copies.write(target, svg_of(checks.picture, result))
         say(f"drawn in {without_breaks(display_path(target))}")
     return 0
+
+
+def _require_experiment(exercise):
+    """Raise UsageError, with those that have one, if an exercise has no experiment."""
+    having = [e.id for e in exercises() if "\ndef experiment(" in _text(e.check)]
+    if exercise.id not in having:
+        own = [number(f) for f in lessons_of(exercise) if _scripts(f)]
+        text = f" That of its lesson is python -m lessons experiment {''.join(own[:1])}."
+        raise UsageError(
+            f"{exercise.id} has no experiment. These exercises have one: "
+            f"{', '.join(having)}.{text * bool(own)}"
+        )
 
 
 def _lesson_experiment(args, error):

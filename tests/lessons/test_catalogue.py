@@ -1,5 +1,7 @@
 """Exercises and lessons are found by many names, and state what they need."""
 
+import re
+
 import pytest
 
 from lessons.classroom import catalogue
@@ -131,6 +133,29 @@ def test_an_unknown_name_is_answered_with_near_ones():
         catalogue.UsageError, match=r"no exercise '6.99'.*6\.1, .*6\.10"
     ):
         catalogue.find("6.99")
+
+
+@pytest.mark.parametrize(
+    "word, ids",
+    [
+        ("sparsemax", "E.17"), ("Sparsmax", "E.17"), ("masked softmax", "E.7"),
+        ("graph", "E.3"), ("merge", "E.8 E.18"), ("translater", "E.15"), ("foo", ""),
+        ("softmax", "6.10 E.2 E.5 E.7 E.8"), ("E.99", "E.1 E.24"), ("", ""),
+    ],
+)  # fmt: skip
+def test_an_unknown_word_is_answered_with_a_few_exercises(word, ids):
+    with pytest.raises(catalogue.UsageError) as error:
+        catalogue.find(word)
+    found = re.findall(r"\b(?:38|6|E)\.\d+", str(error.value).replace("E.99", ""))
+    assert " ".join(found) == ids and "python -m lessons list" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "word, folder", [("atention", "attention"), ("positons", "11_positions")]
+)
+def test_an_unknown_word_is_answered_with_near_lessons(word, folder):
+    with pytest.raises(UsageError, match=f"no lesson {word}.*{folder}.*There are: 00"):
+        find_lessons(word)
 
 
 @pytest.mark.parametrize(

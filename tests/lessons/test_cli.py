@@ -107,7 +107,12 @@ MESSAGES = [  # (arguments, exit code, fragments)
     (["undo", "E.2"], 2, ["Nothing to undo of E.2"]),
     (["undo", "E.2", "--to", "abc"], 2, ["no text abc in the history"]),
     (["history", "E.2"], 0, ["E.2 has no history yet"]),
-    (["experiment", "E.2"], 2, ["E.2 is not started"]),
+    *(
+        (["experiment", id], 2, [f"{id} has no experiment", "38.4, 6.6, 6.7, 6.9, E.15"])
+        for id in ("E.2", "E.16")
+    ),
+    (["experiment", "E.15"], 2, ["E.15 is not started"]),
+    (["experiment", "sparsemax"], 2, ["no exercise 'sparsemax'", "E.17"]),
     (["experiment", "E.2", "--impl", "solution"], 2, ["E.2 has no experiment"]),
     (["next"], 0, ["next: python -m lessons read 00"]),
     (["experiment", "5"], 2, ["5 is not a lesson with an experiment", "02, 03, 04, 07"]),
