@@ -18,11 +18,13 @@ is the function alone.
 """
 
 import functools
+import threading
 
 LOOPS = {}  # {name of a function: its compiled loop}
 ENOUGH = 10**7  # numbers: 10 to 100 ms of work, and so about the time of the search
 
 _numbers = 0  # in all calls so far; None after the search
+_counting = threading.Lock()
 
 
 def replaceable(function):
@@ -46,9 +48,14 @@ def replaceable(function):
 def _count(x):
     """Count the numbers of x; after ENOUGH of them, import the packages with loops."""
     global _numbers
-    _numbers = (_numbers or 0) + getattr(x, "size", 1)  # or 0: threads may meet here
-    if _numbers >= ENOUGH:
-        _numbers = None
+    size = getattr(x, "size", 1)
+    with _counting:
+        if _numbers is None:  # another thread has begun the search
+            return
+        _numbers += size
+        enough = _numbers >= ENOUGH
+        _numbers = None if enough else _numbers
+    if enough:
         from importlib.metadata import entry_points  # slow to import
 
         for found in entry_points(group="minigrad.loops"):

@@ -254,13 +254,16 @@ def _compile_helpers(numba, function, char):
     """
     if numba.config.DISABLE_JIT:
         return
-    before = numba.config.OPT
-    numba.config.OPT = type(before)(1)  # level 0 would keep loops from vectorising
-    try:
-        for helper in _helpers(function).values():
-            helper.compile(numba, char)
-    finally:
-        numba.config.OPT = before
+    from numba.core.compiler_lock import global_compiler_lock
+
+    with global_compiler_lock:  # no other thread compiles with this setting
+        before = numba.config.OPT
+        numba.config.OPT = type(before)(1)  # level 0 would keep loops from vectorising
+        try:
+            for helper in _helpers(function).values():
+                helper.compile(numba, char)
+        finally:
+            numba.config.OPT = before
 
 
 def _for_dtype(numba, function, char):

@@ -1,6 +1,7 @@
 """Each compiled loop equals the function of minigrad whose place it takes."""
 
 import sys
+import threading
 from importlib import metadata
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 import minigrad as mg
 from attention import kernels
+from attention.kernels import compiling
 from attention.kernels.loops import LOOPS
 from minigrad import loops, optim
 from minigrad.broadcasting import fit_to_input
@@ -179,3 +181,46 @@ def test_packages_with_loops_are_imported_when_there_is_work(monkeypatch, tmp_pa
     found = [mg.gelu(x).data[0] for _ in range(3)]
     sys.modules.pop("faster_gelu")
     assert found == [0, 1, 1]
+
+
+def test_threads_that_meet_search_for_packages_once(monkeypatch):
+    searches = []
+
+    def entry_points(group):
+        searches.append(group)
+        mg.gelu(np.zeros(loops.ENOUGH))  # another thread's call, during the search
+        return []
+
+    class Meeting:  # its size is read when another thread has begun the search
+        @property
+        def size(self):
+            loops._count(np.zeros(loops.ENOUGH))
+            return 1
+
+    monkeypatch.setattr(metadata, "entry_points", entry_points)
+    monkeypatch.setattr(loops, "_numbers", 0)
+    loops._count(Meeting())
+    assert searches == ["minigrad.loops"] and loops._numbers is None
+
+
+def test_other_threads_do_not_compile_with_the_optimisations_of_helpers(monkeypatch):
+    import numba
+    from numba.core.compiler_lock import global_compiler_lock
+
+    def compile_in_another_thread():
+        with global_compiler_lock:  # numba takes it when it compiles
+            seen.append(int(numba.config.OPT))
+
+    class Helper:
+        def compile(self, numba, char):
+            threads.append(threading.Thread(target=compile_in_another_thread))
+            threads[0].start()
+            threads[0].join(0.3)
+            inside.append(int(numba.config.OPT))
+
+    seen, inside, threads = [], [], []
+    monkeypatch.setattr(compiling, "_helpers", lambda function: {"h": Helper()})
+    before = int(numba.config.OPT)
+    compiling._compile_helpers(numba, None, "f")
+    threads[0].join()
+    assert inside == [1] and seen == [before] == [int(numba.config.OPT)]
