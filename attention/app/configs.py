@@ -26,6 +26,7 @@ from .options import (
     SHARE,
     SIZE,
     SIZES,
+    STEPS,
     TEXT,
     check,
     names_of,
@@ -80,7 +81,7 @@ class ReversalConfig:
         "train a model with each of these",
         typed="scores",
     )
-    steps: int = option(2500, POSITIVE, "training steps")
+    steps: int = option(2500, STEPS, "training steps")
     hidden: int = option(96, SIZE, "width of the GRU", typed="width")
     embedding: int = 32
     batch: int = 64
@@ -119,7 +120,7 @@ class ExtrapolationConfig:
         32, SIZE, "n, the longest sequence of the training, a multiple of 8"
     )
     factors: tuple = (1, 1.5, 2, 3, 4)
-    steps: int = option(2000, POSITIVE, "training steps")
+    steps: int = option(2000, STEPS, "training steps")
     batch: int = 32
     width: int = option(32, SIZE, "width of the models")
     layers: int = 2
@@ -245,7 +246,7 @@ class TranslationConfig:
     embedding: int = option(64, SIZE, "width of a word")
     hidden: int = option(96, SIZE, "width of a state", typed="width")
     dropout: float | None = _usual("dropout", BELOW_ONE, "dropout in training")
-    steps: int | None = _usual("steps", POSITIVE, "training steps, at most")
+    steps: int | None = _usual("steps", STEPS, "training steps, at most")
     batch: int | None = _usual("batch", SIZE, "sentences or questions per step")
     lr: float | None = _usual("lr", ABOVE_ZERO, "learning rate")
     clip: float = option(1.0, ABOVE_ZERO, "largest norm of the gradient")
@@ -302,7 +303,7 @@ class CompareConfig:
     hidden: int = option(128, SIZE, "width of a state", typed="width")
     embedding: int = option(64, SIZE, "width of a word")
     dropout: float = option(0.4, BELOW_ONE, "dropout in training")
-    steps: int = option(600, POSITIVE, "training steps, at most")
+    steps: int = option(600, STEPS, "training steps, at most")
     batch: int = option(50, SIZE, "sentences per step")
     lr: float = option(3e-3, ABOVE_ZERO, "learning rate")
     seed: int = option(1, NATURAL, "the first seed")

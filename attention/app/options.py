@@ -70,6 +70,7 @@ def names_of(choices, required=()):
 
 POSITIVE, NATURAL = _whole(1), _whole(0)
 SIZE = _whole(1, 8192)  # of something that takes memory: a width, a batch, a length
+STEPS = _whole(1, 10**9)  # years of training
 COUNT = _whole(1, 1000)  # of layers, seeds, threads
 ABOVE_ZERO = _real("X", "a number above 0", lambda x: 0 < x < math.inf)
 SHARE = _real("P", "a number from 0 to 1", lambda x: 0 <= x <= 1)

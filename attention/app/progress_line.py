@@ -34,7 +34,8 @@ class Progress:
         if loss is not None:
             text += f"  loss {loss:.4f}"
         if rate > 0:
-            left = timedelta(seconds=round((self.total - done) / rate))
+            seconds = min((self.total - done) / rate, 10**9)  # timedelta has a limit
+            left = timedelta(seconds=round(seconds))
             text += f"  {rate:.0f} steps/s" * (loss is not None) + f"  {left} left"
         if not self.live:
             self._write(f"{self.label:9s} {text}\n")
@@ -60,3 +61,12 @@ class Progress:
     def _write(self, text):
         with contextlib.suppress(OSError):  # the terminal may be closed
             print(text, end="", file=sys.stderr, flush=True)
+
+
+def watched(label, items):
+    """Yield the items, and show on a terminal how many are done."""
+    with contextlib.closing(Progress(label, len(items))) as progress:
+        for done, item in enumerate(items):
+            if progress.live:
+                progress.update(done)
+            yield item

@@ -26,8 +26,11 @@ def operations():
     return "\n".join(lines)
 
 
-def comparison(n=1024, E=64):
-    """Return the table of all variants for n tokens of width E, as text."""
+def comparison(n=1024, E=64, variants=VARIANTS):
+    """Return the table of all variants for n tokens of width E, as text.
+
+    variants   their names; an iterator may show how far it is
+    """
     lines = [
         f"one head, {n} queries and keys of width {E}, float32, forward",
         "",
@@ -35,7 +38,7 @@ def comparison(n=1024, E=64):
         f"{'variant':14s}{'params':>8s}{'multiplications':>16s}{'exp, tanh':>12s}"
         f"{'formula':>12s}{'measured':>12s}{'ratio':>6s}",
     ]
-    for variant in VARIANTS:
+    for variant in variants:
         cost = cost_of(variant, L=n, E=E)
         held = measured(variant, n, E)
         formula = ratio = "-"

@@ -1,5 +1,7 @@
 """Print what each variant of attention costs: by formula, counted and measured."""
 
+from ..progress_line import watched
+
 LARGEST = 4096  # tokens; whole matrices of scores are measured, and take memory
 
 
@@ -13,6 +15,7 @@ def run(args):
             f"--tokens is {n}; expected a multiple of {table.BLOCK}, the blocks of "
             f"bigbird, up to {LARGEST}."
         )
-    tables = table.operations(), table.comparison(n, args.width)
+    variants = watched("measured", table.VARIANTS)
+    tables = table.operations(), table.comparison(n, args.width, variants)
     print(*tables, table.long_contexts(args.width), sep="\n\n")
     return 0

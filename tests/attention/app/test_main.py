@@ -71,6 +71,11 @@ raise SystemExit(str(sorted(third_party & {*sys.modules})))"""
         ("reversal --width 99999999999", ["--width", "from 1 to 8192"]),
         ("reversal --lengths 3,99999999999", ["--lengths", "from 1 to 8192"]),
         ("reversal --seeds 99999999999", ["--seeds", "from 1 to 1000"]),
+        *(
+            (f"{command} --steps {n}", ["--steps", "from 1 to 1000000000"])
+            for command in ("reversal", "translate train", "compare", "extrapolate")
+            for n in ("999999999999999999", "0", "-1", "nan", "inf", "1e3", "x")
+        ),
         ("extrapolate --width 99999999999", ["--width", "from 1 to 8192"]),
         ("compare --layers 99999999999", ["--layers", "from 1 to 1000"]),
         ("translate train --pairs 99999999999", ["at most 50000 pairs"]),

@@ -1,14 +1,17 @@
 """The command ``python -m attention ledger`` and its tables."""
 
+import itertools
 import os
 import subprocess
 import sys
+import time
 
+import numpy as np
 import pytest
 
 from attention.app.arguments import parser_of
 from attention.app.commands import ledger
-from attention.costs import VARIANTS, table
+from attention.costs import VARIANTS, table, trials
 
 
 def test_the_tables_fit_a_terminal_and_hold_all_variants():
@@ -40,6 +43,23 @@ def test_the_command(capsys):
     assert "128 queries and keys of width 8" in capsys.readouterr().out
     with pytest.raises(ValueError, match="tokens is 100; expected a multiple of 64"):
         ledger.run(parser.parse_args(["--tokens", "100"]))
+
+
+def test_a_terminal_shows_how_many_variants_are_measured(monkeypatch, capsys):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setattr(time, "monotonic", itertools.count().__next__)
+    assert ledger.run(parser_of("ledger").parse_args(["--tokens", "64"])) == 0
+    printed = capsys.readouterr()
+    assert "measured  [" in printed.err and f"1/{len(VARIANTS)}" in printed.err
+    assert "measured  [" not in printed.out
+
+
+def test_arrays_are_measured_and_not_the_objects_of_python():
+    def call():
+        objects = [str(n) for n in range(10**5)]  # noqa: F841
+        return np.ones(10**6) + np.ones(10**6)
+
+    assert 16e6 <= trials.peak_bytes(call) < 16.1e6  # one array is used again
 
 
 def test_the_command_compiles_nothing():
