@@ -48,8 +48,9 @@ def _run(argv):
             text = (
                 f"{text}. LESSONS_WORK is {chosen}: choose a folder that can be made."
             )
-        elif isinstance(error, PermissionError):
-            text = f"{text}. LESSONS_WORK=FOLDER chooses another folder for your files."
+        elif error.filename:
+            text = f"{text}. LESSONS_WORK=FOLDER chooses another folder for your files"
+            text += ", and DIR that of site and notebooks."
         say(without_breaks(text), file=sys.stderr)
         return FAILED
     except KeyboardInterrupt as stopped:

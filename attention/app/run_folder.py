@@ -195,6 +195,11 @@ def new_folder(folder, figures):
             f"--out is {folder}, which is a file or lies below a file; expected the "
             "name of a folder."
         ) from None
+    except OSError as error:
+        raise ValueError(
+            f"--out is {folder}, which cannot be made: {error.strerror}. Choose another "
+            "folder with --out."
+        ) from None
     return folder
 
 

@@ -125,6 +125,10 @@ MESSAGES = [  # (arguments, exit code, fragments)
      ["The experiment of E.15 has no --quick"]),
     (["experiment", "6.7", "--weights", "/no"], 2, ["--weights DIR is a folder"]),
     (["read", "99"], 2, ["There is no lesson 99. There are: 00, 01"]),
+    *(
+        ([verb, f"{__file__}/x"], 1, ["DIR that of site and notebooks"])
+        for verb in ("site", "notebooks")
+    ),
     (["--help"], 0, ["read", "watch", "history", "doctor", "experiment"]),
     (["check", "--help"], 0, ["--seed", "--json", "--pdb", "--all", "--verbose"]),
     (["dev", "weave", "--help"], 0, ["--check"]),

@@ -274,3 +274,7 @@ def test_a_folder_that_cannot_be_made(tmp_path, capsys):
         assert main([*QUICK, str(folder)]) == 2
         error = joined(capsys.readouterr().err)
         assert f"--out is {folder}, which is a file or lies below a file;" in error
+    if os.path.exists("/proc/self"):
+        assert main([*QUICK, "/proc/x"]) == 2
+        error = joined(capsys.readouterr().err)
+        assert "--out is /proc/x, which cannot be made: No such file" in error
