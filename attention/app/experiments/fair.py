@@ -33,7 +33,7 @@ from ..machine import versions
 from ..progress_line import Progress
 from ..run_folder import restore
 from ..workers import train_in_processes
-from .verdict import over_seeds
+from .verdict import over_seeds, paired
 
 TAIL = 1 / 5  # the steps in which the rate falls to 0, for each step before
 FEWEST = 24  # validations before a plateau; fewer do not show what is noise
@@ -317,10 +317,14 @@ def of_arm(record, arm, what="figure"):
     return over_seeds(values, steps=steps_without_plateau(record, arm))
 
 
-def difference(record, a, b, what="figure"):
-    """Return arm a minus arm b, the mean of the differences seed by seed."""
-    values = figures(record, a, what) - figures(record, b, what)
-    return over_seeds(values, steps=steps_without_plateau(record, a, b))
+def difference(record, a, b, what="figure", resolution=None):
+    """Return arm a minus arm b, the mean of the differences seed by seed.
+
+    resolution   that of ``what``, if it has another unit than the figure
+    """
+    x, y = figures(record, a, what), figures(record, b, what)
+    resolution = record["resolution"] if resolution is None else resolution
+    return paired(x, y, steps_without_plateau(record, a, b), resolution)
 
 
 def every_run(record, arms=None):

@@ -6,7 +6,10 @@
                 for models of so many steps ("after N steps" stands beside the number)
     no          the whole interval lies outside, and all models were trained long enough
     near        it lies outside, by no more than the margin of the range
-    undecided   everything else: more seeds or more steps could change it
+    unfinished  it lies outside, but a run had no plateau: more steps could change it
+    undecided   the interval contains an end of the range, or a difference is too small
+                to count, or all runs are at 1.00: more seeds, or a harder task, could
+                change it
 """
 
 import functools
@@ -16,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 Z = 1.96  # 95 of 100 normal numbers lie within 1.96 standard deviations
+CEILING = "all runs at 1.00: the task cannot tell"
 
 
 @dataclass(frozen=True)
@@ -34,8 +38,9 @@ class Range:
 class Measured:
     """A number, the interval in which it lies, and what it rests on.
 
-    steps   after how many steps it was measured, if the figure of a model still moved
-            then; None if all models had reached their plateaus
+    steps        after how many steps it was measured, if the figure of a model still
+                 moved then; None if all models had reached their plateaus
+    resolution   "ahead" and "behind" need a larger difference than this
     """
 
     value: float
@@ -45,18 +50,27 @@ class Measured:
     rests_on: str = ""
     words: str = ""  # shown in place of the number
     steps: int | None = None
+    resolution: float = 0.0
 
 
 def verdict(claimed, found):
     """Compare the interval of a measurement with the range of a claim."""
+    if found.words == CEILING or too_small(claimed, found):
+        return "undecided"
     if claimed.low <= found.low and found.high <= claimed.high:
         return "holds"
     below, above = claimed.low - claimed.margin, claimed.high + claimed.margin
     outside = found.high < below or found.low > above
-    if outside and found.steps is None:
-        return "no"
+    if outside:
+        return "no" if found.steps is None else "unfinished"
     inside = found.high >= below and found.low <= above  # neither, for NaN
     return "near" if claimed.margin and inside else "undecided"
+
+
+def too_small(claimed, found):
+    """Return whether a claim has one end, and the number is too near to it to count."""
+    ends = [end for end in (claimed.low, claimed.high) if math.isfinite(end)]
+    return len(ends) == 1 and abs(found.value - ends[0]) <= found.resolution
 
 
 def written(found, digits=2, sign="+"):
@@ -64,6 +78,8 @@ def written(found, digits=2, sign="+"):
 
     sign   "" for a number that is no difference
     """
+    if found.words == CEILING:
+        return CEILING
     numbers = found.value, found.low, found.high
     value, low, high = (f"{x:{sign}.{digits}f}" for x in numbers)
     after = f", after {found.steps} steps" if found.steps else ""
@@ -72,7 +88,10 @@ def written(found, digits=2, sign="+"):
 
 def judged(says, claimed, found):
     """Return a claim in words, its verdict and the measurement, as two lines."""
-    return f"{says}: {verdict(claimed, found)}\n    {written(found, 3)}"
+    measured = written(found, 3)
+    if too_small(claimed, found) and found.words != CEILING:
+        measured += f"; {found.resolution:g} or less does not count"
+    return f"{says}: {verdict(claimed, found)}\n    {measured}"
 
 
 def between(low, high):
@@ -90,13 +109,20 @@ def below(high):
     return Range(-math.inf, math.nextafter(high, -math.inf))
 
 
-def over_seeds(values, words="", steps=None):
+def over_seeds(values, words="", steps=None, resolution=0.0):
     """Return the mean over trained models, with Student's interval."""
     values = np.asarray(values, float)
     n, mean = len(values), values.mean()
     half = math.inf if n == 1 else student(n) * values.std(ddof=1) / n**0.5
     rests_on = f"{n} seed{'s' * (n > 1)}"
-    return Measured(mean, mean - half, mean + half, "trained", rests_on, words, steps)
+    ends = mean - half, mean + half
+    return Measured(mean, *ends, "trained", rests_on, words, steps, resolution)
+
+
+def paired(x, y, steps=None, resolution=0.0):
+    """Return the mean of x minus y, seed by seed, and whether the task can tell."""
+    words = CEILING if (np.round([x, y], 2) == 1).all() else ""
+    return over_seeds(np.subtract(x, y), words, steps, resolution)
 
 
 def share(k, n, of="seeds", kind="trained"):
@@ -118,3 +144,30 @@ def student(n, part=0.975):
     a = np.linspace(-np.pi / 2, np.pi / 2, 200_001)
     mass = np.cumsum(np.cos(a) ** (n - 2))
     return math.sqrt(n - 1) * math.tan(a[np.searchsorted(mass, part * mass[-1])])
+
+
+def p_value(values, band=0.0):
+    """Return the p-value of Student's test that the mean is at most ``band`` from 0."""
+    values = np.asarray(values, float)
+    n, spread, beyond = len(values), values.std(ddof=1), abs(values.mean()) - band
+    if spread == 0:
+        return float(beyond <= 0)
+
+    def mass(start):  # of Student's density from ``start`` on, see ``student``
+        a = np.linspace(start, np.pi / 2, 100_001)
+        return (np.cos(a).clip(0) ** (n - 2)).mean() * (np.pi / 2 - start)
+
+    t = beyond * math.sqrt(n) / spread
+    return min(1.0, 2 * mass(math.atan(t / math.sqrt(n - 1))) / mass(-np.pi / 2))
+
+
+def discoveries(p, rate=0.05):
+    """Return which of n p-values count, so that about ``rate`` of these are false.
+
+    Benjamini and Hochberg 1995: in order, p_1 to p_k with the largest k for which
+    p_k <= rate k / n. The tests should be independent, or depend positively.
+    """
+    p = np.asarray(p)
+    ordered = np.sort(p)
+    small = ordered <= rate * np.arange(1, len(p) + 1) / len(p)
+    return p <= ordered[small].max(initial=-1.0)

@@ -25,7 +25,7 @@ import numpy as np
 import minigrad as mg
 from attention import AdditiveAttention, BahdanauStep, additive
 from attention.app.experiments import fair
-from attention.app.experiments.verdict import below, verdict
+from attention.app.experiments.verdict import below, verdict, written
 from lessons.classroom.records import how_made, record
 from lessons.pages import schematics
 from lessons.pages.figures import BLUE, GREY, ORANGE, figure, show
@@ -326,8 +326,7 @@ for name in settings:
     judged[name] = f'"{verdict(below(-0.01), found)}"'
     if found.steps is not None:
         judged[name] += f", after {found.steps} steps,"
-    ends = f"[{found.low:+.3f}, {found.high:+.3f}]"
-    print(f"{name:14s} {found.value:+.3f} {ends}  {judged[name]}")
+    print(f"{name:14s} {judged[name]}: {written(found, 3)}")
 blurred, hard = (
     fair.of_arm(kept["dot, 4"], "absolute", what).value for what in ("figure", "hard")
 )
@@ -349,7 +348,8 @@ blurred, hard = (
 # > **The book says** (6.2.2) that with absolute values it would be harder for a model
 # > "to focus sharply on a single position". In this task, at this size, the verdict is
 # > {{ judged["dot, 4"] }} with dot products of 4 numbers, {{ judged["dot, 16"] }} with
-# > 16, and {{ judged["additive, 4"] }} with additive scores.
+# > 16, where all runs of both have all values right, and {{ judged["additive, 4"] }}
+# > with additive scores.
 #
 # ## What reaches the decoder?
 #

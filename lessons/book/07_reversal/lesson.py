@@ -710,7 +710,7 @@ for kind in wide["arms"]:
 
 # %%
 for what, a, b in (("loss", "dot", "scaled"), ("entropy", "scaled", "dot")):
-    more = fair.difference(wide, a, b, what)
+    more = fair.difference(wide, a, b, what, resolution=0.0)
     print(f"the {what} of {a} is larger than that of {b}: {verdict(above(0), more)}")
     print(f"    {written(more, 4)}")
 deep = record("scaling")["6 blocks"]  # of lesson 10

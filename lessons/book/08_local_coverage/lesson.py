@@ -394,6 +394,11 @@ def interval(found, digits=2):
     return f"{found.value:+.{digits}f} [{', '.join(ends)}]"
 
 
+def minus_global(task, arm, digits):
+    found = less(task, arm)
+    return found.words or f" {interval(found, digits):19s}  {matches(task, arm)}"
+
+
 # %%
 for task in tasks:
     study, digits = kept[task], 1 if task == "en-de" else 2
@@ -405,7 +410,7 @@ for task in tasks:
         row = f"{arm:15s}{study['chosen'][arm]:.4f}{of(task, arm):7.{digits}f}"
         row += f"  {ended.sum()} of {len(ended)} {back:>4s}"
         if arm != "global":
-            row += f"  {interval(less(task, arm), digits):19s}  {matches(task, arm)}"
+            row += " " + minus_global(task, arm, digits)
         print(row.rstrip())
 
 # %% [figure]

@@ -31,7 +31,9 @@ from attention import BlockMask, KVCache, LongformerAttention, MultiHeadAttentio
 from attention import linear_attention, masks, merge
 from attention import scaled_dot_product_attention as sdpa
 from attention.app.experiments import fair
-from attention.app.experiments.verdict import above, below, between, over_seeds, verdict
+from attention.app.experiments.verdict import (
+    above, below, between, over_seeds, verdict, written,
+)
 from attention.costs import cost_of
 from attention.costs.table import size
 from attention.exact.sdpa import dense_attention, tiled_attention
@@ -614,8 +616,7 @@ print("ours, 10 tokens:", held, "bytes; by the formula", 2 * H_k * E * 10 * 4)
 
 # %% [markdown]
 # What does it cost in quality? The dense model from above, with 4, 2 and 1 key heads
-# for its 4 heads of queries. The last column says whether the difference from 4 key
-# heads is smaller than one answer in a hundred:
+# for its 4 heads of queries, and their differences from it:
 
 # %%
 E = kept["width"] // kept["heads"]
@@ -624,8 +625,9 @@ for form, key_heads in (("dense", 4), ("2 key heads", 2), ("1 key head", 1)):
     [size_of] = {*fair.figures(forms, form, "parameters")}
     print(f"{key_heads} of {kept['heads']}: {held:3d} bytes a token", end="   ")
     least = f"{fair.figures(forms, form).min():.3f}"
-    said = verdict(between(-0.01, 0.01), lost[form]) if key_heads < 4 else ""
-    print(f"{size_of:,} parameters   right {least} or more   {said}".rstrip())
+    print(f"{size_of:,} parameters   right {least} or more")
+for form in ("2 key heads", "1 key head"):
+    print(f"{form} minus 4: {written(lost[form], 3)}")
 
 # %% [markdown]
 # The cache shrinks to a quarter, and nothing is lost that this task could show. It is

@@ -469,7 +469,8 @@ for score in ("additive", "dot", "general"):
     print(f"{score:8s} loss: seen {written(seen, 4)}, unseen {written(unseen, 2)}")
 more = {}
 for score in ("additive", "dot"):
-    more[score] = fair.difference(small, "bahdanau, general", f"bahdanau, {score}", gap)
+    arms = "bahdanau, general", f"bahdanau, {score}"
+    more[score] = fair.difference(small, *arms, gap, resolution=0.0)
     print(f"gap, general minus {score}: {written(more[score], 2)}")
     print(f"    above 0: {judged(above(0), more[score])}")
 

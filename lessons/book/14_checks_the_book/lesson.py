@@ -141,18 +141,21 @@ print(f"dot minus mean:     {above.value:+.3f} [{above.low:+.3f}, {above.high:+.
 # %% [markdown]
 # **7. The verdict** compares the claim with the measurement. It *holds* if the whole
 # interval lies in the range. It is *no* if no part of it does, and *undecided* if the
-# interval contains an end of the range.
+# interval contains an end of the range. "Ahead" and "behind" are undecided, too, if the
+# difference is no larger than the *resolution*, which the author of the comparison
+# states beforehand. And if all runs of both arms solve the task, it cannot tell them
+# apart, and "as good" is undecided as well.
 
 # %% [source] attention.app.experiments.verdict.verdict
 
 # %% [markdown]
 # One line needs a reason: `found.steps` is the number of steps after which runs without
 # a plateau ended, and None if all runs have reached theirs. **No verdict says "no"
-# without a plateau**, because a model that still improves may yet arrive. A claim may
-# hold before, and then "after N steps" stands beside its number: it holds for models
-# that were trained so long, and nothing is said of longer training. To see what the
-# rule prevents, we take the same five seeds after {{ few }} steps. What are the
-# verdicts, and what would they be without the rule?
+# without a plateau**, because a model that still improves may yet arrive: the comparison
+# is *unfinished*. A claim may hold before, and then "after N steps" stands beside its
+# number: it holds for models that were trained so long, and nothing is said of longer
+# training. To see what the rule prevents, we take the same five seeds after {{ few }}
+# steps. What are the verdicts, and what would they be without the rule?
 
 # %%
 claim = rule.between(-within, within)
@@ -300,15 +303,15 @@ halves = ", ".join(halves)
 # that printed numbers are worth recomputing.
 
 # %%
-words = ("holds", "near", "no", "undecided")
-print(f"{'':18s}", *(f"{word:>9s}" for word in words))
+words = ("holds", "near", "no", "undecided", "unfinished")
+print(f"{'':14s}", *(f"{word:>10s}" for word in words))
 for text, start in (
     ("chapter 6", "6"), ("chapter 38", "38"), ("scoring page", "scoring"),
     ("notes", "notes"),
 ):  # fmt: skip
     mine = [c for c in claims.CLAIMS if c.where.removeprefix("ex. ").startswith(start)]
     counts = [sum(c.verdict == word for c in mine) for word in words]
-    print(f"{text:18s}", *(f"{count:9d}" for count in counts))
+    print(f"{text:14s}", *(f"{count:10d}" for count in counts))
 
 # %% [markdown]
 # ## What can be computed exactly?
@@ -362,7 +365,7 @@ for text, start in (
 #
 # - **Positions** are judged at all answers of a longer text, as the notes do it, and
 #   once at the far ones alone. There ALiBi is far behind, in all seeds. The verdict is
-#   still not "no", because some of its models used up their steps
+#   "unfinished" and not "no", because some of its models used up their steps
 #   ([lesson 11](../11_positions/README.md)).
 # - **One seed** gives no verdict, however large the effect.
 #

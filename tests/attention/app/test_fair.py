@@ -15,8 +15,12 @@ from attention.app.experiments.verdict import (
     above,
     below,
     between,
+    discoveries,
     judged,
     over_seeds,
+    p_value,
+    paired,
+    student,
     verdict,
     written,
 )
@@ -87,7 +91,7 @@ def test_each_arm_has_its_best_rate_and_its_plateau(tmp_path):
     found = fair.difference(record, "all", "bias")
     assert found.steps == 120 and found.low > 0.5
     assert verdict(above(0), found) == "holds"
-    assert verdict(above(0), fair.difference(record, "bias", "all")) == "undecided"
+    assert verdict(above(0), fair.difference(record, "bias", "all")) == "unfinished"
     assert fair.of_arm(record, "all").steps is None
 
 
@@ -169,8 +173,60 @@ def test_a_plateau_is_a_curve_that_no_longer_moves(curve, expected):
 def test_no_verdict_no_without_a_plateau():
     values = [-0.3, -0.31, -0.29]
     assert verdict(above(0), over_seeds(values)) == "no"
-    assert verdict(above(0), over_seeds(values, steps=400)) == "undecided"
+    assert verdict(above(0), over_seeds(values, steps=400)) == "unfinished"
     assert verdict(above(-1), over_seeds(values, steps=400)) == "holds"
+    assert verdict(above(-0.3), over_seeds(values, steps=400)) == "undecided"
+
+
+@pytest.mark.parametrize("sign, claimed", [(1, above(0)), (-1, below(0))])
+def test_ahead_and_behind_need_more_than_the_resolution(sign, claimed):
+    """Whichever side it is on, a difference that does not count decides nothing."""
+    small = over_seeds([0.009 * sign, 0.0091 * sign, 0.0092 * sign], resolution=0.01)
+    assert verdict(claimed, small) == "undecided"
+    assert judged("a", claimed, small).endswith("; 0.01 or less does not count")
+    swapped = over_seeds([-0.009 * sign] * 3, resolution=0.01)
+    assert verdict(claimed, swapped) == "undecided"
+    large = over_seeds([0.02 * sign, 0.021 * sign, 0.022 * sign], resolution=0.01)
+    assert verdict(claimed, large) == "holds"
+    assert verdict(between(-0.01, 0.01), small) == "holds"  # "as good" has two ends
+
+
+def test_where_all_runs_are_right_the_task_cannot_tell():
+    solved = paired([1.0, 1.0, 0.9996], [1.0, 0.9951, 1.0], resolution=0.01)
+    for claimed in (above(0), below(0), between(-0.01, 0.01)):
+        text = "a: undecided\n    all runs at 1.00: the task cannot tell"
+        assert judged("a", claimed, solved) == text
+    nearly = paired([1.0, 1.0, 1.0], [1.0, 0.994, 1.0])
+    assert verdict(between(-0.02, 0.02), nearly) == "holds"
+
+
+def test_a_difference_has_the_resolution_of_its_record():
+    runs = [
+        {"arm": arm, "seed": seed, "figure": figure, "loss": figure, "plateau": True}
+        for arm, figure in (("a", 0.509), ("b", 0.5)) for seed in (1, 2, 3)
+    ]  # fmt: skip
+    record = {"runs": runs, "budget": 9, "resolution": 0.01}
+    assert verdict(above(0), fair.difference(record, "a", "b")) == "undecided"
+    in_nats = fair.difference(record, "a", "b", "loss", resolution=0.0)
+    assert verdict(above(0), in_nats) == "holds"
+
+
+def test_a_p_value_is_that_of_student():
+    x = np.array([0.1, 0.25, 0.4])
+    t = x.mean() / (x.std(ddof=1) / 3**0.5)  # two degrees of freedom
+    assert np.isclose(p_value(x), 1 - t / (2 + t * t) ** 0.5, rtol=1e-3)
+    assert p_value(-x) == p_value(x) < p_value(x, band=0.1) < p_value(x, band=0.3) == 1
+    five = np.array([-2.0, -1.0, 0.0, 1.0, 2.0])  # of standard error sqrt(1/2)
+    assert np.isclose(p_value(five + student(5) * 0.5**0.5), 0.05, rtol=1e-3)
+    assert (p_value([0.1, 0.1], 0.02), p_value([0.0, 0.0])) == (0, 1)
+
+
+def test_discoveries_are_those_of_benjamini_and_hochberg():
+    p = [0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344, 0.0459,
+         0.3240, 0.4262, 0.5719, 0.6528, 0.7590, 1.0]  # fmt: skip  # their example
+    assert discoveries(p).sum() == 4 and discoveries(p[::-1])[-4:].all()
+    assert discoveries([0.049, 0.03]).all()  # the largest k, not the first that fails
+    assert not discoveries([0.06, 0.03]).any()
 
 
 def test_no_difference_is_neither_above_nor_below_0():
