@@ -8,9 +8,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 # %% [markdown]
 # # 15. Weights of another kind
 #
-# You look for a name in a list, and it is not there. Attention cannot answer that. Its
-# weights sum to 1, so it has to return some average of the values, whether a key fits or
-# not. What else can make weights of scores, and what does each cost?
+# You look for a name in a list, and it is not there. Attention has no weight for that.
+# Its weights sum to 1, so it has to return some average of the values, whether a key fits
+# or not. What else can make weights of scores, and what does each cost?
 #
 # You need [lesson 05](../05_scaling/README.md),
 # [lesson 09](../09_self_attention/README.md) and, for the measurements,
@@ -77,19 +77,14 @@ print("weights", p.round(3).tolist(), "  sums", p.sum(1).round(3).tolist())
 print("outputs", (p @ values)[:, 0].round(3).tolist())
 
 # %% [markdown]
-# The second output is near 0: nothing was found. What does this cost? Divide numerator
-# and denominator by $`\sum_l \exp(s_{il})`$, whose logarithm is called
-# $`\mathrm{lse}_i`$:
-#
-# ```math
-# p_{ij} = \sigma(\mathrm{lse}_i - b) \cdot \mathrm{softmax}(s_i)_j, \qquad
-# \mathrm{lse}_i = \ln \sum_l \exp(s_{il}), \qquad \sigma(x) = \frac{1}{1 + e^{-x}}
-# ```
-#
-# So a sink multiplies the output of ordinary attention by one number for each query. It
-# is near 1 if a score is far above $b$, and near 0 if all are far below. The tiled
-# attention of [lesson 12](../12_exact_and_cheap/README.md) has $`\mathrm{lse}_i`$ anyway.
-# Are the two forms equal, with $b = 1$?
+# The second output is near 0: nothing was found. What does this cost? The sink changes
+# the denominator of a row alone. So it multiplies the output of ordinary attention by one
+# number for each query, which is near 1 if a score is far above $b$, and near 0 if all
+# are far below. It can be computed from $b$ and
+# $`\mathrm{lse}_i = \ln \sum_l \exp(s_{il})`$, which the tiled attention of
+# [lesson 12](../12_exact_and_cheap/README.md) has anyway. Exercise E.18 derives it, and
+# the gradients of the scores and of $b$. Does the library's form through
+# $`\mathrm{lse}`$ agree with the weights, for $b = 1$?
 
 # %%
 q, k, v = (mg.Tensor(rng.normal(size=(5, 4))) for _ in range(3))  # (L = S = 5, E = 4)
@@ -97,15 +92,9 @@ sink = attention.Sink(b=mg.Tensor(np.array(1.0)))
 dense, _ = attend(q, k, v, normalize=sink)
 o, _ = attend(q, k, v)
 lse = np.log(np.exp((q @ k.swapaxes(0, 1)).data / 2).sum(1))  # 2 is sqrt(E)
-gate = 1 / (1 + np.exp(1.0 - lse))  # sigmoid(lse - b), (L,)
-print(np.allclose(dense.data, gate[:, None] * o.data))
-
-# %% [source] attention.variants.sink.sink_softmax
+print(np.allclose(dense.data, sink.rescale(o, mg.Tensor(lse)).data))
 
 # %% [markdown]
-# The gradient of a score is that of a softmax, with these smaller $p$. For $b$, every
-# row adds $`-r_i \sum_j p_{ij} g_{ij}`$: E.18 derives it.
-#
 # ## Does it help where nothing fits?
 #
 # A model sees 8 keys, random vectors of length $\sqrt d$ with $d = 32$, and 8 values of
@@ -188,8 +177,12 @@ show(fig, "nothing", alt)
 
 # %% [markdown]
 # In this task, at this size, the learned sink and the sigmoid (which follows below) pass
-# the dotted line. No arm whose weights sum to 1 can. Softmax plus one could, if its
-# scores became far lower than $b = 0$ where no key fits. In these steps they have not.
+# the dotted line. An arm whose weights sum to 1 can pass it only by a gate on the output,
+# and then by {{ f"{shrunk - bound:.3f}" }} at most. Softmax plus one could, if its scores
+# became far lower than $b = 0$ where no key fits. In these steps they have not. (All of
+# this is about an answer that is the context itself. A network that reads the context can
+# learn to distinguish a mixture of values from one value, as
+# [lesson 20](../20_tournament/README.md) finds.)
 #
 # ## Many keys: why does a softmax need larger scores in longer texts?
 #
@@ -243,34 +236,21 @@ for n in (4, 4096):
 # With sparsemax a lead of 1 is enough for all the weight, whatever $n$ is. With entmax a
 # lead of $1 / (\alpha - 1)$ is enough.
 #
-# **One gradient for all of them.** On the *support*, the keys with $p_j > 0$, let
-# $`u_j = p_j^{2 - \alpha}`$, and elsewhere $u_j = 0$. Differentiate $p_j$, and choose
-# $d\tau$ so that the changes sum to 0:
-#
-# ```math
-# dp_j = u_j \left(ds_j - \frac{\sum_l u_l\, ds_l}{\sum_l u_l}\right)
-# \qquad \Rightarrow \qquad
-# \frac{\partial L}{\partial s_j} = u_j \left(g_j - \frac{\sum_l u_l g_l}{\sum_l u_l}\right)
-# ```
-#
-# Here $g_j = \partial L / \partial p_j$. A softmax has $u = p$, whose sum is 1, and
-# this is the formula of [lesson 05](../05_scaling/README.md). Sparsemax has $u = 1$ on
-# the support. The score of a key outside has no gradient, so it does not grow by itself:
-# begin with small scores, which leave all keys in the support.
-
-# %% [source] attention.variants.entmax.entmax
+# **What does training see of a key without a weight?** The keys with $p_j > 0$ are the
+# *support*. Take the three scores again, and a loss that wants a larger weight of the
+# first key:
 
 # %%
-s = mg.Tensor(rng.normal(size=(2, 6)), requires_grad=True)
-g = rng.normal(size=(2, 6))
-every_key = np.ones((2, 6), bool)
 for alpha in (1.001, 1.5, 2):
-    p = entmax(s, every_key, alpha)
-    s.grad = None
-    (p * g).sum().backward()
-    u = np.where(p.data > 0, np.maximum(p.data, 1e-300) ** (2 - alpha), 0)
-    mean = (u * g).sum(1, keepdims=True) / u.sum(1, keepdims=True)
-    print(f"alpha {alpha:5}", np.allclose(s.grad, u * (g - mean)))
+    s = mg.Tensor(three.data, requires_grad=True)
+    p = entmax(s, allowed, alpha)
+    (p * np.array([-1.0, 1.0, 2.0])).sum().backward()
+    print(f"alpha {alpha:5}   p {p.data[0].round(3)}   dL/ds {s.grad[0].round(3) + 0.0}")
+
+# %% [markdown]
+# The score of a key outside the support has no gradient, so it does not grow by itself:
+# begin with small scores, which leave all keys in the support. Why, and what gradient the
+# keys of the support have, is exercise E.17.
 
 # %% [markdown]
 # **Measured.** A model learns to find one of 16 keys with $d = 64$, and is tested with
@@ -370,19 +350,19 @@ for times in (1, 2, 3):
 
 # %% [markdown]
 # The usual start is $b = -\ln n$, with which the weights of small scores sum to about 1.
-# Is the output then an average again, which cannot count? We measure $b = 0$ and
-# $b = -\ln n$.
+# Is the output then an average again, which holds shares and no numbers? We measure
+# $b = 0$ and $b = -\ln n$.
 #
 # **Measured.** A row has 4 to 16 symbols out of six. How often does a given symbol occur?
-# The model has one attention, and a small network that maps its output to a number. Two
-# simple answers for comparison: the most frequent number for the length of the row; and
-# the most probable number for the *share* of the symbol in the row, which is what an
-# average contains. (In principle, an average could contain the shares of all symbols, and
-# these say more.)
+# The model has one attention, and a small network that maps its output to a number. Three
+# answers for comparison: the most frequent number for the length of the row; the most
+# probable number for the *share* of the symbol in the row; and that for the shares of
+# *all* six symbols. An average can contain all of them. How much do you expect the other
+# five to say?
 
 # %%
 from fractions import Fraction
-from math import comb
+from math import comb, factorial, prod
 
 counting = kept["counting"]
 lengths = range(4, 17)
@@ -397,8 +377,32 @@ for (n, c), p in chances.items():
     numbers[c] = numbers.get(c, 0) + p
 by_share = sum(max(numbers.values()) for numbers in shares.values())
 
+
 # %%
-print(f"from the length alone {by_length:.3f}, from the share alone {by_share:.3f}")
+def rows(n, k, most):
+    """Yield the ways to write n as a falling sum of k numbers, each at most ``most``."""
+    if k == 1 and n <= most:
+        yield (n,)
+    for first in range(min(n, most), -1, -1) if k > 1 else ():
+        yield from ((first, *rest) for rest in rows(n - first, k - 1, first))
+
+
+# %%
+chance_of = {}  # the six shares: [probability of each length that has them]
+for n in lengths:
+    for row in rows(n, 6, n):
+        equal = prod(factorial(row.count(c)) for c in {*row})
+        texts = factorial(6) / equal * factorial(n) / prod(map(factorial, row))
+        p = chance_of.setdefault(tuple(Fraction(c, n) for c in row), [])
+        p.append(texts / 6**n / len(lengths))
+
+# %%
+by_shares = 0.0  # a symbol that does not occur has the number 0 at every length
+for row, p in chance_of.items():
+    absent = row.count(0) / 6
+    by_shares += absent * sum(p) + (1 - absent) * max(p)
+print(f"from the length alone {by_length:.3f}, from the share alone {by_share:.3f},")
+print(f"from the shares of all six symbols {by_shares:.3f}")
 print(fair.every_run(counting))
 compare("counting", "sigmoid ahead of softmax", above(0), "sigmoid", "softmax")
 compare("counting", "sink ahead of softmax", above(0), "sink", "softmax")
@@ -422,6 +426,14 @@ alt = f"""Share of right numbers against steps, a line for each run. Means at th
 show(fig, "counting", alt)
 
 # %% [markdown]
+# The shares of all six symbols say nearly everything, because only few lengths agree with
+# them. So weights that sum to 1 do not keep a model from counting; this one, trained so,
+# has {{ f"{fair.of_arm(counting, 'softmax').value:.3f}" }} of the numbers right, less than
+# the share of the symbol alone allows. The softmax of
+# [lesson 20](../20_tournament/README.md), with positions and a larger network, has
+# {{ f"{fair.of_arm(record('tournament')['counting'], 'softmax').value:.3f}" }} right in a
+# counting task of its own.
+#
 # A sink can count, too, in principle: with $c$ keys of the score $s$, and the others far
 # below, the weights sum to $c / (c + e^{b - s})$, which differs for each $c$. The table
 # says how far a model gets with it. And $\sigma(s - \ln n)$ gives nearly the weights
@@ -448,25 +460,27 @@ show(fig, "counting", alt)
 # its expectation has:
 #
 # ```math
-# J = \sum_j p_j l_j, \qquad \frac{\partial J}{\partial s_j} = p_j (l_j - J)
+# J = \sum_j p_j l_j
 # ```
 #
-# That needs the losses of all keys, and a model that chooses one key computes one loss.
-# *REINFORCE* (Williams 1992; Xu and others 2015) estimates it from one draw $j$, by
+# Its gradient needs the losses of all keys, and a model that chooses one key computes one
+# loss. *REINFORCE* (Williams 1992; Xu and others 2015) estimates it from one draw $j$, by
 # $`(l_j - b)(\mathrm{onehot}_j - p)`$. On average, $b$ adds
 # $`b \sum_j p_j (\mathrm{onehot}_j - p) = 0`$. So with every *baseline* $b$ that does not
-# depend on the draw, the mean of the estimate is right. Its variance differs:
+# depend on the draw, the mean of the estimate is right. Its variance differs. Draw many
+# times, and measure it with three baselines, of which the last one has the smallest
+# variance there is (E.19 derives it):
 
 # %%
 e, losses = rng.normal(size=8), rng.uniform(1, 4, 8)
 p = np.exp(e) / np.exp(e).sum()
-J, c = p @ losses, 1 - 2 * p + p @ p  # c_j = |onehot_j - p|^2
-exact = p * (losses - J)
+J, drawn = p @ losses, rng.choice(8, 20_000, p=p)
 
 
 def variance(b):
-    """Return E |x - E x|^2 of x = (l_j - b) (onehot_j - p), over all draws j."""
-    return p @ ((losses - b) ** 2 * c) - (exact**2).sum()
+    """Return the variance of x = (l_j - b) (onehot_j - p), over the draws j."""
+    x = (losses[drawn] - b)[:, None] * (np.eye(8)[drawn] - p)
+    return x.var(0).sum()
 
 
 best = attention.best_baseline(p, losses)
@@ -553,9 +567,10 @@ print(masked_softmax(mg.Tensor(b)).data[0].round(3))
 # - A sigmoid with negative scores in place of a mask: $\sigma(s + b)$ is small for them,
 #   but not 0, and a learned $b$ can make it larger. A masked key has the weight 0.
 #
-# **To take away: a softmax compares keys, so it can show neither that none fits nor how
-# many do, and its largest weight falls as keys are added; a sink shows the first,
-# sigmoids show both, and exact zeros keep the weight of the best key.**
+# **To take away: a softmax compares keys, so its output holds shares: that no key fits,
+# and how many do, has to be inferred from a mixture; and its largest weight falls as keys
+# are added. A sink shows the first, sigmoids show both, and exact zeros keep the weight of
+# the best key.**
 #
 # Exercises: E.17 (sparsemax and its Jacobian), E.18 (the sink through lse) and E.19
 # (REINFORCE and its baseline): `python -m lessons start E.17`. Other tasks and arms:
