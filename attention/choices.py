@@ -146,7 +146,7 @@ POSITIONS = {
         lambda *args: attention.definitions.alibi(*args),
         about="""score: - m |i - j|, a fixed slope for each head
         can read texts of any length, with a preference for near words
-        cannot give much weight to one word far away: its score falls with the distance
+        cannot treat near and far alike: beyond training its scores fall further
         lesson 11: reading beyond the trained length; Press et al. 2022;
         positions/alibi.py""",
         costs=SCALED._replace(scoring="L*E + L*S*E + L*S"),
@@ -183,7 +183,7 @@ POSITIONS = {
         lambda *args: attention.definitions.cope(*args),
         about="""score: + q_i . e[p], p the sum of learned gates of the tokens between j
         and i
-        can count sentences and prefer the third one before, whatever their lengths
+        can prefer the third sentence before, of any length, if gates find its end
         cannot be computed in tiles: p needs all keys between j and i
         lesson 11: reading beyond the trained length; Golovneva et al. 2024;
         positions/contextual.py""",
@@ -221,7 +221,7 @@ POSITIONS = {
         about="""score: a larger base: slow angles of rope are divided, fast ones kept
         can distinguish near places in longer texts as before
         cannot divide the middle angles by the whole factor
-        lesson 11: reading beyond the trained length; Peng et al. 2023;
+        lesson 11: reading beyond the trained length; bloc97 2023;
         positions/scaling.py""",
         costs=ROTATED,
         trained_as="rope",

@@ -687,8 +687,8 @@ def convolve(x, F):
 def location(q, k, v, W_q, W_k, w_v, F, U, b=0):
     """s_tj = w_v . tanh(W_q q_t + W_k k_j + U f_tj + b)
 
-    f_t (S, n) are filters F (n, 2, M) of the last weights and of their sum so far.
-    Chorowski et al. 2015
+    f_t (S, n) are filters F (n, 2, M) of the last weights (Chorowski et al. 2015) and
+    of their sum so far (Shen et al. 2018)
     """
     keys, p, c = k @ W_k.T + b, [], []
     for q_t in q:

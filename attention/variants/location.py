@@ -19,8 +19,8 @@ gradients of the filters are
 
 so dx is the convolution of g with the reversed filters.
 
-Chorowski et al. 2015 (the last weights; the sum beside them is a
-common addition).
+Chorowski et al. 2015 (filters of the last weights alone); Shen et al. 2018 (Tacotron 2,
+filters of their sum as well).
 """
 
 import numpy as np

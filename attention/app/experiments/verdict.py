@@ -68,9 +68,11 @@ def verdict(claimed, found):
 
 
 def too_small(claimed, found):
-    """Return whether a claim has one end, and the number is too near to it to count."""
+    """Return whether only the resolution keeps a claim with one end from a verdict."""
     ends = [end for end in (claimed.low, claimed.high) if math.isfinite(end)]
-    return len(ends) == 1 and abs(found.value - ends[0]) <= found.resolution
+    if len(ends) != 1 or found.low <= ends[0] <= found.high:
+        return False
+    return abs(found.value - ends[0]) <= found.resolution
 
 
 def written(found, digits=2, sign="+"):
@@ -90,7 +92,7 @@ def judged(says, claimed, found):
     """Return a claim in words, its verdict and the measurement, as two lines."""
     measured = written(found, 3)
     if too_small(claimed, found) and found.words != CEILING:
-        measured += f"; {found.resolution:g} or less does not count"
+        measured += f"; up to {found.resolution:g} counts as 0"
     return f"{says}: {verdict(claimed, found)}\n    {measured}"
 
 

@@ -173,7 +173,7 @@ CHEAP = {
         about="""template: exp(q . k) becomes phi(q) . phi(k): sums over the keys come
         first
         can continue a text with a state of fixed size
-        cannot give one of many keys nearly all weight: phi is not exp
+        cannot give one of more keys than phi has numbers nearly all weight
         lesson 12: lookup by distance; Katharopoulos et al. 2020; variants/linear.py""",
     ),
 }

@@ -62,7 +62,8 @@ MEMORIES = {
         about="""template: S = S + k b (v - S^T k)^T, which writes the error of what k
         returns
         can replace the value of a key, and keep those of orthogonal keys
-        cannot return exact values of more keys than coordinates; reset its state
+        cannot return exact values of more keys than coordinates;
+        set its state to 0 at once
         lesson 18: overwritten names; Schlag et al. 2021; variants/delta_rule.py""",
     ),
     "delta-gate": Variant(

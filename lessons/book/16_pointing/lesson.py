@@ -224,9 +224,11 @@ show(fig, "sorting", alt)
 # ## Write, or copy?
 #
 # A pointer can name Zoltan, but it cannot write *is praised by*, which the source does
-# not contain. The [pointer-generator](../../GLOSSARY.md#pointer-generator) (Gu and others
-# [2016](https://arxiv.org/abs/1603.06393); See, Liu and Manning
-# [2017](https://arxiv.org/abs/1704.04368)) can do both, and computes the share of each:
+# not contain. The [pointer-generator](../../GLOSSARY.md#pointer-generator) (See, Liu and
+# Manning [2017](https://arxiv.org/abs/1704.04368)) can do both, and computes the share of
+# each. (In its relative CopyNet, Gu and others
+# [2016](https://arxiv.org/abs/1603.06393), one softmax over words and places takes the
+# place of the gate.)
 #
 # ```math
 # P(w) = \lambda\, \mathrm{softmax}(z)_w + (1 - \lambda) \sum_{j:\, x_j = w} a_j, \qquad
@@ -242,10 +244,7 @@ show(fig, "sorting", alt)
 # A word that the vocabulary lacks has no logit, so its first term is 0. Such a word gets
 # a number of its own in each sentence. A word that occurs twice has two weights, and they
 # add up.
-
-# %% [source] attention.variants.pointer_generator.copy_probabilities
-
-# %% [markdown]
+#
 # What is the probability of Zoltan now, and do all probabilities sum to 1?
 
 # %%
@@ -262,42 +261,22 @@ print(f"{'sum':8s} {P.sum():.3f}")
 # %% [markdown]
 # **Who gets the credit?** Let $y$ be the right word. It was written, or it was copied
 # from one of its places. The probabilities of these cases, *after* $y$ has been seen, are
-#
-# ```math
-# \pi = \frac{\lambda\, \mathrm{softmax}(z)_y}{P(y)}, \qquad
-# \rho_j = \frac{(1 - \lambda)\, a_j\, [x_j = y]}{P(y)}, \qquad
-# \pi + \sum_j \rho_j = 1
-# ```
-#
-# where $[x_j = y]$ is 1 if they are the same word, and 0 otherwise. Let $e_j$ be the
-# score of place $j$, so that $a$ is the softmax of $e$. The gradient of $-\ln P(y)$ is
-# divided in the same proportions:
-#
-# ```math
-# \frac{\partial L}{\partial z} = \pi\, (\mathrm{softmax}(z) - \mathrm{onehot}(y)), \qquad
-# \frac{\partial L}{\partial e_j} = (1 - \pi)\, a_j - \rho_j, \qquad
-# \frac{\partial L}{\partial r} = \lambda - \pi
-# ```
-#
-# The logits get the gradient of a cross-entropy times $\pi$, and the weights move towards
-# the places that hold $y$, in the shares $\rho_j$. The gate moves from $\lambda$, the
-# probability to write before $y$ is seen, towards $\pi$, the probability after. Anna can
-# be written and copied. Do the gradients agree with the formulas?
+# called $\pi$ and $`\rho_j`$, with $`\pi + \sum_j \rho_j = 1`$. The gradient of $-\ln P(y)$
+# is divided in the same proportions. Anna can be written and copied. Which logits and
+# scores does a step raise, and in which direction does the gate move?
 
 # %%
 y = 0  # Anna
 loss = copy_loss(z, a, r, source, np.array(y))
 loss.backward()
-write, copy = 1 / (1 + np.exp(1.0)), a.data * (source == y)  # lambda, a_j [x_j = y]
-soft = masked_softmax(mg.Tensor(z.data[None])).data[0]
-pi, rho = write * soft[y] / P[y], (1 - write) * copy / P[y]
-print(f"written {pi:.3f}, copied from each place {rho.round(3)}")
-print("dz", np.allclose(z.grad, pi * (soft - np.eye(3)[y])))
-print("de", np.allclose(e.grad, (1 - pi) * a.data - rho))
-print("dr", np.allclose(r.grad, write - pi), f" {write:.3f} - {pi:.3f}")
+print("dL/dz", z.grad.round(3), " Anna, praises, unknown")
+print("dL/de", e.grad.round(3), " Zoltan, praises, Anna")
+print(f"dL/dr {r.grad:.3f}")
 
 # %% [markdown]
-# Exercise E.20 derives the three gradients.
+# A step against the gradient raises the logit and the place of Anna. And it raises $r$:
+# after Anna has been seen, it is more probable that she was written than it was before.
+# Exercise E.20 derives the three gradients from $\pi$ and $\rho$.
 #
 # **Measured.** A source of this small language has two clauses. Each has a name, a verb,
 # a name and an adverb, which may stand anywhere in its clause. *Anna praises Bo often*
@@ -379,10 +358,11 @@ print(layer.attention_weights.data.round(3))
 # returns the same for the same content. So let the score also depend on where attention
 # *was*. Let $a^{t-1}$ be the weights of the last step and $c^t$ the sum of the weights of
 # all steps before $t$. [Location-sensitive
-# attention](../../GLOSSARY.md#location-sensitive-attention) (Chorowski and others
-# [2015](https://arxiv.org/abs/1506.07503)) reads both around each key, through small
-# filters $F$ of width $2w + 1$. Their outputs at key $j$ are $f^t_j$, and the matrix $U$
-# takes them into the score:
+# attention](../../GLOSSARY.md#location-sensitive-attention) reads them around each key,
+# through small filters $F$ of width $2w + 1$: the last weights alone in the paper
+# (Chorowski and others [2015](https://arxiv.org/abs/1506.07503)), and both, as here, since
+# Tacotron 2 (Shen and others [2018](https://arxiv.org/abs/1712.05884)). Their outputs at
+# key $j$ are $f^t_j$, and the matrix $U$ takes them into the score:
 #
 # ```math
 # f^t_j = \sum_{m=-w}^{w} \left(F_{1m}\, a^{t-1}_{j+m} + F_{2m}\, c^t_{j+m}\right), \qquad

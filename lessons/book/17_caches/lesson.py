@@ -18,6 +18,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 
 # %%
 from functools import reduce
+from importlib import import_module
 from operator import getitem
 
 import numpy as np
@@ -27,13 +28,16 @@ import minigrad as mg
 from attention import KVCache, LatentAttention, MultiHeadAttention, SmallCache
 from attention import scaled_dot_product_attention as sdpa
 from attention.app.experiments import fair
-from attention.app.experiments.verdict import above, below, between, judged, over_seeds
+from attention.app.experiments.verdict import (
+    above, below, between, judged, over_seeds, paired,
+)
 from attention.costs.table import size
 from lessons.classroom.records import how_made, record
 from lessons.pages.figures import (
     BLUE, GREEN, GREY, ORANGE, PURPLE, RED, figure, run_curves, show,
 )
 
+products = import_module("lessons.book.17_caches.costs").products
 rng = np.random.default_rng(17)
 
 # %% [markdown]
@@ -126,20 +130,12 @@ print(f"{full} numbers or {latent}: {full / latent:.0f} times fewer")
 # %% [markdown]
 # But has anything been gained? Each step of a decoder needs the keys of all $n$ tokens in
 # all heads. If it computes them anew from the $c_j$, a step costs $n$ times $2 H E R$
-# multiplications more. This is not necessary. Move the matrix to the other side of the
-# product:
-#
-# ```math
-# q_i^\top (W_k c_j) = (W_k^\top q_i)^\top c_j, \qquad
-# \sum_j p_{ij} (W_v c_j) = W_v \sum_j p_{ij} c_j
-# ```
-#
-# The query is multiplied by $`W_k^\top`$ once, whatever $n$ is, and then by the rows of
-# the cache as they are. The average of the $c_j$ is multiplied by $W_v$ once. Keys and
-# values are never computed. This form is called *absorbed*, the other one *expanded*. The
-# absorbed form is multi-query attention with one key head, whose keys have the width
-# $R + F$ and whose values are their first $R$ numbers. Are the outputs of both forms
-# equal, and the gradients of all parameters?
+# multiplications more. This is not necessary: $W_k$ and $W_v$ are the same for all tokens
+# $j$, so they can be multiplied once for a query, and not once for each token. Keys and
+# values are then never computed. This form is called *absorbed*, the other one *expanded*;
+# exercise E.23 derives it. The absorbed form is multi-query attention with one key head,
+# whose keys have the width $R + F$ and whose values are their first $R$ numbers. Are the
+# outputs of both forms equal, and the gradients of all parameters?
 
 # %%
 layer = LatentAttention(32, 4, latent=6, rotated=2, rng=rng)  # D, H, R, F
@@ -169,23 +165,18 @@ print("ten steps = one causal pass:", np.allclose(np.concatenate(steps, 1), whol
 counted = cache.key.data.size + cache.value.data.size
 print(f"{counted / 10:g} numbers a token; R + F is {6 + 2}, 2 H E is {2 * 4 * 8}")
 
-# %% [source] attention.variants.latent.LatentAttention._absorbed
-
 # %% [markdown]
 # ### Which form, when?
 #
-# Count the multiplications of $L$ queries with $n$ keys, in all heads. Expanded, keys
-# and values cost $2 n H E R$, scores and averages $L n H (2 E + F)$. Absorbed, queries
-# and averages cost $2 L H E R$, scores and averages $L n H (2 R + F)$. Which is cheaper
-# for one query, and which for as many as there are keys? With DeepSeek's numbers and
-# 4096 tokens:
+# Count the multiplications of some queries with all keys, in all heads: of the products
+# with $W_k$ and $W_v$, of the scores and of the averages. (The formulas are a part of
+# E.23.) Which form is cheaper for one query, and which for as many as there are keys?
+# With DeepSeek's numbers and 4096 tokens:
 
 # %%
-H, E, R, F, n = 128, 128, 512, 64, 4096
 print("queries      expanded   absorbed")
-for L in (1, n):
-    expanded = 2 * n * H * E * R + L * n * H * (2 * E + F)
-    absorbed = 2 * L * H * E * R + L * n * H * (2 * R + F)
+for L in (1, 4096):
+    expanded, absorbed = products(L, n=4096, H=128, E=128, R=512, F=64)
     print(f"{L:7d}   {expanded:11.2e}{absorbed:11.2e}")
 
 # %% [markdown]
@@ -199,21 +190,18 @@ for L in (1, n):
 # With the rotation $`\mathrm{rot}_j`$ for place $j$, a rotated key is
 # $`\mathrm{rot}_j W_k c_j`$, and the score is $`q_i^\top\, \mathrm{rot}_{j-i} W_k c_j`$.
 # The rotation stands between the query and $W_k$, and it depends on the distance $j - i$.
-# So no matrix that is the same for all $j$ can be moved to the query. Try it: rotate the
-# query for its place, and absorb $W_k$ as before. Which scores stay right?
+# So no matrix that is the same for all $j$ can stand between the query and $c_j$. How far
+# is $`\mathrm{rot}_j W_k`$ from $W_k$, for the first five places?
 
 # %%
-W_k, c, one = rng.normal(size=(8, 6)), rng.normal(size=(5, 6)), rng.normal(size=(1, 8))
-rotated = attention.rope(mg.Tensor(c @ W_k.T), np.arange(5)).data  # (n, E)
-query = attention.rope(mg.Tensor(one), np.array([4])).data  # of the last token
-right, moved = (query @ rotated.T)[0], (query @ W_k @ c.T)[0]
-print("scores       ", right.round(2))
-print("W_k absorbed ", moved.round(2))
+W_k = rng.normal(size=(8, 6))  # (E, R)
+for j in range(5):
+    rotated = attention.rope(mg.Tensor(W_k.T), np.full(6, j)).data.T  # each column
+    print(f"place {j}: largest difference {np.abs(rotated - W_k).max():.2f}")
 
 # %% [markdown]
-# Only the score of token 0 is right, because its key is rotated by 0. So MLA rotates a
-# part of $F$ numbers only, which all heads share. The cache holds this part after its
-# rotation.
+# Each place has a matrix of its own. So MLA rotates a part of $F$ numbers only, which all
+# heads share. The cache holds this part after its rotation.
 #
 # ## Layers that share
 #
@@ -421,8 +409,8 @@ show(fig, "curves", f"{alt} Plateaus and means stand in the table above.")
 
 # %% [markdown]
 # Half of the bytes are enough for all that this task can show, in each of three ways: two
-# key heads, shared layers, and MLA with $R = 14$. With a quarter of the bytes the arms
-# differ. One key head of width 4 is far ahead of four heads of width 1,
+# key heads, shared layers, and MLA with $R = 14$. All their runs solve it, so a harder
+# task may tell them apart. With a quarter of the bytes the arms differ. One key head of width 4 is far ahead of four heads of width 1,
 # {{ right["1 key head"] }} and {{ right["narrow heads"] }} right, with the same bytes:
 # here one wide head that all share is better than four narrow ones. MLA with $R = 6$ has
 # {{ right["MLA, R = 6"] }}, with more parameters, but its runs differ much, and none had
@@ -469,7 +457,7 @@ for name, x in bits.items():
 # %%
 middle = kept["budgets"][2]
 print(judged("8 bits, within .01", between(-0.01, 0.01),
-    over_seeds(bits["keys by channel"] - exact)))  # fmt: skip
+    paired(bits["keys by channel"], exact, resolution=lookup["resolution"])))  # fmt: skip
 print(judged("evict ahead of the window", above(0),
     over_seeds(small["evict"][middle] - small["window"][middle])))  # fmt: skip
 print(judged("stream ahead of the window", above(0),
@@ -520,7 +508,7 @@ show(fig, "bytes", alt)
 # {{ right["1 key head"] }}, without a training for it. In a task without favourites it
 # would have no reason to be ahead; that was not measured.
 #
-# Eight bits lose nothing here, with either kind of scale: nothing in this small model
+# Eight bits lose nothing that shows here, with either kind of scale: nothing in this small model
 # shows the large channels that large models have. Codes and scales together need
 # {{ f"{n * whole / in_bits:.1f}" }} times fewer bytes than float32; with heads of width
 # 128 and a long text it would be {{ f"{4 * 2 * 128 / (2 * 128 + 8):.1f}" }} times.
@@ -579,7 +567,7 @@ for claim, other in (
 ):
     print(judged(claim, above(0), over_seeds(best - last[other], steps=steps)))
 print(judged("learned sink, as the stream", between(-0.02, 0.02),
-    over_seeds(last["sink", "window"] - best, steps=steps)))  # fmt: skip
+    paired(last["sink", "window"], best, steps)))  # fmt: skip
 
 # %% [figure]
 LINES = {

@@ -136,8 +136,6 @@ x_i = mg.Tensor(np.array([[1.0, -1.0], [-1.0, 1.0]]))  # W_l h_i
 y_j = mg.Tensor(np.array([[1.0, -1.0], [-1.0, 1.0]]))  # W_r h_j
 print(leaky_scores(x_i, y_j, mg.Tensor(np.ones(2))).data)
 
-# %% [source] attention.variants.graph.leaky_scores
-
 # %% [markdown]
 # This is the additive score of [lesson 03](../03_additive/README.md) with $f$ for the
 # tanh. There we saw that without the tanh the query has no effect. Is it so here, with
@@ -262,7 +260,8 @@ curves("lookup", LOOKS, "Who finds its partner?", often, "the most frequent valu
 # ```
 #
 # LN is the layer norm, and ffn the network for each element, of
-# [lesson 10](../10_heads/README.md). The result has $m$ rows for any $n$, and does not
+# [lesson 10](../10_heads/README.md). (In the paper another such network maps each row of
+# $X$ first.) The result has $m$ rows for any $n$, and does not
 # depend on the order of $X$.
 
 # %% [source] attention.variants.sets.PMA.forward
@@ -324,7 +323,8 @@ alt = f"""Errors for sets of 8, 16 and 64 elements, {len(pooling["seeds"])} runs
 show(fig, "pooling", alt)
 
 # %% [markdown]
-# Of the arms with as many parameters, PMA is behind in no column. (The *Perceiver*
+# Of the arms with as many parameters, PMA is behind in no column; its lead over *mean and
+# max* in all three numbers together is too small to count. (The *Perceiver*
 # follows below. It has {{ f"{fair.figures(pooling, 'Perceiver', 'parameters')[0]}" }}
 # parameters, PMA {{ f"{fair.figures(pooling, 'PMA', 'parameters')[0]}" }}.) For *mean* and *max* validation chose the
 # largest learning rate that was tried, so a larger one might be better; for *mean and
@@ -444,9 +444,12 @@ for hops in (1, 2):
 # **Measured.** There are eight things, eight persons and eight places; each person has
 # one thing and is at one place. In most arms keys, values and questions take the vector
 # of a word from one table. Two arms, *added* and *apart*, add the answer to the
-# question; *apart* also has three tables, one each for keys, values and questions, as
-# in the paper. A model that does not find the second fact can still answer with the
-# place where most persons are.
+# question; *apart* also has three tables, one each for keys, values and questions, which
+# both hops use. (The paper ties its tables in two ways. One is like *apart*, with a
+# matrix $H$ for the question between two hops. In the other one, *adjacent*, the table of
+# values of a hop is the table of keys of the next hop. That arm is missing here.) A model
+# that does not find the second fact can still answer with the place where most persons
+# are.
 
 # %%
 often = most_frequent(tasks.N, tasks.N)
@@ -484,7 +487,8 @@ show(fig, "hops", alt)
 # chain. With three tables they find it too, but after many more steps. Why? The value
 # of a fact has to be the *key* of the next one. With one table it is so from the start.
 # With three tables it has to be learned, and a second hop lowers the loss only after
-# the first one finds its fact. A second layer of self-attention has to solve the same
+# the first one finds its fact. The paper's *adjacent* tables have it from the start, too;
+# whether they are as fast as one table was not measured. A second layer of self-attention has to solve the same
 # problem. A third hop has nothing to find, because no fact has a place as its key; it
 # has to keep the place that the second hop has found.
 #
@@ -659,8 +663,9 @@ for arm in kept["telling"]["arms"]:
 # Some runs of REINFORCE stay behind. Their weight on the patch of the digit is about
 # 2/3 or less, as if they find two of the three digits at most. One reason may be this:
 # if one patch has nearly all the probability, other patches are rarely drawn, and
-# nothing is learned about them. The paper adds an entropy to the loss against this;
-# these arms do not. Some curves rise late, so with more than
+# nothing is learned about them. The paper adds the entropy of the weights to its
+# objective, to make the estimate less noisy, and this may help here as well; these arms
+# do not. Some curves rise late, so with more than
 # {{ str(kept["telling"]["budget"]) }} steps more runs might succeed.
 
 # %% [figure]
@@ -712,7 +717,7 @@ show(fig, "looks", alt)
 # | ISAB | $2 n m$ | $m$ learned vectors, two MABs | be causal: the $m$ vectors have read all |
 # | $h$ hops | $h n$ for a question | values that are keys of other facts | follow more than $h$ facts |
 # | 2-D RoPE | as RoPE | a width that is a multiple of 4 | score by distances of another kind |
-# | hard attention | all $n$; one value is read | for REINFORCE, a baseline | learn without random draws |
+# | hard attention | all $n$; one value is read | for REINFORCE, a baseline | have the gradient of its scores from the one value that it reads |
 #
 # Hard attention saves the products of the average, and not those of the scores.
 #

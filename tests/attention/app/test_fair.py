@@ -183,7 +183,7 @@ def test_ahead_and_behind_need_more_than_the_resolution(sign, claimed):
     """Whichever side it is on, a difference that does not count decides nothing."""
     small = over_seeds([0.009 * sign, 0.0091 * sign, 0.0092 * sign], resolution=0.01)
     assert verdict(claimed, small) == "undecided"
-    assert judged("a", claimed, small).endswith("; 0.01 or less does not count")
+    assert judged("a", claimed, small).endswith("; up to 0.01 counts as 0")
     swapped = over_seeds([-0.009 * sign] * 3, resolution=0.01)
     assert verdict(claimed, swapped) == "undecided"
     large = over_seeds([0.02 * sign, 0.021 * sign, 0.022 * sign], resolution=0.01)
