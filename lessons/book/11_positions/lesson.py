@@ -841,7 +841,8 @@ learned = np.array(found["deberta"][NEAR][128])[able["deberta"]]
 #   {{ f"{mean['fire'][FAR][128]:.2f}" }}. **CoPE** works at twice the length, and at
 #   four times it has {{ f"{mean['cope'][NEAR][128]:.2f}" }} of the near answers. All
 #   positions from 31 on share its last vector, and whether this is the reason was not
-#   measured.
+#   measured. (Its abstract says that it solves counting; in the counting task of
+#   [lesson 20](../20_tournament/README.md) it has fewer right answers than RoPE.)
 #
 # These are models of two blocks and one task. What holds here is that a scheme is
 # judged by what is far away, and by comparison with a model that does not even look.
