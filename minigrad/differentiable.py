@@ -25,7 +25,9 @@ The rest of this text is for those who write operations.
   same new array for two arguments.
 - A keyword-only parameter ``needs`` of the forward receives a tuple of booleans: for
   each argument that was passed (each element of a list), whether its gradient is
-  needed. A default such as (True, True) is for calls of the function of arrays.
+  needed. Its length is the number of gradients to return: none belongs to an optional
+  argument that was not passed. A default such as (True, True) is for calls of the
+  function of arrays.
 - The output may be a tuple; then g is a list, with zeros for unused outputs.
 - If an argument is a list of n tensors, ``backward`` returns n gradients for it.
 - Other keyword-only parameters are options, without a gradient.

@@ -61,7 +61,7 @@ def attention(arrays, g, causal):
 
 
 def window(arrays, g, w):
-    """Return torch's side of attention to the last w keys, with a mask (n, n)."""
+    """Return torch's side of attention to the last w keys: all pairs, with a mask."""
     import torch
 
     n = arrays[0].shape[-2]

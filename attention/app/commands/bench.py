@@ -99,6 +99,8 @@ def table_lines(row, found, unit):
                 line += f"{limit:8.3f}" + ("" if ratio <= limit else MISSED)
             yield line
         title = ""
+    if row.note and row.limits.keys() & found.keys():
+        yield f"  {row.note}"
 
 
 UNITS = {timing.peak_memory: size, timing.number: "{:.0f}".format}

@@ -123,7 +123,8 @@ def over_seeds(values, words="", steps=None, resolution=0.0):
 
 def paired(x, y, steps=None, resolution=0.0):
     """Return the mean of x minus y, seed by seed, and whether the task can tell."""
-    words = CEILING if (np.round([x, y], 2) == 1).all() else ""
+    solved = all((np.round(figures, 2) == 1).all() for figures in (x, y))
+    words = CEILING if solved else ""
     return over_seeds(np.subtract(x, y), words, steps, resolution)
 
 

@@ -32,7 +32,7 @@ from attention import (
     t5_bucket,
 )
 from attention.app.experiments import fair
-from attention.app.experiments.verdict import between, over_seeds, verdict
+from attention.app.experiments.verdict import between, paired, verdict
 from attention.positions import disentangled_scores, frequencies, rope, sinusoidal
 from attention.positions.learned import LearnedPositions
 from attention.tasks.bindings import Bindings
@@ -695,7 +695,8 @@ def less(a, b, distance, n=128):
     """Return row a minus row b, seed by seed."""
     x, y = (np.array(found[row][distance][n]) for row in (a, b))
     trained = {arms[row] for row in (a, b) if row in arms}
-    return over_seeds(x - y, steps=fair.steps_without_plateau(kept, *trained))
+    steps = fair.steps_without_plateau(kept, *trained)
+    return paired(x, y, steps, kept["resolution"])
 
 
 def interval(found):

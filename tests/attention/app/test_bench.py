@@ -193,6 +193,13 @@ def test_a_step_by_hand_is_the_step_of_the_optimizer():
     np.testing.assert_allclose(*weights, rtol=1e-6)
 
 
+def test_the_window_row_says_that_torch_computes_all_pairs():
+    row, times = ROWS["window"], {"ours": [1.0], "numpy": [2.0]}
+    assert "all pairs" not in "".join(bench.table_lines(row, {**times}, str))
+    *_, last = bench.table_lines(row, times | {"fused": [30.0]}, str)
+    assert "PyTorch computes all pairs, with a mask matrix" in last
+
+
 def test_the_option_lists_the_rows():
     assert NAMES == tuple(ROWS)
 
