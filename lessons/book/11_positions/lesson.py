@@ -691,6 +691,7 @@ cells = {
 arms = {row: run["arm"] for run in kept["runs"] for row in run["found"]}
 
 
+# %%
 def less(a, b, distance, n=128):
     """Return row a minus row b, seed by seed."""
     x, y = (np.array(found[row][distance][n]) for row in (a, b))
