@@ -8,7 +8,8 @@ added to the question, and the sum is the next question:
 Here c_j are the values, and H is the identity or learned. A second hop follows a chain
 of two facts: "who has the apple", then "where is she". With ``add=False`` the answer
 replaces the question, u <- sum_j p_j c_j, and each hop follows a pointer. If the values
-of a hop are the keys of the next, small models find the chain more easily.
+of a hop are the keys of the next, as in the paper's adjacent tables, small models find
+the chain more easily.
 
 With g = dL/du after a hop, and p and u from before it,
 
