@@ -62,6 +62,7 @@ def main(seed=0, path="first_model.png"):
     print(f"right letters in 1000 strings, most of them new: {accuracy:.1%}")
     _, weights = model(np.array([[LETTERS.index(letter) for letter in "badge"]]))
     alignment_heatmap(weights[0], list("badge"), list("egdab"), path=path)
+    print(f"wrote {path}: the weights with which it reverses badge")
     return accuracy
 
 

@@ -5,4 +5,5 @@ def test_the_first_model_reverses_strings(tmp_path, capsys):
     figure = tmp_path / "weights.png"
     assert main(path=figure) > 0.99
     assert figure.read_bytes().startswith(b"\x89PNG")
-    assert "step 600  loss 0.0" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "step 600  loss 0.0" in printed and str(figure) in printed

@@ -25,7 +25,7 @@ from attention.transformer import (
 from attention.transformer.schemes import Scheme
 
 GOLDEN = pathlib.Path(__file__).parents[2] / "golden" / "torch_transformer.npz"
-README = pathlib.Path(__file__).parents[3] / "README.md"
+PAGE = pathlib.Path(__file__).parents[3] / "lessons" / "PYTORCH.md"
 V, D, H, LAYERS, DECODERS, HIDDEN = 7, 6, 3, 2, 1, 10
 SIZES = dict(vocabulary=V, width=D, heads=H, layers=LAYERS, hidden=HIDDEN)
 MODELS = {
@@ -246,16 +246,16 @@ def test_tensors_that_numpy_cannot_read():
         load_torch_state(layer, state | {"weight_ih_l0": converted})
 
 
-# the README's lines
+# the lines of the page for readers who know PyTorch
 
 
-def readme_block(word):
-    blocks = re.findall(r"```python\n(.*?)```", README.read_text("utf-8"), re.S)
+def block_of(word):
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.S)
     return [block for block in blocks if word in block]
 
 
-def test_the_readme_moves_a_gru(tmp_path, monkeypatch):
-    mine, in_torch = readme_block("gru.safetensors")
+def test_the_page_moves_a_gru(tmp_path, monkeypatch):
+    mine, in_torch = block_of("gru.safetensors")
     monkeypatch.chdir(tmp_path)
     export, load = mine.strip().rsplit("\n", 1)
     exec(export, names := {})
@@ -271,8 +271,8 @@ def test_the_readme_moves_a_gru(tmp_path, monkeypatch):
         np.testing.assert_array_equal(value, before[name])
 
 
-def test_the_readme_moves_a_transformer():
-    tables, export, load = readme_block("TABLES")[0].strip().splitlines()
+def test_the_page_moves_a_transformer():
+    tables, export, load = block_of("TABLES")[0].strip().splitlines()[-3:]
     model, other = ours("post", "relu"), ours("post", "relu")
     kept = {n: torch_state(other)[n] for n in TABLES}
     exec(tables, names := globals() | {"model": model})
