@@ -117,7 +117,8 @@ def test_the_packages_are_those_installed(installed):
         code = f"import {name}; print({name}.__file__)"
         path = pathlib.Path(run(programs / "python", "-c", code, cwd=folder).strip())
         assert path.is_relative_to(folder / "environment")
-        for data in [*(ROOT / name).rglob("*.pyi"), *(ROOT / name).rglob("py.typed")]:
+        kinds = "*.pyi", "py.typed", "*.md"
+        for data in [each for kind in kinds for each in (ROOT / name).rglob(kind)]:
             assert (path.parent / data.relative_to(ROOT / name)).exists()
     for program in "attention", "lessons":
         printed = run(programs / program, "--version", cwd=folder).split()
