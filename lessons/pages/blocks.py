@@ -1,7 +1,8 @@
 """The parts of a page: its blocks, and the spans within a line of text.
 
 The pages are written in a part of Markdown: headings, paragraphs, lists, tables, quotes,
-fences, figures and folded code; in a line: code, math, links, bold and italic words.
+fences, figures and folded code; in a line: code, math, links, bold and italic words,
+and pictures, written as ``<img src=... alt=...>``.
 The terminal, the site and the notebooks read pages through this module.
 """
 
@@ -15,6 +16,7 @@ SPAN = re.compile(
     r"(?P<ticks>`+)(?P<code>.+?)(?<!`)(?P=ticks)(?!`)"
     r"|\$`(?P<fenced>[^`]+)`\$|\$(?P<math>[^$`]+)\$"
     r"|\[(?P<words>(?:`[^`]*`|[^\]`])*)\]\((?P<target>[^)\s]+)\)"
+    r'|<img src="\S+" [^>]*alt="(?P<image>[^"]*)">'
     r"|\*\*(?P<bold>\S(?:.*?\S)?)\*\*|\*(?P<italic>[^\s*](?:[^*]*[^\s*])?)\*"
     r"|\\(?P<escaped>[^\w\s])",
     re.S,
@@ -58,9 +60,10 @@ def split(text):
 def spans(text):
     """Yield (kind, content, target) of the spans of a text.
 
-    kind      "text", "code", "math", "link", "bold" or "italic"
-    content   a string, or of links, bold and italic words a list of spans
-    target    of a link, otherwise ""
+    kind      "text", "code", "math", "link", "image", "bold" or "italic"
+    content   a string, or of links, bold and italic words a list of spans; of an image
+              its words for readers who cannot see it, as a list of one span
+    target    of a link; of an image its tag; otherwise ""
     """
     start = 0
     for found in SPAN.finditer(text):
@@ -71,6 +74,8 @@ def spans(text):
             yield "math", found[kind], ""
         elif kind == "target":
             yield "link", list(spans(found["words"])), found["target"]
+        elif kind == "image":
+            yield "image", [("text", found["image"], "")], found[0]
         elif kind in ("bold", "italic"):
             yield kind, list(spans(found[kind])), ""
         elif kind == "escaped":

@@ -1,6 +1,7 @@
 """The blocks and spans of a page, written as HTML."""
 
 import html
+import re
 
 from . import blocks, formulas
 
@@ -84,6 +85,9 @@ def _spans(spans, link):
         elif kind == "link":
             address = html.escape(link(target))
             found += f'<a href="{address}">{_spans(content, link)}</a>'
+        elif kind == "image":
+            file = re.search('src="(.*?)"', target)[1]
+            found += target.replace(file, html.escape(link(file)), 1)
         elif kind in TAGS:
             found += f"<{TAGS[kind]}>{_spans(content, link)}</{TAGS[kind]}>"
         else:

@@ -2,8 +2,8 @@
 
     python -m lessons site [DIR] [--open]
 
-The site begins with the contents and holds every file that a page links to: pages and
-figures, a page for each exercise, and source files with numbered lines.
+The site begins with the README of the project and holds every file that a page links
+to: pages and figures, a page for each exercise, and source files with numbered lines.
 """
 
 import ast
@@ -34,6 +34,9 @@ from .hypertext import as_html, pre, spans_as_html
 from .reading import title
 from .weave import fence
 
+CONTENTS = LESSONS / "README.md"
+# the pages before the lessons: a wheel has no README of the project
+FIRST = [ROOT / "README.md", CONTENTS] if (ROOT / "setup.cfg").is_file() else [CONTENTS]
 PAGE = string.Template("""<!doctype html>
 <html lang="en">
 <head>
@@ -73,7 +76,7 @@ def site(args):
 
 
 class Site:
-    """The pages of a site: the contents, and all that the pages link to.
+    """The pages of a site: the first pages, and all that the pages link to.
 
     Pages that have no file of their own (exercises, the parts at the side) are written
     as Markdown first, with links between files of the project.
@@ -81,35 +84,38 @@ class Site:
 
     def __init__(self, folder):
         self.folder = folder
-        self.linked = [LESSONS / "README.md"]  # files, in the order of their links
+        self.linked = [*FIRST]  # files, in the order of their links
         self.lessons = [folder / "README.md" for folder in lesson_folders()]
         self.exercises = {e.id: e for e in exercises()}
-        self.names = {self.linked[0]: "Contents"}
+        self.names = {ROOT / "README.md": "Start", CONTENTS: "Contents"}
         self.names |= {path: title(path.parent) for path in self.lessons}
         self.names |= {e.stub: f"{e.id} {e.title}" for e in self.exercises.values()}
 
     def write(self):
         """Write all files; return the number of pages."""
-        self._write("style.css", _text(pathlib.Path(__file__).with_suffix(".css")))
+        style = pathlib.Path(__file__).with_suffix(".css")
+        self._write("style.css", style.read_bytes())
         pages = 0
         for path in self.linked:  # grows while pages are written
             if path.suffix == ".svg":
-                self._write(address(path), _figure(_text(path)))
+                self._write(address(path), _figure(_text(path)).encode())
+            elif path.suffix == ".png":
+                self._write(address(path), path.read_bytes())
             else:
-                self._write(address(path), self.page(path))
+                self._write(address(path), self.page(path).encode())
                 pages += 1
         return pages
 
-    def _write(self, where, text):
+    def _write(self, where, content):
         path = self.folder / where
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8", newline="\n")
+        path.write_bytes(content)
 
     def page(self, path):
         """Return the HTML of a page, an exercise or a source file."""
         link, name, aside = functools.partial(self.link, path), self.names.get(path), ""
         if path.suffix == ".md":
-            body = as_html(_text(path), link)
+            body, name = as_html(_text(path), link), headings(_text(path))[0][1]
         elif name:
             body = as_html(self._exercise(path), link)
         else:
@@ -120,7 +126,7 @@ class Site:
         before, after = self._neighbours(path)
         folder = os.path.dirname(address(path))
         return PAGE.substitute(
-            title=html.escape(name or path.stem.capitalize()),
+            title=html.escape(name),
             style=_relative("style.css", folder),
             top=spans_as_html(self._top(path), link),
             body=body,
@@ -146,15 +152,15 @@ class Site:
         return f"[{self.names[file]}]({_relative(file, path.parent)})" if file else ""
 
     def _top(self, path):
-        contents = _relative(LESSONS / "README.md", path.parent)
+        first = " ".join(self._named(path, file) for file in FIRST)
+        exercises = _relative(CONTENTS, path.parent) + "#the-exercises"
         glossary = _relative(LESSONS / "GLOSSARY.md", path.parent)
-        exercises = f"[Exercises]({contents}#the-exercises)"
-        return f"[Contents]({contents}) {exercises} [Glossary]({glossary})"
+        return f"{first} [Exercises]({exercises}) [Glossary]({glossary})"
 
     def _neighbours(self, path):
         """Return links to the pages before and after, in the order of learning."""
         stubs = [e.stub for e in self.exercises.values()]
-        for order in [LESSONS / "README.md", *self.lessons], stubs:
+        for order in [*FIRST, *self.lessons], stubs:
             if path in order:
                 k, order = order.index(path), [None, *order, None]
                 before, after = (self._named(path, order[k + n]) for n in (0, 2))
@@ -199,12 +205,14 @@ class Site:
 
 def address(path):
     """Return where the file of the project stands in the site, from its first folder."""
+    if path == CONTENTS != FIRST[0]:
+        return "contents.html"
     path = path.relative_to(LESSONS if path.is_relative_to(LESSONS) else ROOT)
     if path.name == "README.md":
         path = path.with_name("index.html")
     elif path.suffix == ".md" or path.match("exercises/ex_*.py"):
         path = path.with_suffix(".html")
-    elif path.suffix != ".svg":
+    elif path.suffix not in (".svg", ".png"):
         path = path.with_name(f"{path.name}.html")
     return path.as_posix()
 

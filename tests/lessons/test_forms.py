@@ -85,8 +85,31 @@ def test_every_link_of_the_site_leads_to_a_file_and_a_place_in_it(site, pages):
     assert reached == {path for path in site.rglob("*") if path.is_file()}
 
 
+def test_the_site_begins_with_the_readme_and_its_pictures(site, pages):
+    """Every page links to the first page and to the contents of the course."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    first = pages[site / "index.html"]
+    assert cells.headings(text)[0][1] in first.words
+    shown = [(ROOT / name).stem for name in re.findall(r'<img src="(\S+)"', text)]
+    assert [pathlib.Path(image["src"]).stem for image in first.images] == shown != []
+    for path, page in pages.items():
+        to = {os.path.normpath(path.parent / link) for link in page.links}
+        assert {str(site / "index.html"), str(site / "contents.html")} <= to, path
+
+
+def test_the_site_of_a_course_without_its_source_begins_with_the_contents(
+    monkeypatch, tmp_path
+):
+    from lessons.pages import site
+
+    monkeypatch.setattr(site, "FIRST", [LESSONS / "README.md"])
+    assert cli.main(["site", str(tmp_path)]) == 0
+    assert "Lessons" in Page(tmp_path / "index.html").words
+    assert not (tmp_path / "contents.html").exists()
+
+
 def test_the_site_has_all_lessons_exercises_and_terms(site, pages):
-    index = pages[site / "index.html"]
+    index = pages[site / "contents.html"]
     for k, folder in enumerate(FOLDERS):
         page = pages[site / "book" / folder.name / "index.html"]
         assert f"book/{folder.name}/index.html" in index.links
@@ -114,16 +137,20 @@ def test_no_mark_of_the_source_is_left_on_a_page(pages):
 
 
 def test_figures_have_words_and_fit_light_and_dark_pages(site, pages):
-    count = 0
+    drawn = set()
     for path, page in pages.items():
         for image in page.images:
-            count += 1
             assert image["alt"].strip(), f"{path}: {image}"
-            svg = (path.parent / image["src"]).read_text(encoding="utf-8")
+            file = (path.parent / image["src"]).resolve()
+            if file.suffix == ".png":  # a heatmap has a background of its own
+                assert matplotlib.image.imread(file).shape[-1] in (3, 4)
+                continue
+            drawn.add(file)
+            svg = file.read_text(encoding="utf-8")
             assert ElementTree.fromstring(svg).tag.endswith("svg")
             assert "prefers-color-scheme:dark" in svg and "currentColor" in svg
             assert "#7d8590" not in svg
-    assert count == len(list((LESSONS / "book").glob("*/figures/*.svg")))
+    assert len(drawn) == len(list((LESSONS / "book").glob("*/figures/*.svg")))
     css = (site / "style.css").read_text()
     assert "prefers-color-scheme: dark" in css and "url(" not in css
 
