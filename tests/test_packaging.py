@@ -147,6 +147,8 @@ def test_the_course_runs(installed):
     for verb in "site", "notebooks":
         run(programs / "lessons", verb, folder / verb, cwd=folder)
     assert (folder / "site" / "style.css").is_file()
+    first = (folder / "site" / "index.html").read_text(encoding="utf-8")
+    assert "Lessons</h1>" in first  # the README of the project is not installed
     for name in "book/00_tape/figures/tape.svg", "minigrad/graph.py.html":
         assert (folder / "site" / name).is_file()
     lessons = list((ROOT / "lessons" / "book").glob("[0-9][0-9]_*"))
