@@ -131,11 +131,13 @@ def the_plot(my, rng):
         np.array(my.entropy_curve(T, ds, wanted, np.random.default_rng(1), 20))
         for wanted in (True, False)
     )
+    fig = pictures.drawn(my, "draw", (6, 3.6), 7, ds, scaled, unscaled)
+    pictures.has_level(fig, math.log(7), "no-level", f"log 7 = {math.log(7):.4g}")
     fig = pictures.drawn(my, "draw", (6, 3.6), T, ds, scaled, unscaled)
     for y, what in ((scaled, "scaled"), (unscaled, "unscaled")):
         pictures.has_curve(fig, ds, y, "curves", f"the {what} entropies against ds")
     pictures.has_level(fig, math.log(T), "no-level", f"log {T} = {math.log(T):.4g}")
-    pictures.is_labelled(fig)
+    pictures.is_labelled(fig, r"\bd\b|width|dim", r"entrop|nat|\bH\b")
     curves = [curve for curve in pictures.lines(fig) if len(curve[1]) == len(ds)]
     for y, what in ((scaled, "scaled"), (unscaled, "unscaled")):
         label = next(label for _, b, label in curves if np.allclose(b, y))
@@ -159,9 +161,10 @@ def certain(my, rng):
     my.equal(my.entropy(p), [0.0, math.log(2)], "i", atol=EPSILON)
     alone = my.entropy_curve(1, (5,), True, rng, 3)
     my.equal(alone, [0.0], {"d": (5,)}, atol=EPSILON, size=1)
-    large = Prepared(100.0, 100.0, 100 - math.log(3) / 100, -100.0)  # s_1, then h_j
+    large = 100.0, 100.0, 100 - math.log(3) / 100, -100.0  # s_1, then h_j
+    small = 1.0, 0.0, -math.log(3), -1000.0  # scores far below those of the other
     want = math.log(4) - 0.75 * math.log(3)  # weights 3/4, 1/4 and 0
-    got = my.entropy_curve(3, (1,), False, large, 1)
+    got = my.entropy_curve(3, (1,), False, Prepared(*large, *small), 2)
     my.equal(got, [want], {"d": (1,)}, atol=EPSILON)
 
 
@@ -179,7 +182,7 @@ class Prepared:
 
 def is_prediction(found):
     both = isinstance(found, dict) and set(found) == {"gap", "half"}
-    return both and all(isinstance(v, (int, float)) for v in found.values())
+    return both and all(np.ndim(v) == 0 and np.isreal(v) for v in found.values())
 
 
 TERM, LOG = "-sum(x * math.log(x) for x in p[i] if x > 0)", "math.log(x)"

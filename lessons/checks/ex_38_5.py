@@ -153,7 +153,7 @@ def it_learns(my, rng):
 def it_can_copy(my, rng):
     """Use one-hot keys, and queries that match one key each, without training."""
     S, D = 11, 1
-    wanted = np.array([my.center_for_reversal(t, S) for t in range(S)])
+    wanted = np.array([int(my.center_for_reversal(t, S)) for t in range(S)])
     scores = np.eye(S)[wanted]  # 1 at the key of query t
     for center, inside in (
         (named("S - 1 - t", lambda t: S - 1 - t), np.ones(S, bool)),

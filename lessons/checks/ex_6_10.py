@@ -126,7 +126,7 @@ def of_self_attention(my, rng):
 def five_heatmaps(my, rng):
     X = rng.normal(size=(8, 16))
     for taus in (sorted(OTHERS), TEMPERATURES):
-        fig = check_drawing(my, taus, *my.sweep(X, taus))
+        fig = check_drawing(my, taus, *map(np.asarray, my.sweep(X, taus)))
     pictures.keep(my, fig)
 
 
@@ -146,7 +146,7 @@ def check_drawing(my, taus, weights, H):
                  f"found {titles}")  # fmt: skip
     text = "the mean entropy against tau"
     pictures.has_curve(fig, taus, H, "curves", text)
-    pictures.is_labelled(fig)
+    pictures.is_labelled(fig, "tau|τ|temp", r"entrop|nat|\bH\b")
     return fig
 
 

@@ -4,6 +4,7 @@ import itertools
 import math
 import os
 import platform
+import re
 import time
 
 import numpy as np
@@ -393,7 +394,12 @@ def here_and_now(my, rng):
     fig = pictures.drawn(my, "draw", (6, 3.6), LENGTHS, found["seconds"])
     for name, seconds in found["seconds"].items():
         pictures.has_curve(fig, LENGTHS, seconds, "curves", f"the seconds of {name}")
-    pictures.is_labelled(fig)
+        label = next(each for _, y, each in pictures.lines(fig) if np.allclose(y, seconds))
+        words = {"additive": "add|bahd", "dot": "dot|luong|scalar"}[name]
+        my.holds(re.search(words, label.lower()), "unlabelled",
+                 f"expected a label that names this curve, {name}",
+                 f"found {label!r}")  # fmt: skip
+    pictures.is_labelled(fig, r"\bT\b|state|length|key", r"sec|time|\bms?\b|\bs\b")
     count = len(pictures.panels(fig))
     my.holds(count == 1, "panels", "expected one panel", f"found {count}")
     ax = pictures.panels(fig)[0]

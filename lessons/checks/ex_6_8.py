@@ -180,6 +180,11 @@ def three_heatmaps(my, rng):
         if np.allclose(shown, array)
     ]
     if len(of) == 3:
+        shows = "[ck]os|simil|before|x", "[ck]os|simil|after|z", "weight|alpha|α|att|soft"
+        for title, words, what in zip(of, shows, ("cosines of X", "cosines of Z", "weights")):
+            my.holds(re.search(words, title.lower()), "no-title",
+                     f"expected a title that names what it shows, the {what}",
+                     f"found {title!r}")  # fmt: skip
         said = [set(re.findall(r"[a-z]+", title.lower())) for title in of]
         of_weights = (said[0] | said[1]) & {"alpha", "weight", "weights"}
         my.holds(not (of_weights and said[2] & {"cosine", "cosines"}),
@@ -196,6 +201,8 @@ def three_heatmaps(my, rng):
 
 @edges("long vectors and a single position")
 def long_vectors(my, rng):
+    X = np.array([[100.0, 0.0], [0.0, 0.0]])  # scores of 10000 and of 0
+    my.equal(my.self_attention(X, 1.0)[0], self_attention(X, 1.0)[0], "ij")
     X = np.array([[26.6, 0.0], [26.7, 0.0]])  # scores of 708, 710, 713
     my.equal(my.self_attention(X, 1.0)[0], self_attention(X, 1.0)[0], "ij")
     X = np.array([[100.0, 0.0], [0.0, 100.0]])

@@ -179,7 +179,14 @@ def linear_work(my, rng):
     def both(q, k, v):
         my.scan(q, k, v)[1](v)
 
-    for part, f in (("forward", forward), ("forward and backward", both)):
+    def averages(q, k, v):
+        my.linear_attention(q, k, v)[1](v)
+
+    for part, f in (
+        ("forward", forward),
+        ("forward and backward", both),
+        ("averages and their backward", averages),
+    ):
         short, long = (work(f, *draw(rng, n, 1, 1)) for n in (64, 128))
         for what, a, b in zip(("numbers", "Python steps"), short, long):
             with without_loops():

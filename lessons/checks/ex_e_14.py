@@ -238,12 +238,19 @@ def memory(my, rng):
         )
         with calls_of(my, "tile") as calls:
             my.backward(q, k, v, o, lse, g, SCALE, block)
-        largest = max((np.size(given[-1]) for _, given in calls), default=0)
+        sizes = [np.size(given[-1]) for _, given in calls]
+        largest = max(sizes, default=0)
         my.holds(
             largest <= block * block,
             "block-rows",
             f"expected tiles of at most block x block = {block * block} pairs",
             f"found one of {largest}",
+        )
+        my.holds(
+            len(sizes) <= (n // block) ** 2,
+            "ignores-block",
+            f"expected {(n // block) ** 2} tiles, as L = S = {n}",
+            f"found {len(sizes)}: what is ``block`` used for?",
         )
 
 

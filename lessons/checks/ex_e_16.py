@@ -106,6 +106,14 @@ class Record(dict):
         sizes = (len(self[name]) for name in ("arms", "rates", "seeds"))
         return "<{} arms, {} rates, {} seeds>".format(*sizes)
 
+    def doubled(self, part, seed, other, **job):
+        """Return the same record whose runs of a seed are from another seed."""
+        moved = [
+            run | {"seed": other if job.items() <= run.items() and run["seed"] == seed
+                   else run["seed"]} for run in self[part]
+        ]  # fmt: skip
+        return Record(self | {part: moved})
+
     def without(self, part, **job):
         """Return the same record without some runs of ``choices`` or of ``runs``."""
         left = [run for run in self[part] if not job.items() <= run.items()]
@@ -128,13 +136,16 @@ def draw_run(rng, arm, rate, seed, level, moves):
     }  # fmt: skip
 
 
-def draw_record(rng, levels=LEVELS, moves=(0, 0, 0), seeds=5):
+def draw_record(rng, levels=LEVELS, moves=(0, 0, 0), seeds=5, first=1):
     """Return a fair record.
+
+    first    the first of its seeds
 
     levels   the mean figure of each arm
     moves    whether the curves of each arm still rise (1), fall (-1), or do not move
     """
-    rates, choosing, seeds = [0.001, 0.002, 0.004], [101, 102], [*range(1, seeds + 1)]
+    rates, choosing = [0.001, 0.002, 0.004], [100 + first, 101 + first]
+    seeds = [*range(first, first + seeds)]
     common = dict(zip(seeds, rng.normal(0, 0.1, len(seeds))))  # of all runs of a seed
     choices, runs, chosen = [], [], {}
     for arm, level, moving in zip(ARMS, levels, moves):
@@ -156,11 +167,13 @@ def draw_record(rng, levels=LEVELS, moves=(0, 0, 0), seeds=5):
 
 def pairs(my, found, what):
     """Return a list of pairs, sorted; fail if it is none."""
+    text = f"expected a list of pairs (arm, {what})"
+    is_list = isinstance(found, (list, tuple, set, np.ndarray))
+    my.holds(is_list, "type", text, f"found {type(found).__name__}")
     try:
         return sorted((str(arm), float(value)) for arm, value in found)
     except (TypeError, ValueError):
-        text = f"expected a list of pairs (arm, {what})", f"found {found!r}"
-        my.holds(False, "type", *text)
+        my.holds(False, "type", text, f"found {found!r}")
 
 
 def equal_pairs(my, find, right, records, what):
@@ -221,7 +234,9 @@ def rates(my, rng):
     faults = faults.without("choices", arm=b, rate=third, seed=101)
     faults = faults.without("choices", arm=c, rate=third, seed=102)
     records = faults, whole, without_b.without("choices", arm=b, rate=third)
-    records += (whole.without("choices", arm=a),)
+    records += (whole.without("choices", arm=a), draw_record(rng, first=7))
+    for other in (102, 999):  # a seed twice, and one that is not in the plan
+        records += (whole.doubled("choices", 101, other, arm=b, rate=third),)
     equal_pairs(my, my.untried_rates, untried_rates, records, "rate")
 
 
@@ -231,7 +246,8 @@ def seeds(my, rng):
     faults = whole.without("runs", seed=5)
     for arm, seed in ((a, 1), (b, 2), (b, 3), (c, 4)):
         faults = faults.without("runs", arm=arm, seed=seed)
-    records = faults, whole, whole.without("runs", arm=c)
+    records = faults, whole, whole.without("runs", arm=c), draw_record(rng, first=7)
+    records += tuple(whole.doubled("runs", 2, other, arm=b) for other in (3, 999))
     equal_pairs(my, my.dropped_seeds, dropped_seeds, records, "seed")
 
 
@@ -266,6 +282,7 @@ def claims(rng):
     yield "b was not tried with each rate", untried, both
     yield "a seed of b is not reported", fair.without("runs", arm=b, seed=2), both
     yield "the baseline is not an arm", Record(fair | {"arms": [a, b]}), both
+    yield "a is not an arm", Record(fair | {"arms": [*both]}), both
     for what, levels, moves in (
         ("a is behind b, and nothing moves", low, (0, 0, 0)),
         ("a is behind c, and nothing moves", (0.5, 0.3, 0.7), (0, 0, 0)),
@@ -276,6 +293,15 @@ def claims(rng):
         ("a is ahead, and all curves rise", LEVELS, (1, 1, 1)),
     ):
         yield what, draw_record(rng, levels, moves), both
+    coarse = Record(draw_record(rng, low, (1, 1, 0)) | {"resolution": 1.0})
+    yield "a is behind b, and no curve moves by the resolution, 1", coarse, both
+    for what, curve in (
+        ("all curves are too short for a plateau", [0.5] * 20),
+        ("all curves move by less than their noise", [0.4, 0.6] * 15),
+    ):
+        same = draw_record(rng, low)
+        runs = [run | {"curve": curve} for run in same["runs"]]
+        yield f"a is behind b, and {what}", Record(same | {"runs": runs}), both
     rising, some = draw_record(rng, low, (1, 1, 0)), draw_record(rng, low)
     for run in rising["runs"]:
         run["plateau"] = True

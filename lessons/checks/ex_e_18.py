@@ -84,7 +84,7 @@ def like_the_scores(my, rng):
     my.shape(y, (H, L, EV), "HLE")
     shapes = {"do": (H, L, EV), "dlse": (H, L), "db": (H,)}
     axes = {"do": "HLE", "dlse": "HL", "db": "H"}
-    shape_all(my, backward(rng.normal(size=y.shape)), shapes, axes)
+    shape_all(my, backward(rng.normal(size=np.shape(y))), shapes, axes)
     my.shape(my.merged(o, lse, b), (H, L, EV), "HLE")
 
 
@@ -142,14 +142,17 @@ def nothing_allowed(my, rng):
         my.equal(found, each, axes)
     o, lse, b = outputs(rng)
     o[0, 0, 1], lse[0, 0, 1] = 0.0, -np.inf
+    o[:, 1, 2], lse[:, 1, 2] = 0.0, -np.inf  # in no part
     my.equal(my.with_sink(o[0], lse[0], b)[0], with_sink(o[0], lse[0], b)[0], "HLE")
     my.equal(my.merged(o, lse, b), merged(o, lse, b), "HLE")
 
 
-@edges("scores and sinks of 1000")
+@edges("scores and sinks of 1000, and rows that are 1000 apart")
 def large(my, rng):
-    for above, sink in ((1000.0, 0.0), (0.0, 1000.0), (1000.0, 1000.0)):
-        s, b = rng.normal(size=(H, L, S)) + above, sinks(rng) + sink
+    apart = 1000.0 * np.arange(L), 1000.0 * np.arange(H)  # each row, and each head
+    for above, sink in ((1000.0, 0.0), (0.0, 1000.0), (1000.0, 1000.0), apart):
+        s, b = rng.normal(size=(H, L, S)), sinks(rng) + sink
+        s += np.reshape(above, (-1, 1))
         my.equal(my.sink_softmax(s, b)[0], sink_softmax(s, b)[0], "HLS")
         o, lse, b = outputs(rng)
         lse, b = lse + above, b + sink

@@ -7,7 +7,7 @@ from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.checks.results import equal_all, shape_all
 from lessons.classroom.steps import edges, gradients, laws, shape, values
 
-V, WORDS = 5, 9
+V, WORDS = 5, 11
 X = np.array([2, 7, 0, 2, 8, 7, 7])  # 2 and 7 occur again, and 7 and 8 are not in V
 Y = np.array([2, 7, 0, 4, 8, 2, 1, 7, 3, 0, 2])  # in both, or in one of them
 L, S = len(Y), len(X)
@@ -145,7 +145,7 @@ def far_from_zero(my, rng):
         (z, e, _), y = draw(rng, 3), np.full(3, right)
         inputs = z + 1000, e - 1000, np.full(3, r)
         P, want = (f(*inputs, X, WORDS) for f in (my.probabilities, probabilities))
-        my.equal(P[:, right], want[:, right], "L")
+        my.equal(np.asarray(P)[:, right], want[:, right], "L")
         equal_posteriors(my, inputs, X, y)
         loss, backward = my.copy_loss(*inputs, X, y)
         want, of_right = copy_loss(*inputs, X, y)
@@ -156,9 +156,13 @@ def far_from_zero(my, rng):
 
 @edges("a source of one word, three times")
 def one_source_word(my, rng):
-    x, inputs = np.array([1, 1, 1]), draw(rng, 2, 4, 3)
-    my.equal(my.probabilities(*inputs, x, 4), probabilities(*inputs, x, 4), "LW")
-    equal_posteriors(my, inputs, x, np.array([1, 0]))
+    for word, words in ((1, 4), (12, 13)):
+        inputs = *draw(rng, 2, 4, 3), np.full(3, word)
+        P = probabilities(*inputs, words)
+        my.equal(my.probabilities(*inputs, words), P, "LW")
+        y = np.array([word, 0])
+        equal_posteriors(my, inputs[:3], inputs[3], y)
+        my.equal(my.copy_loss(*inputs, y)[0], copy_loss(*inputs, y)[0], "L")
 
 
 WAYS = "write, copy = sigmoid(r[i]), sigmoid(-r[i])"

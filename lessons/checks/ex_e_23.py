@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from lessons.checks.counting import equal_counts, miscounts
-from lessons.checks.measure import peak_numbers, without_loops, work
+from lessons.checks.measure import calls_of, peak_numbers, without_loops, work
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.classroom.steps import edges, laws, shape, values
 
@@ -174,11 +174,19 @@ def with_a_cache(my, rng):
         my.equal(np.concatenate(found, axis=1), at_once, "HLE")
 
 
-@edges("scores of 1000, and of -1000")
+@edges("scores of 1000 and of -1000, and rows that are 1000 apart")
 def large(my, rng):
-    for far in (1000.0, -1000.0):
+    for far in (1000.0, -1000.0, 1000.0 * np.arange(L)[:, None]):
         s = far + rng.normal(size=(H, L, S))
         my.equal(my.weights(s), weights(s), "HLS")
+
+
+@edges("the expanded form is computed without the other one")
+def with_its_own(my, rng):
+    with calls_of(my, "absorbed") as calls:
+        my.expanded(*draw(rng))
+    text = "expected no call of absorbed", f"found {len(calls)}"
+    my.holds(not calls, "other-form", *text, call="expanded")
 
 
 @edges("the absorbed form makes no keys")

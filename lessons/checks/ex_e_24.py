@@ -183,10 +183,10 @@ def without_neighbours(my, rng):
     my.equal(out, average(e, y, edges), "iA")
 
 
-@edges("scores of 1000, and larger ones without an edge")
+@edges("scores of 1000, rows that are 1000 apart, and larger ones without an edge")
 def large(my, rng):
     e, y, edges = rng.normal(size=(N, N)), rng.normal(size=(N, A)), graph(rng)
-    for far in (1000.0, -1000.0):
+    for far in (1000.0, -1000.0, 1000.0 * np.arange(N)[:, None]):
         shifted = e + far + np.where(edges, 0.0, 800.0)
         my.equal(my.average(shifted, y, edges), average(shifted, y, edges), "iA")
 
@@ -221,6 +221,8 @@ SPOILED = [  # (name, sentence, hint, line, spoiled line)
      "e[i, j] = a_1 @ x_i + a_2 @ x_j"),
     ("leaky-each", "f(a_1 . W h_i) + f(a_2 . W h_j)", ONCE, E_GAT,
      "e[i, j] = leaky(a_1 @ x_i) + leaky(a_2 @ x_j)"),
+    ("relu", "the scores of GAT with 0 for 0.2 z", LEAKY, E_GAT,
+     "e[i, j] = max(a_1 @ x_i + a_2 @ x_j, 0.0)"),
     ("slope", "the scores of GAT with 0.01 z for 0.2 z", LEAKY, E_GAT,
      "e[i, j] = max(a_1 @ x_i + a_2 @ x_j, 0.01 * (a_1 @ x_i + a_2 @ x_j))"),
     ("sign", "the node that all like least", GROWS, LARGEST, "return t.index(min(t))"),
@@ -234,6 +236,8 @@ SPOILED = [  # (name, sentence, hint, line, spoiled line)
     ("no-leaky", "the scores of GATv2 without f", LEAKY, F, "f[i, j, k] = z[i, j, k]"),
     ("other-order", "f(a . (W_l h_i + W_r h_j)), the order of GAT", BEFORE, F,
      "f[i, j, k] = z[i, j, k] * (1.0 if a @ z[i, j] > 0 else 0.2)"),
+    ("relu", "the scores of GATv2 with 0 for 0.2 z", LEAKY, F,
+     "f[i, j, k] = max(z[i, j, k], 0.0)"),
     ("slope", "the scores of GATv2 with 0.01 z for 0.2 z", LEAKY, F,
      "f[i, j, k] = max(z[i, j, k], 0.01 * z[i, j, k])"),
     ("no-slope", "the gradients without f'", CHAIN, SLOPE, "slope[i, j, k] = 1.0"),
@@ -259,6 +263,8 @@ SPOILED = [  # (name, sentence, hint, line, spoiled line)
      "out[i] += y[j] / len(read)"),
     ("mask-after", "softmax over all nodes, then 0 without an edge", NEIGHBOURS, OUT,
      "out[i] += np.exp(e[i, j]) / sum(np.exp(e[i])) * y[j]"),
+    ("whole-maximum", "exp(e - m) with the largest score of all rows",
+     "Each row has its own largest score.", M, "m = np.max(e[edges])"),
     ("overflow", "exp(e), which is too large for e = 1000",
      "Subtract the largest score of a row first.", M, "m = 0.0"),
 ]  # fmt: skip

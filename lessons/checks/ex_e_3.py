@@ -1,5 +1,7 @@
 """Check an answer to E.3."""
 
+import numpy as np
+
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.classroom.steps import edges, laws, numbers, shape, values
 
@@ -58,11 +60,12 @@ def check_order(my, graph, root):
     """Fail unless the learner's order of this graph is a topological order."""
     found = my.order(graph, root)
     my.holds(
-        isinstance(found, list),
+        isinstance(found, (list, tuple, np.ndarray)),
         "type",
         "expected a list of names",
         f"found {type(found).__name__}",
     )
+    found = list(found)
     wanted = below(graph, root)
     strange = [n for n in found if n not in wanted]
     missing = sorted(wanted - set(found))

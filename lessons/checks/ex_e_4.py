@@ -295,7 +295,11 @@ def spied(op, cotangents):
 
 
 def answer(my, rng, op, x):
+    before = rng.bit_generator.state
     found = my.is_right(op, x, rng)
+    drawn = f"expected a c that is drawn from the argument rng, for {op.__name__}"
+    my.holds(rng.bit_generator.state != before or not found, "own-generator", drawn,
+             "found that rng was not used")  # fmt: skip
     kind = type(found).__name__
     true_or_false = isinstance(found, (bool, np.bool_))
     my.holds(true_or_false, "type", "expected True or False", f"found {kind}")

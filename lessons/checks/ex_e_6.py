@@ -98,7 +98,7 @@ def check_gradients(my, arguments, rng):
     blocks = {name: gates for name in NAMES[2:]}
     my.gradients(my.gru, arguments, NAMES, blocks=blocks)
     hs, backward = my.gru(*arguments)
-    g = rng.normal(size=hs.shape)
+    g = rng.normal(size=np.shape(hs))
     for name, found, want in zip(NAMES, backward(g), gru(*arguments)[1](g)):
         has_all_digits(my, found, want, f"d_{name}")
 
@@ -111,7 +111,7 @@ def of_each(my, rng):
     arguments = draw(rng)
     hs, backward = my.gru(*arguments)
     shapes = {f"d_{name}": x.shape for name, x in zip(NAMES, arguments)}
-    shape_all(my, backward(rng.normal(size=hs.shape)), shapes)
+    shape_all(my, backward(rng.normal(size=np.shape(hs))), shapes)
 
 
 @numbers("r = 1/4, z = 1/3, n = 1/2, h = 4, m = 8, by hand")
@@ -149,7 +149,7 @@ def remembers(my, rng):
     arguments = draw(rng, T=5)
     arguments[4][5:10] = 60.0  # z is 1 in float64
     hs, backward = my.gru(*arguments)
-    g = rng.normal(size=hs.shape)
+    g = rng.normal(size=np.shape(hs))
     with result("d_h0"):
         my.equal(backward(g)[1], sum(g), "BH")
 
@@ -160,7 +160,7 @@ def twice(my, rng):
     arguments[4][:5] = -500.0  # r is 0
     arguments[4][10:] = 40.0  # n is 1
     hs, backward = my.gru(*arguments)
-    g = rng.normal(size=hs.shape)
+    g = rng.normal(size=np.shape(hs))
     want = gru(*arguments)[1](g)
     for _ in range(2):
         found = {f"d_{name}": x for name, x in zip(NAMES, want)}

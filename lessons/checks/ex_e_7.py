@@ -178,6 +178,20 @@ def no_gradient(my, rng):
     my.equal(my.masked_lse(x, mask)[1](np.ones(3))[1], np.zeros(5), "S")
 
 
+@edges("a row of NaN without an allowed key")
+def nothing_but_nan(my, rng):
+    x, mask = rng.normal(size=(3, 5)), np.ones((3, 5), bool)
+    mask[1], x[1] = False, np.nan
+    with without_loops():
+        for f, want, g in (
+            (my.masked_softmax, np.zeros(5), rng.normal(size=x.shape)),
+            (my.masked_lse, np.array(-np.inf), np.ones(3)),
+        ):
+            found, backward = f(x, mask)
+            my.equal(found[1], want)
+            my.equal(backward(g)[1], np.zeros(5), "S")
+
+
 @edges("NaN, infinity and scores of 1e4")
 def nan_and_large(my, rng):
     near = 1e4 - math.log(3)
@@ -206,12 +220,13 @@ def nan_and_large(my, rng):
 
 @edges("NaN in an allowed score")
 def allowed_nan(my, rng):
-    x = np.array([[np.nan, 1.0, 2.0, 3.0], [0.0, 0.0, 5.0, np.nan]])
-    mask = np.array([[True, True, True, False], [True, True, False, False]])
-    row = "a row with the scores nan, 1, 2, 3, of which the last is masked"
+    rest = [0.0, 0.0, 5.0, np.nan], [np.nan, 1.0, 2.0, np.nan]
+    x = np.array([[np.nan, 1.0, 2.0, 3.0], *rest])
+    mask = np.array([3 * [True] + [False], [True, True, False, False]])[[0, 1, 0]]
+    row = "a row with the scores nan, 1, 2, 3 or nan, of which the last is masked"
     for name, f, g in (
         ("the weights", my.masked_softmax, rng.normal(size=x.shape)),
-        ("lse", my.masked_lse, rng.normal(size=2)),
+        ("lse", my.masked_lse, rng.normal(size=3)),
     ):
         found, backward = f(x, mask)
         found = np.asarray(found)

@@ -134,7 +134,7 @@ def of_the_centre(my, rng):
 
 @gradients("of a context, for the centre")
 def the_pull(my, rng):
-    for rows, d in ((T, 7), (W, W)):  # also with square arrays
+    for rows, d, D in ((T, 7, 3), (W, W, 4)):  # also with square arrays
         align, position, p = draw(rng, rows)
         H, g = rng.normal(size=(S, d)), rng.normal(size=(rows, d))
         arguments = g, align, H, position, p, D
@@ -146,7 +146,7 @@ def the_pull(my, rng):
     for place, side in ((0, "left"), (W - 1, "right")):
         g = np.zeros((T, W))
         g[:, place] = -1.0
-        d_p = my.gaussian(align, position, p, D)[1](g)[1]
+        d_p = np.asarray(my.gaussian(align, position, p, D)[1](g)[1])
         away = -d_p * (position[:, place] - p)
         my.holds(
             (away > 0).all(),

@@ -1,5 +1,7 @@
 """Figures that a learner's functions draw: what they contain, and where they are."""
 
+import re
+
 import numpy as np
 
 from lessons.classroom.catalogue import find, work_folder
@@ -95,14 +97,21 @@ def has_level(fig, y, tag, what):
         raise CheckFailed(tag, f"expected a horizontal line at {what}", _found(fig))
 
 
-def is_labelled(fig):
-    """Fail unless the axes of curves have labels, and the curves a legend."""
+def is_labelled(fig, x="", y=""):
+    """Fail unless the axes of curves have labels, and the curves a legend.
+
+    x, y   patterns of which the labels contain one
+    """
     for ax in panels(fig):
         if not ax.lines:
             continue
         if not (ax.get_xlabel() and ax.get_ylabel()):
             text = f"found {ax.get_xlabel()!r} and {ax.get_ylabel()!r}"
             raise CheckFailed("unlabelled", "expected labels of both axes", text)
+        if not (re.search(x, ax.get_xlabel(), 2) and re.search(y, ax.get_ylabel(), 2)):
+            text = f"found {ax.get_xlabel()!r} and {ax.get_ylabel()!r}"
+            names = "expected labels that name what both axes show"
+            raise CheckFailed("unlabelled", names, text)
         if len(ax.lines) > 1 and ax.get_legend() is None:
             raise CheckFailed("unlabelled", "expected a legend", "found none")
 

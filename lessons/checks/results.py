@@ -21,9 +21,11 @@ def result(name):
 
 def several(my, found, names):
     """Return the results of a call as a list, if there are as many as names."""
-    count = len(found) if isinstance(found, (tuple, list)) else 1
+    rows = isinstance(found, np.ndarray) and found.shape[:1] == (len(names),)
+    is_several = rows or isinstance(found, (tuple, list))
+    count = len(found) if is_several else 1
     my.holds(
-        count == len(names) and isinstance(found, (tuple, list)),
+        count == len(names) and is_several,
         "results",
         f"expected {len(names)} results: {', '.join(names)}",
         f"found {'nothing' if found is None else count}",

@@ -57,9 +57,10 @@ def draw(fig, alpha, before, after):
     """Draw three heatmaps into a matplotlib figure: the weights, and two cosines.
 
     alpha (T, T), the weights; before and after (T, T), the cosines of X and of Z
-    Row i of an array is row i of its image. Each panel has a title. The two images of
-    cosines have the same limits of colour, vmin = -1 and vmax = 1, so that the same
-    colour means the same number.
+    Row i of an array is row i of its image. Each panel has a title that names what it
+    shows: weights, cosines of X, cosines of Z. The two images of cosines have the same
+    limits of colour, vmin = -1 and vmax = 1, so that the same colour means the same
+    number.
     """
     raise NotWritten("6.8 draw")
 

@@ -108,10 +108,11 @@ class Calls:
             if isinstance(result, list) and len(result) == 2 and callable(result[1]):
                 result = tuple(result)  # [array, backward] is a pair as well
             if isinstance(result, tuple):  # (array, backward): wrap the backward too
-                call.result = tuple(
-                    self.wrap(_inner_name(f), f, call) if callable(f) else f
+                result = tuple(
+                    self.wrap(_inner_name(f), f, call) if callable(f) else plain(f)
                     for f in result
                 )
+            call.result = plain(result)
             return call.result
 
         wrapper.__name__ = name
@@ -164,6 +165,31 @@ class Calls:
                 tag = "no-keepdims" if _is_reduced(where) else tag
                 where = [*where, lost]
             raise CheckFailed(tag, text, said, *where) from error
+
+
+def plain(result):
+    """Return lists of numbers as an array, and an array () as a number.
+
+    A list of arrays stays as it is: rows, or several results.
+    """
+    if isinstance(result, np.ndarray) and result.ndim == 0:
+        return result[()]
+    is_list = isinstance(result, list) and not any(
+        isinstance(each, np.ndarray) and each.ndim for each in result
+    )
+    rows = array_of_rows(result) if is_list else None
+    if is_list and rows is None:
+        return list(map(plain, result))
+    return result if rows is None else rows
+
+
+def array_of_rows(rows):
+    """Return a list of numbers, or of rows of equal lengths, as an array, or None."""
+    try:
+        array = np.array(rows)
+    except (ValueError, TypeError):  # rows of different lengths
+        return None
+    return array if array.dtype.kind in "biuf" else None
 
 
 def _lost_axis(said):
