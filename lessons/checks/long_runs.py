@@ -2,6 +2,7 @@
 
 import functools
 import json
+import math
 import pathlib
 import shutil
 import types
@@ -83,6 +84,9 @@ def compared(my, comparison, quick=False):
 
 def judged(claim, claimed, found, digits=2):
     """Return a claim with its verdict, and below it the number with its interval."""
+    if math.isinf(found.high - found.low):
+        found_once = f"{found.value:+.{digits}f}, {found.rests_on}"
+        return f"{claim}: one seed says nothing of the spread\n    {found_once}"
     return f"{claim}: {verdict(claimed, found)}\n    {written(found, digits)}"
 
 

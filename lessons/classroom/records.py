@@ -159,6 +159,11 @@ def experiment(args, svg_of):
         say("\n".join(harness.cannot_load(error, path).lines))
         return runner.FAILED
     if args.quick:
+        say("A quick run shows what the long one does. It does not count, nor is kept.")
+        if hasattr(checks, "picture"):
+            target = _folder("work") / f"{exercise.stem}-quick.svg"
+            copies.write(target, svg_of(checks.picture, result))
+            say(f"drawn in {without_breaks(display_path(target))}")
         return 0
     kept = {
         "exercise": exercise.id,

@@ -7,7 +7,7 @@ COUNTS = [
     ("38.1", MULTS, "B * T_k * d_s * d_h * T_q * T_k * d_s",
      "product", "the product of both numbers"),
     ("38.1", MULTS, MULTS.replace("(proj", "(2 * proj"), "additions", "additions"),
-    ("38.1", MULTS, f"{MULTS} / 1", "float", "expected an int found 120.0, a float"),
+    ("38.1", MULTS, f"{MULTS} + 0.5", "float", "expected an int found 120.5, a float"),
     ("38.1", "d_s * d_h +", "d_h * d_h +", "widths", "d_h in the place of d_s"),
     ("38.1", "s @ project_keys(h[None, :], W_g)[0]", "s @ (h @ W_g.T)",
      "arrives-elsewhere", "found none"),

@@ -583,9 +583,10 @@ def test_an_experiment_leaves_a_record_and_a_figure(lessons, monkeypatch):
     drawn = E2.work.parent / "records" / f"{E2.stem}.svg"
     assert b"<svg" in drawn.read_bytes()
     drawn.unlink()
-    checks.experiment = lambda my, seed, quick=False: print("quick", quick)
+    checks.experiment = lambda my, seed, quick=False: {"tanh": float(quick)}
     code, text = lessons("experiment", "E.2", "--quick")
-    assert code == 0 and text == "quick True\n" and not drawn.exists()
+    assert code == 0 and "does not count" in text and not drawn.exists()
+    assert b"<svg" in drawn.with_stem(f"{E2.stem}-quick").read_bytes()
     assert os.environ["ATTENTION_BACKEND"] == "numpy"
 
 

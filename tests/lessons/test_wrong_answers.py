@@ -10,7 +10,7 @@ from lessons.classroom import catalogue
 from lessons.classroom.authors.audit import run
 from lessons.classroom.checking import harness, runner, sequence
 
-from . import learners, learners_of_chapters
+from . import learners, learners_of_chapters, learners_once_passed
 from .classroom_cases import answer, sampled
 
 IMPORTS = [
@@ -404,7 +404,7 @@ WRONG = [
     *HELD_OUT, *SIGNS, *REPORTS, *PASSED, *MISNAMED, *UNNAMED,
     *IMPORTS, *COMPARE, *TRANSLATORS, *MASKS, *COSTS, *GRADIENTS, *SIZES, *COMMON,
     *RESULTS, *EVIDENCE, *RECURRENCES, *VARIANTS, *learners.WRONG,
-    *learners_of_chapters.WRONG,
+    *learners_of_chapters.WRONG, *learners_once_passed.WRONG,
 ]  # fmt: skip
 LABELS = """\
     ax.semilogx(ds, scaled, "o-", label="scaled")
@@ -484,6 +484,16 @@ RIGHT = [
      "    return np.stack([a @ W.T for a, W in zip(averages, W_v)])\n"),
     ("E.24", "    return W_l, np.eye(n), np.ones(n)",
      "    return 100 * W_l.astype(int) + 93, 7 * np.eye(n, dtype=int), [1] * n"),
+    ("E.21", "return D - np.outer(k, dv), b * (D @ r) - S @ dv, dv, r @ e",
+     "return D - np.outer(k, dv), b * (D @ r) - S @ dv, dv, float(r @ e)"),
+    ("E.23", "return 2 * L * H * E * R + L", "return 2.0 * L * H * E * R + L"),
+    ("E.24", "return np.argmax(h @ W.T @ a_2)", "return float(np.argmax(h @ W.T @ a_2))"),
+    ("E.16", "    return [job for job in wanted if job not in reported]",
+     "    return tuple(job for job in wanted if job not in reported)"),
+    ("E.16", "return last - before, np.sqrt(variances.sum() / m)",
+     "return np.array([last - before, np.sqrt(variances.sum() / m)])"),
+    ("6.1", "return d_alpha, d_H", "return tuple(d_alpha), d_H"),
+    ("E.7", "        return y * g[..., None]", "        return [*(y * g[..., None])]"),
     *learners.RIGHT,
 ]  # fmt: skip
 

@@ -168,7 +168,7 @@ class Calls:
 
 
 def plain(result):
-    """Return lists of numbers as an array, and an array () as a number.
+    """Return lists of floats as an array, and an array () as a number.
 
     A list of arrays stays as it is: rows, or several results.
     """
@@ -180,7 +180,8 @@ def plain(result):
     rows = array_of_rows(result) if is_list else None
     if is_list and rows is None:
         return list(map(plain, result))
-    return result if rows is None else rows
+    # whole numbers stay a list: they may be indices, or numbers of either kind
+    return result if rows is None or rows.dtype.kind != "f" or not rows.size else rows
 
 
 def array_of_rows(rows):

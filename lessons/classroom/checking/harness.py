@@ -78,7 +78,9 @@ def _with_arrays(op):
         return x.astype(float, copy=False) if is_float else x
 
     def convert(result):
-        is_plain = isinstance(result, (list, tuple, int, float))
+        is_plain = isinstance(result, (list, int, float))
+        if isinstance(result, tuple):  # a vector, not several arrays
+            is_plain = not any(map(np.ndim, result))
         rows = array_of_rows(result) if is_plain else None
         return result if rows is None else rows
 
@@ -235,7 +237,8 @@ class Harness:
         names = names or list(inspect.signature(op).parameters)
         code = getattr(op, "__code__", None)  # the learner's function that op calls
         own = [name for name in code.co_names if name in self._signatures] if code else []
-        name = own[0] if own else getattr(op, "__name__", "op")
+        name = getattr(op, "__name__", "op")
+        name = name if name in self._signatures or not own else own[0]
         text = call_text(name, names, inputs)
         call = Call(text, dict(zip(names, inputs)))
         self._calls.log.append(call)
