@@ -125,7 +125,7 @@ def the_chain(my, rng):
         first is None or Trace.products == [(2, True)],
         "starts-elsewhere",
         "expected the score of (h1 + h3) / 2 first, one product with this key",
-        "found another key, a number outside the product, or h1 and h3 apart",
+        "found another key, a number outside the product, or products of their own",
     )
     check_chain(my, chain, middle, mean, draw)
     my.holds(

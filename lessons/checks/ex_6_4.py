@@ -163,7 +163,7 @@ def together(my, rng):
     my.holds(
         4 * all_of_them < one,
         "ignores-block",
-        "expected far fewer steps of Python for one block of 64 queries than for 64",
+        "expected a quarter of the steps of Python, for one block and not 64 blocks",
         f"found {all_of_them} steps and {one}: what is ``block`` used for?",
     )
 

@@ -180,11 +180,6 @@ def three_heatmaps(my, rng):
         if np.allclose(shown, array)
     ]
     if len(of) == 3:
-        shows = "[ck]os|simil|before|x", "[ck]os|simil|after|z", "weight|alpha|α|att|soft"
-        for title, words, what in zip(of, shows, ("cosines of X", "cosines of Z", "weights")):
-            my.holds(re.search(words, title.lower()), "no-title",
-                     f"expected a title that names what it shows, the {what}",
-                     f"found {title!r}")  # fmt: skip
         said = [set(re.findall(r"[a-z]+", title.lower())) for title in of]
         of_weights = (said[0] | said[1]) & {"alpha", "weight", "weights"}
         my.holds(not (of_weights and said[2] & {"cosine", "cosines"}),
@@ -196,6 +191,12 @@ def three_heatmaps(my, rng):
                  "expected the title of X above the cosines of X, argument before",
                  f"found {of[0]!r} above before, {of[1]!r} above after",
                  )  # fmt: skip
+        shows = "[ck]os|simil|before|x", "[ck]os|simil|after|z", "weight|alpha|α|att|soft"
+        whats = "cosines of X", "cosines of Z", "weights"
+        for title, words, what in zip(of, shows, whats):
+            my.holds(re.search(words, title.lower()), "no-title",
+                     f"expected a title that names what it shows, the {what}",
+                     f"found {title!r}")  # fmt: skip
     pictures.keep(my, fig)
 
 
