@@ -175,6 +175,7 @@ def overfit(my, attends, steps=25, width=32, rate=0.04):
 # the long run: 500 pairs, the learner's decoder step and data split
 
 PAIRS, UNSEEN, BATCH = 500, 200, 20
+SHOWN = 2  # translations of a run that are printed
 WIDTHS, EMBEDDING = {"without": 90, "with": 64}, 32  # nearly equally many parameters
 
 
@@ -298,8 +299,10 @@ class Attending(OwnModels):
 
     def test(self, arm, model):
         pairs = self.corpus.test
-        found = self.bleu(pairs, model.translate(pairs))
-        return {"figure": found["all"], "bleu": found}
+        said = model.translate(pairs)
+        found = self.bleu(pairs, said)
+        shown = [[*map(" ".join, (*pair, words))] for pair, words in zip(pairs, said)]
+        return {"figure": found["all"], "bleu": found, "said": shown[:SHOWN]}
 
     def bleu(self, pairs, said):
         """Return BLEU of translations, of all and by the length of the source."""
@@ -323,4 +326,7 @@ def statement(record):
     ]
     growth = "its advantage grows with the length"
     lines.append(better(growth, lambda bleu: bleu[last] - bleu[first]))
+    for run in record["runs"][: len(record["arms"])]:  # those of the first seed
+        for source, right, said in run.get("said", ()):
+            lines.append(f"{run['arm']} attention: {source}\n    {said}\n    ({right})")
     return "\n".join(lines)

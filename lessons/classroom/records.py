@@ -171,6 +171,7 @@ def experiment(args, svg_of):
         "seed": seed,
         "seconds": round(time.perf_counter() - start, 1),
         "code": code_hash(exercise, path),
+        "answer": answer_hash(exercise, path),
         "versions": {
             "python": platform.python_version(),
             "numpy": importlib.metadata.version("numpy"),
@@ -289,6 +290,16 @@ def code_hash(exercise, path):
     Only what the experiment uses counts: other parts of the answer, such as words and
     plots, may change after it has run.
     """
+    return _digest(_parts(exercise, path))
+
+
+def answer_hash(exercise, path):
+    """Return the fingerprint of what the experiment uses of an answer, alone."""
+    return _digest(_parts(exercise, path)[:1])
+
+
+def _parts(exercise, path):
+    """Return the statements of an answer and of the check that an experiment uses."""
     answer = stubs.exercise_part(stubs.text_of(path))
     check = exercise.check.read_text(encoding="utf-8")
     body = ast.parse(answer).body
@@ -300,7 +311,7 @@ def code_hash(exercise, path):
         if isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "my"
     }
     answer = _used(body, names) if names else body
-    return _digest([list(map(_without_local_names, part)) for part in (answer, used)])
+    return [list(map(_without_local_names, part)) for part in (answer, used)]
 
 
 def fingerprint(*scripts, root=None):

@@ -114,6 +114,11 @@ def test_6_9_needs_a_record_of_the_present_decode_step(work):
     assert own_record(handed_in("6.9", *in_words)) == kept["result"]
     assert own_record(handed_in("6.9", "looks", "attends")) == kept["result"]  # a local
     minutes = round(kept["seconds"] / 60)
+    for older in (kept | {"code": "of an older course"}, kept):
+        file.write_text(json.dumps(older), encoding="utf-8")
+        os.utime(file, (2e9, 2e9))  # later than the answer
+        assert own_record(handed_in("6.9")) == kept["result"]
+    os.utime(file, (1e9, 1e9))
     with pytest.raises(CheckFailed, match=f"6.9, {minutes} minutes") as caught:
         own_record(handed_in("6.9", *OLD_STATE))
     assert caught.value.tag == "old-record"
@@ -205,4 +210,4 @@ def test_a_line_of_a_report():
     found = over_sentences([0.1, 0.2, 0.3], steps=450)
     number = "+0.20 [-0.05, +0.45], 3 sentences of one model, after 450 steps"
     assert judged("better", above(-1), found) == f"better: holds\n    {number}"
-    assert judged("worse", below(-1), found).startswith("worse: undecided\n")
+    assert judged("worse", below(-1), found).startswith("worse: unfinished\n")

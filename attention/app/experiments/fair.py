@@ -362,7 +362,9 @@ def table(record):
         )
         if arm != arms[0]:
             less = difference(record, arm, arms[0])
-            row += f"  {less.value:+.3f} [{less.low:+.3f}, {less.high:+.3f}]"
+            row += f"  {less.value:+.3f}"
+            if np.isfinite(less.low):  # several seeds
+                row += f" [{less.low:+.3f}, {less.high:+.3f}]"
         lines.append(row)
     if steps_without_plateau(record, *arms):
         lines.append(f"Runs without a plateau ended after {record['budget']} steps.")
