@@ -380,7 +380,7 @@ def _event_in_words(exercise, entry):
 
 def _write_stub(exercise, event):
     """Write the stub, and store it as the first text that undo goes back to."""
-    text = exercise.stub.read_bytes()
+    text = exercise.stub_text.encode()
     copies.write(exercise.work, text)
     journal.append(exercise.id, event, work=copies.store(text))
     journal.snapshot(exercise, "a fresh stub")

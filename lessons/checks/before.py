@@ -14,10 +14,10 @@ from lessons.classroom.steps import CheckFailed
 
 def answers_pass(my, *ids):
     """Fail unless the earlier answers pass whose functions this answer uses."""
-    text = "".join(linecache.getlines(my._path))
+    text = "".join(linecache.getlines(my.path))
     for id in ids:
         exercise = find(id)
-        path = pathlib.Path(my._path).with_name(f"{exercise.stem}.py")
+        path = pathlib.Path(my.path).with_name(f"{exercise.stem}.py")
         used = re.findall(rf'earlier\(__file__, "{re.escape(id)}", "(\w+)"', text)
         parts = [f"{id} {name}" for name in used]
         if not parts:
@@ -32,7 +32,7 @@ def answers_pass(my, *ids):
                 raise CheckFailed(
                     "earlier",
                     f"this answer uses your answer to {id}, which does not pass:",
-                    f"{outcome.step}: {outcome.title}",
+                    ": ".join(filter(None, (outcome.step, outcome.title))),
                     *outcome.lines[-1:],
                     f"next: python -m lessons check {id}",
                 )
@@ -44,5 +44,9 @@ def _outcomes(exercise, path, changed):
 
     changed  the time of the newest file beside it: it may use other answers itself
     """
+    if exercise.file:
+        from lessons.course import check
+
+        return list(check.outcomes(check.load(exercise.parts, path)))
     theirs = harness.load(exercise, path)
     return list(run_steps(harness.load_checks(exercise), theirs))

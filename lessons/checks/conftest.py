@@ -59,7 +59,7 @@ class CheckItem(pytest.Item):
         self.function, self.my, self.source = function, my, source
 
     def runtest(self):
-        linecache.cache[self.my._path] = self.source  # another test may replace it
+        linecache.cache[self.my.path] = self.source  # another test may replace it
         seed = abs(self.config.getoption("--seed"))
         if self.function is None:
             outcome = self.my.written()

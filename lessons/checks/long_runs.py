@@ -25,7 +25,7 @@ def examine(my, seed, but):
 
     but   the name of the function of the check that needs the record of the long run
     """
-    checks = load_checks(find(my._id))
+    checks = load_checks(find(my.id))
     for function in check_functions(checks):
         if function.__name__ != but:
             outcome = run_function(function, my, seed)
@@ -34,7 +34,7 @@ def examine(my, seed, but):
             if outcome.result == "failed":
                 tag = f"[{outcome.tag}]"
                 text = f"The check fails here ({tag}), so nothing was trained."
-                again = f"next: python -m lessons check {my._id}"
+                again = f"next: python -m lessons check {my.id}"
                 raise CheckFailed(outcome.tag, text, *outcome.lines, again)
 
 
@@ -46,7 +46,7 @@ class OwnModels(Comparison):
     """
 
     def __init__(self, my, shift=0):
-        self.answer = my._id, my._path, stubs.text_of(my._path)
+        self.answer = my.id, my.path, stubs.text_of(my.path)
         self.choosing = [shift + seed for seed in self.choosing]
         self.seeds = [shift + seed for seed in self.seeds]
 
@@ -70,7 +70,7 @@ def compared(my, comparison, quick=False):
 
     quick   one run for each arm, with the rates of the course's record
     """
-    exercise, path = find(my._id), pathlib.Path(my._path)
+    exercise, path = find(my.id), pathlib.Path(my.path)
     command = f"python -m lessons experiment {exercise.id}" + " --quick" * quick
     if path == exercise.solution:
         command += " --impl solution"
@@ -101,7 +101,7 @@ def own_record(my):
 
     Raises CheckFailed without one.
     """
-    exercise, path = find(my._id), pathlib.Path(my._path)
+    exercise, path = find(my.id), pathlib.Path(my.path)
     folder = RECORDS if path == exercise.solution else path.parent / "records"
     file = folder / f"{exercise.stem}.json"
     minutes = round(read_record(exercise)["seconds"] / 60)

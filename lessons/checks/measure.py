@@ -27,7 +27,7 @@ def calls_of(my, *names):
 
     Each is (name, arguments). Only calls from the learner's own functions count.
     """
-    calls, before = [], {name: my._namespace[name] for name in names}
+    calls, before = [], {name: my.made[name] for name in names}
 
     def watched(name):
         @functools.wraps(before[name])
@@ -37,11 +37,11 @@ def calls_of(my, *names):
 
         return f
 
-    my._namespace.update({name: watched(name) for name in names})
+    my.made.update({name: watched(name) for name in names})
     try:
         yield calls
     finally:
-        my._namespace.update(before)
+        my.made.update(before)
 
 
 @contextlib.contextmanager
@@ -129,7 +129,7 @@ def has_all_digits(my, found, want, name):
     error = f"found an error of {off:.1g} of the largest entry"
     my.holds(off <= COARSE, "unknown", f"expected {name}", error, UNKNOWN)
     if off >= DIGITS:
-        text = "".join(linecache.getlines(my._path))
+        text = "".join(linecache.getlines(my.path))
         tag, sentence = hypotheses.of_nearly(found, want, text)
         line = line_with_epsilon(text)
         if tag == "nearly" and line:
@@ -181,11 +181,11 @@ def no_epsilon(my, added, divisor, call):
     """
     mean = np.mean(added)
     my.holds(
+        call,
         not 1e-13 < mean < 1e-3 or np.ptp(added) > 0.1 * mean,
+        f"{divisor})",
+        f"{divisor} + {mean:.1g})",
         "epsilon",
-        f"expected {divisor})",
-        f"found {divisor} + {mean:.1g})",
-        call=call,
     )
 
 
@@ -199,7 +199,7 @@ def ends(my, tag, *sentences, lines=1_000_000):
 
     def count(frame, event, arg):
         nonlocal lines
-        if frame.f_code.co_filename != my._path:
+        if frame.f_code.co_filename != my.path:
             return None
         lines -= 1
         if lines < 0:

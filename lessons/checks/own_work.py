@@ -16,14 +16,14 @@ ANSWERS = {"6.7": {"safetensors"}}  # attributes of a module that the stub impor
 
 def own_work(my, rng):
     """Fail if the answer imports its solution, or replaces a function of NumPy."""
-    lines = linecache.getlines(my._path)
+    lines = linecache.getlines(my.path)
     tree = ast.parse("".join(lines))
 
     def fail(tag, node, sentence):
         line = f"line {node.lineno}:  {lines[node.lineno - 1].strip()}"
         raise CheckFailed(tag, line, sentence)
 
-    for node, owner, name in foreign_code(tree, my._id):
+    for node, owner, name in foreign_code(tree, my.id):
         text = f"this is the {owner}'s {name}; the exercise is to write it, in NumPy"
         if owner == "package":
             text = f"{name} is not allowed here. Use NumPy and the standard library."
@@ -61,7 +61,7 @@ def foreign_code(tree, id):
 @functools.cache
 def given_imports(id):
     """Return {(module, name)} that the stub of an exercise imports."""
-    stub = ast.parse(find(id).stub.read_text(encoding="utf-8"))
+    stub = ast.parse(find(id).stub_text)
     return {(module, name) for _, module, name in imports(stub)}
 
 

@@ -17,20 +17,21 @@ new_figure((1, 1))  # loads matplotlib, before the clock of a check starts
 def drawn(my, name, size, *args):
     """Call the learner's function ``name``(fig, …) with an empty figure; return it."""
     fig = new_figure(size, layout="constrained")
-    getattr(my, name)(fig, *args)
+    getattr(my.only, name)(fig, *args)
     my.holds(
+        name,
         any(ax.has_data() for ax in fig.axes),
+        "a drawing in the figure that is the argument fig",
+        "none: fig.subplots() returns axes of this figure",
         "empty-figure",
-        "expected a drawing in the figure that is the argument fig",
-        "found none: fig.subplots() returns axes of this figure",
     )
     return fig
 
 
 def keep(my, fig, ending=""):
     """Write a figure into the learner's folder, and print where."""
-    exercise = find(my._id)
-    if my._path == str(exercise.work):
+    exercise = find(my.id)
+    if my.path == str(exercise.work):
         path = work_folder() / "figures" / f"{exercise.stem}{ending}.svg"
         write(path, figures.render(fig))
         print(f"look at {display_path(path)}")

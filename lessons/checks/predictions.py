@@ -14,8 +14,8 @@ def locked(my, fits):
     Only a prediction in the learner's own folder is stored, in the journal.
     fits   whether a prediction has the form that the exercise asks for
     """
-    found, exercise = my.prediction(), find(my._id)
-    if not fits(found) or my._path != str(exercise.work):
+    found, exercise = my.only.prediction(), find(my.id)
+    if not fits(found) or my.path != str(exercise.work):
         return found
     stored = [e for e in journal.events(exercise.id) if e["event"] == "prediction"]
     for entry in stored:

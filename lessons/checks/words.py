@@ -7,12 +7,13 @@ def self_assessed(my, text, *points, least=10):
     """Fail unless ``text`` has some words; print a good answer if all else passes."""
     words = text.split() if isinstance(text, str) else []
     my.holds(
+        "explanation",
         len(words) >= least,
+        f"a string of {least} words or more",
+        repr(text),
         "words",
-        f"expected a string of {least} words or more",
-        f"found {text!r}",
     )
     lines = ["Your words are not graded. Compare; a good answer says:"]
     for number, point in enumerate(points, 1):
         lines.append(textwrap.fill(f"{number}  {point}", 68, subsequent_indent="   "))
-    my._after_pass += lines
+    my.after_pass += lines

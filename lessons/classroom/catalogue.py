@@ -19,11 +19,14 @@ section §38.5 is not the exercise 38.5.
 Nothing is imported to make the lists, so that they appear at once.
 """
 
+import functools
 import os
 import pathlib
 import re
 from dataclasses import dataclass
 from difflib import get_close_matches
+
+from . import stubs
 
 LESSONS = pathlib.Path(__file__).resolve().parent.parent
 ROOT, BOOK = LESSONS.parent, LESSONS / "book"
@@ -63,11 +66,32 @@ class Exercise:
     needs: tuple
     book: str
     lesson: str | None = None  # that a teacher's exercise names
+    file: pathlib.Path | None = None  # of an exercise that is one file
 
     @property
     def stem(self):
         """The name of its files without .py: ex_38_5 for 38.5."""
         return "ex_" + self.id.lower().replace(".", "_")
+
+    @functools.cached_property
+    def parts(self):
+        """The ``Source`` of an exercise that is one file."""
+        from ..course.read import Source
+
+        text = self.file.read_text(encoding="utf-8")
+        return Source(text, self.id, self.file)
+
+    @property
+    def stub_text(self):
+        """What a learner gets."""
+        return self.parts.stub if self.file else self.stub.read_text(encoding="utf-8")
+
+    @property
+    def answer_text(self):
+        """The reference answer; the stub where solutions are withheld."""
+        if self.file:
+            return self.parts.answer
+        return stubs.exercise_part(self.source.read_text(encoding="utf-8"))
 
     @property
     def source(self):
@@ -76,15 +100,15 @@ class Exercise:
 
     @property
     def solution(self):
-        return LESSONS / "solutions" / f"{self.stem}.py"
+        return self.file or LESSONS / "solutions" / f"{self.stem}.py"
 
     @property
     def stub(self):
-        return LESSONS / "exercises" / f"{self.stem}.py"
+        return self.file or LESSONS / "exercises" / f"{self.stem}.py"
 
     @property
     def check(self):
-        return LESSONS / "checks" / f"{self.stem}.py"
+        return self.file or LESSONS / "checks" / f"{self.stem}.py"
 
     @property
     def work(self):
@@ -105,7 +129,8 @@ def exercises():
         for folder in ("exercises", "solutions")
         for path in (LESSONS / folder).glob("ex_*.py")
     }
-    return sorted(map(read_header, paths.values()), key=_sort_key)
+    files = (LESSONS / "exercises").glob("[0-9][0-9]_*.py")
+    return sorted(map(read_header, [*paths.values(), *files]), key=_sort_key)
 
 
 def find(name):
@@ -188,8 +213,11 @@ def read_header(path):
         ) from None
     needs = tuple(re.findall(r"[^,\s]+", options.get("needs", "")))
     more = options.get("book"), options.get("lesson")
-    exercise = Exercise(id, title, dots.count("●"), minutes, needs, *more)
-    if exercise.stem != pathlib.Path(path).stem:
+    path = pathlib.Path(path)
+    file = path if path.name[0].isdigit() else None
+    exercise = Exercise(id, title, dots.count("●"), minutes, needs, *more, file)
+    own = exercise.stem if not file else exercise.stem.removeprefix("ex_")
+    if not f"{path.stem}_".removeprefix(path.stem[:3] * bool(file)).startswith(f"{own}_"):
         raise UsageError(f"{path}: the first line says {id}, the file's name does not.")
     return exercise
 

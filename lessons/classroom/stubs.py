@@ -14,7 +14,10 @@ BEGIN, END, AUTHOR = "# BEGIN SOLUTION", "# END SOLUTION", "# FOR THE CHECK"
 AUTHOR_NAMES = "WHY", "HINTS", "MUTANTS", "EQUIVALENT"
 IMPORT = "from lessons import NotWritten"
 # the methods of ``my`` in a check: a learner's function of that name is unreachable
-RESERVED = "equal", "gradients", "holds", "last_call", "shape", "written"
+RESERVED = (
+    "calls", "equal", "gradients", "holds", "id", "last", "last_call", "made", "near",
+    "only", "path", "save_case", "shape", "written",
+)  # fmt: skip
 LONG = 10  # characters from which a line of a solution would give it away
 
 
@@ -48,7 +51,7 @@ def strip(text, id):
             )
         indent = lines[first][: -len(lines[first].lstrip())]
         lines[first : last + 1] = [f'{indent}raise NotWritten("{id} {name}")\n']
-    stub = "".join(_with_import(lines)).rstrip("\n") + "\n"
+    stub = "".join(with_import(lines)).rstrip("\n") + "\n"
     _refuse_leaks(stub, text, regions, id)
     return stub
 
@@ -149,7 +152,7 @@ def _reachable(node):
                     break
 
 
-def _with_import(lines):
+def with_import(lines):
     """Insert the import that a stub needs at its sorted place among the imports."""
     body = ast.parse("".join(lines)).body
     imports = [n for n in body if isinstance(n, (ast.Import, ast.ImportFrom))]

@@ -181,7 +181,7 @@ class Site:
     def _exercise(self, path):
         """Return the page of an exercise as Markdown."""
         (exercise,) = (e for e in self.exercises.values() if e.stub == path)
-        text, own = _text(path), hints.own_hints(exercise).get("", [])
+        text, own = exercise.stub_text, hints.own_hints(exercise).get("", [])
         task = ast.get_docstring(ast.parse(text)).partition("\n")[2]
         needs = [self._named(path, self.exercises[id].stub) for id in exercise.needs]
         lessons = [self._named(path, f / "README.md") for f in lessons_of(exercise)]
@@ -210,7 +210,7 @@ def address(path):
     path = path.relative_to(LESSONS if path.is_relative_to(LESSONS) else ROOT)
     if path.name == "README.md":
         path = path.with_name("index.html")
-    elif path.suffix == ".md" or path.match("exercises/ex_*.py"):
+    elif path.suffix == ".md" or path.match("exercises/*.py"):
         path = path.with_suffix(".html")
     elif path.suffix not in (".svg", ".png"):
         path = path.with_name(f"{path.name}.html")

@@ -161,12 +161,12 @@ def test_a_result_is_compared_with_the_arguments_of_its_own_call(tmp_path):
     both = my.f(X), my.f(Y)
     for (first, second), x in zip(both, (X, Y)):
         fails("unchanged", lambda: my.equal(first, np.tanh(x)), "yours equals x, un")
-        my._save_case(tmp_path / "case.npz")
+        my.save_case(tmp_path / "case.npz")
         assert np.array_equal(np.load(tmp_path / "case.npz")["x"], x)
         fails("swapped", lambda: my.equal(second, x), "result 1 of the call equals")
         row = second[1]  # a view of what a call returned
         fails("unknown", lambda: my.equal(row, x[1] ** 2))
-        my._save_case(tmp_path / "case.npz")
+        my.save_case(tmp_path / "case.npz")
         assert np.array_equal(np.load(tmp_path / "case.npz")["x"], x)
         report = fails("swapped", lambda: my.equal(second, x))
         function, [argument], options = my._calls.to_repeat(" ".join(report)).again

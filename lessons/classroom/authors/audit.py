@@ -41,6 +41,8 @@ def sync(args):
     faults, files = 0, {}
     for exercise in chosen:
         try:
+            if exercise.file:
+                continue
             text = exercise.solution.read_text(encoding="utf-8")
             files[exercise.stub] = stubs.strip(text, exercise.id)
         except (stubs.StubError, SyntaxError) as error:
@@ -76,7 +78,7 @@ def exercise_table():
     head = "| id | exercise | difficulty | minutes | lesson | needs | book |"
     rows = [head, "|---|---|---|---|---|---|---|"]
     for e in exercises():
-        link = f"[{e.title}](exercises/{e.stem}.py)"
+        link = f"[{e.title}](exercises/{e.stub.name})"
         pages = [f"[{number(f)}](book/{f.name}/README.md)" for f in lessons_of(e)]
         lessons, needs = ", ".join(pages), ", ".join(e.needs)
         cells = e.id, link, e.dots, str(e.minutes), lessons, needs, e.book or ""
@@ -120,6 +122,11 @@ def audit_exercise(exercise, automatic=True, every=1):
     """
     found = Audit(exercise.id)
     fault = found.faults.append
+    if exercise.file:
+        from ...course import audit as course
+
+        course.audit(exercise, found, every)
+        return found
     if not exercise.check.exists():
         fault(f"there is no check {display_path(exercise.check)}")
         return found

@@ -123,7 +123,7 @@ class Harness:
         self._signatures, self._seed, self._calls = signatures, seed, Calls(path)
         self._comparisons = 0  # how many were made
         self._searched = 0.0  # seconds, for a mistake that nobody wrote down
-        self._after_pass = []  # lines to print when the whole check has passed
+        self.after_pass = []  # lines to print when the whole check has passed
 
     def __getattr__(self, name):
         if name.startswith("__") or name not in self._namespace:
@@ -205,6 +205,11 @@ class Harness:
               call, or a text; without it, the last call of all
         """
         __tracebackhide__ = True
+        if isinstance(truth, str):  # the form of lessons/course: a function, its law
+            call, truth = truth, tag
+            tag, *sentences = sentences[2:] or ("law",), *sentences[:2]
+            tag = tag[0]
+            sentences = [f"expected {sentences[0]}", f"found {sentences[1]}"]
         if isinstance(truth, np.ndarray) and truth.size != 1:
             # the learner returned it, in the place of one truth
             text = "expected one True or False", f"found {brief(truth)}"
@@ -267,6 +272,17 @@ class Harness:
             failure.place = self._comparisons, results
             raise
 
+    @property
+    def calls(self):
+        """The ``Calls`` of the answer."""
+        return self._calls
+
+    # the names that the new checks use (lessons/course)
+    id = property(lambda self: self._id)
+    path = property(lambda self: self._path)
+    made = property(lambda self: self._namespace)
+    only = property(lambda self: self)
+
     def _arrive(self, results):
         """Do nothing; a replay ends here (twins.py)."""
 
@@ -289,7 +305,7 @@ class Harness:
         """Let functions change these arguments: {name of a function: parameters}."""
         self._calls.own = parameters
 
-    def _save_case(self, path):
+    def save_case(self, path):
         """Write the arrays of the last failure: arguments, found, expected."""
         call, self._calls.failed = self._calls.failed or self._last, None
         case = call.given | call.compared

@@ -330,7 +330,10 @@ def check(exercise, path, order, write):
     try:
         from . import harness, sequence
 
-        checks = harness.load_checks(exercise)
+        if exercise.file:
+            from ...course import check as course
+        else:
+            checks = harness.load_checks(exercise)
     except Exception as error:
         write(broken=f"the check cannot be loaded: {type(error).__name__}: {error}")
         return FAILED
@@ -350,9 +353,12 @@ def check(exercise, path, order, write):
         else:
             faulthandler.dump_traceback_later(0.8 * order["limit"], file=stack)
     try:
-        my = harness.load(exercise, path, seed=order["seed"])
+        if exercise.file:
+            my = course.load(exercise.parts, path, seed=order["seed"])
+        else:
+            my = harness.load(exercise, path, seed=order["seed"])
         if watch:
-            watch.calls = my._calls
+            watch.calls = my.calls
     except (Exception, SystemExit) as error:
         if type(error).__name__ == "NotWritten":
             lines = [plain(str(error))]
@@ -366,17 +372,21 @@ def check(exercise, path, order, write):
     names = stubs.unwritten_functions(stubs.text_of(path))
     waiting = [todo | {"lines": [f"{exercise.id} {name}"]} for name in names]
     outcomes, written = [], 0
-    for outcome in sequence.run_steps(checks, my, order["seed"], order.get("pdb", False)):
+    if exercise.file:
+        found = course.outcomes(my, order.get("pdb", False))
+    else:
+        found = sequence.run_steps(checks, my, order["seed"], order.get("pdb", False))
+    for outcome in found:
         while waiting and outcome.result == "unwritten":
             write(outcome=waiting.pop(0))
             written += 1
         if order.get("cases") and outcome.result == "failed":
-            my._save_case(pathlib.Path(order["cases"]) / f"{written}.npz")
+            my.save_case(pathlib.Path(order["cases"]) / f"{written}.npz")
         write(outcome=outcome.as_dict())
         written += 1
         outcomes.append(outcome)
     code = sequence.exit_code(outcomes)
-    for line in my._after_pass if code == PASSED else ():
+    for line in my.after_pass if code == PASSED else ():
         print(line)
     for part in waiting if code else ():  # a right answer needs no more parts
         write(outcome=part)

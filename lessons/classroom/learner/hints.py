@@ -224,6 +224,8 @@ def next_hint(exercise):
 
 def own_hints(exercise):
     """Return {name: hints} of an exercise, from its check."""
+    if exercise.file:
+        return exercise.parts.hints
     text = exercise.check.read_text(encoding="utf-8")
     found = {name: list(texts) for name, texts in _of_spoiled_lines(text)}
     return found | stubs.author_part(text).get("HINTS", {})
@@ -265,7 +267,7 @@ def failed_part(exercise, failures):
 
     failures   outcomes of a check, whose lines contain calls
     """
-    names = stubs.signatures(exercise.source.read_text(encoding="utf-8"))
+    names = stubs.signatures(exercise.answer_text)
     for outcome in failures:
         for name in re.findall(r"(\w+)\(", " ".join(outcome["lines"])):
             if name in names:
@@ -274,6 +276,8 @@ def failed_part(exercise, failures):
 
 def why(exercise):
     """Return why a right answer works, two sentences; "" if they are withheld."""
+    if exercise.file:
+        return exercise.parts.why
     text = exercise.source.read_text(encoding="utf-8")
     return stubs.author_part(text).get("WHY", "")
 

@@ -93,9 +93,9 @@ def print_report(exercise, report, verbose=False):
     hidden |= {"written"} if unwritten else set()
     passed = [o for o in outcomes if o["result"] == "ok"]
     steps = dict.fromkeys(o["step"] for o in passed if o["step"] not in hidden)
-    lines = [", ".join(steps)] if steps else []
+    lines = [("; " if exercise.file else ", ").join(steps)] if steps else []
     if verbose:
-        lines = [f"{o['step']}: {o['title']}" for o in passed]
+        lines = list(map(_place, passed))
     for line in lines:
         say(f"{paint('ok', 'green')}    {line}", 2)
     if unwritten:
@@ -111,7 +111,7 @@ def print_report(exercise, report, verbose=False):
         is_new = is_new or (informative(o) and sentence not in printed)
         is_new = is_new and not may_follow(o, above)
         after = "" if is_new else "  (may follow from the failure above)"
-        say(f"{paint(word, 'red')} {o['step']}: {o['title']}{after}", 2)
+        say(f"{paint(word, 'red')} {_place(o)}{after}", 2)
         if is_new or verbose:
             say(plain("\n".join(_without_unknown(o, report)), most=5000), 8)
         printed.add(sentence)
@@ -119,6 +119,11 @@ def print_report(exercise, report, verbose=False):
         say(f"{paint('END', 'red')}   {report.ending}", 2)
     _print_prints(report)
     _print_next(exercise, report)
+
+
+def _place(outcome):
+    """Return which part of the check an outcome is of."""
+    return ": ".join(filter(None, (outcome["step"], outcome["title"])))
 
 
 def print_json(exercise, report):

@@ -36,9 +36,8 @@ def solution(args):
         )
         return UNWRITTEN
     journal.append(exercise.id, "peek", passed=passed)
-    text = exercise.solution.read_text(encoding="utf-8")
-    reference = functions(stubs.exercise_part(text))
-    given = functions(exercise.stub.read_text(encoding="utf-8"))
+    reference = functions(exercise.answer_text)
+    given = functions(exercise.stub_text)
     to_write = [name for name in reference if reference[name] != given.get(name)]
     yours = {}
     if exercise.work.exists():

@@ -1,0 +1,129 @@
+"""Audit an exercise: is each written mistake noticed, and called by its name?
+
+The reference answer is compared with no second one. It is right because ``gradcheck``
+finds its gradients right (``gradients_of``), and because a test compares it with the
+library's functions (tests/lessons/test_references.py).
+"""
+
+import pathlib
+import time
+
+import numpy as np
+
+import minigrad as mg
+
+from ..classroom.catalogue import exercises
+from ..classroom.steps import CheckFailed
+from . import check
+
+LONG = 20  # characters from which a line of an answer would give it away
+
+
+def audit(exercise, found, every=1):
+    """Add the counts and the faults of an exercise to an ``Audit``.
+
+    every   try only every n-th of the written mistakes
+    """
+    fault, source = found.faults.append, exercise.parts
+    for needed in {*exercise.needs} - {other.id for other in exercises()}:
+        fault(f"needs {needed}, which does not exist")
+    if not source.hints.get(""):
+        fault("HINTS has no line that begins with 1: there is no first hint")
+    if not source.why:
+        fault("WHY is empty: nothing explains a pass")
+    for line in leaks(source):
+        fault(f"{line!r} can be read in the stub")
+    start = time.process_time()
+    failed, _ = judge(source, source.answer)
+    found.seconds = time.process_time() - start
+    if failed:
+        fault(f"the answer itself fails: {' | '.join(failed[0].lines)}")
+        return
+    if not judge(source, source.stub)[1]:
+        fault("the stub does not count as not written")
+    for edit in source.right:
+        if failed := judge(source, edit.text)[0]:
+            fault(f"a right form fails, line {edit.line + 1}: {failed[0].lines}")
+    for edit in source.slips[::every]:
+        found.planted += 1
+        failed = judge(source, edit.text)[0]
+        names = [outcome.tag for outcome in failed]
+        found.killed += bool(failed)
+        found.named += edit.sentence in names
+        if not failed:
+            fault(f"not noticed, line {edit.line + 1}: {edit.sentence}")
+        elif edit.sentence not in names:
+            found.misnamed += names[0] not in ("unknown", "law", "raises", "shape")
+            fault(f"line {edit.line + 1}: {edit.sentence}: is named {names[0]}")
+    for sentence in gradients_of(source):
+        fault(sentence)
+
+
+def judge(source, text):
+    """Return (failed outcomes, unwritten ones) of an answer, given as text."""
+    path = pathlib.Path(source.path).with_name("answer.py")  # beside the others
+    try:
+        my = check.load(source, path, text)
+        outcomes = list(check.outcomes(my))
+    except Exception as error:
+        from ..classroom.checking.harness import cannot_load
+
+        failure = cannot_load(error, path)
+        outcomes = [check.Outcome("written", "the file", "failed", failure.tag,
+                                  failure.lines)]  # fmt: skip
+    return (
+        [outcome for outcome in outcomes if outcome.result == "failed"],
+        [outcome for outcome in outcomes if outcome.result == "unwritten"],
+    )
+
+
+def leaks(source):
+    """Return the lines that a learner writes and that can be read in the stub."""
+    kept, stub = {*source.stub.splitlines()}, source.stub
+    lines = [line for line in source.answer.splitlines() if line not in kept]
+    return [t for t in map(str.strip, lines) if len(t) >= LONG and t in stub]
+
+
+def gradients_of(source):
+    """Yield a sentence for each wrong gradient of the reference, by differences."""
+    my = check.load(source, source.path, source.answer)
+    for step in check.steps(my):
+        step(my, check.rng_of(step, 0))
+    tried = {}
+    for call in [c for c in my.log if c.gs]:
+        tried.setdefault(call.name, []).append(call)
+    for name, calls in tried.items():
+        for call in calls[:: max(len(calls) // 3, 1)]:
+            if sentence := wrong_gradient(source, my.right, call):
+                yield f"{name}: {sentence}"
+                break
+
+
+def wrong_gradient(source, names, call):
+    """Return what gradcheck says of a wrong backward of the reference, or None."""
+    parameters = [a.arg for a in source.functions[call.name].args.args]
+    floats = [k for k, a in enumerate(call.args)
+              if isinstance(a, np.ndarray) and a.dtype.kind == "f"]  # fmt: skip
+    labels = [label for label, _ in source.gradients(call.name)]
+    results = call.result if isinstance(call.result, tuple) else (call.result,)
+    by_name = [k for k in floats if {f"d{parameters[k]}", f"d_{parameters[k]}"} & {*labels}]
+    inputs = by_name if len(by_name) == len(results) else floats[: len(results)]
+    if len(inputs) != len(results):
+        return f"{len(results)} gradients, of which arguments? Name them d_x in the docstring"
+
+    def op(*arrays):
+        args = list(call.args)
+        for k, x in zip(inputs, arrays):
+            args[k] = x
+        *y, backward = names[call.name](*args, **call.options)
+        return (y[0] if len(y) == 1 else tuple(y)), backward
+
+    arrays = [np.array(call.args[k]) for k in inputs]
+    if sum(a.size for a in arrays) > 400:
+        return None
+    with np.errstate(all="ignore"):
+        try:
+            result = mg.gradcheck(mg.lift(op), arrays, names=[parameters[k] for k in inputs])
+        except Exception as error:
+            return str(error).partition("\n")[0]
+    return None if result.ok or "rough" in result.tag else result.message

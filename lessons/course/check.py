@@ -1,0 +1,461 @@
+"""Check an answer: each call ``my.f(…)`` is compared with the reference function f.
+
+The functions (my, rng) of an exercise's check run in their order. After a failure the
+others still run, so that each function of the answer has at most one report.
+"""
+
+import contextlib
+import copy
+import difflib
+import functools
+import inspect
+import linecache
+import pathlib
+import traceback
+import types
+import zlib
+from dataclasses import dataclass
+
+import numpy as np
+
+from lessons import NotWritten
+
+from ..classroom import stubs
+from ..classroom.catalogue import LESSONS
+from ..classroom.checking import diagnose
+from ..classroom.checking.calls import Calls, brief, parameters, readonly
+from ..classroom.steps import CheckFailed, Outcome
+from ..classroom.terminal import plain
+from . import naming
+from .own_work import own_work
+
+CLOSE = 1e-9  # of an entry, in a value
+ROUNDING = 1e-12  # of the largest entry: a formula has these digits in a gradient
+COTANGENTS = 2  # of each backward
+
+
+def load(source, path, text=None, seed=0):
+    """Run an answer; return its ``My``. Raises what the answer raises.
+
+    text  stands for the text of the file: a mistake that an audit plants
+    """
+    text = stubs.text_of(path) if text is None else text
+    return My(source, run(text, str(path)), str(path), text, seed)
+
+
+def run(text, path, names=None):
+    """Return the names of a text that runs as a module."""
+    lines = text.splitlines(True)  # for tracebacks
+    linecache.cache[path] = (len(text), None, lines, path)
+    if names is None:
+        names = vars(types.ModuleType("answer"))
+        names["__file__"] = path
+    exec(compile(text, path, "exec"), names)
+    return names
+
+
+def outcomes(my, debug=False):
+    """Run the check of an answer; yield an ``Outcome`` for each function.
+
+    debug   open the debugger at the first failure
+    """
+    yield (first := written(my))
+    failed = {None: first} if first.result == "failed" else {}
+    for step in steps(my) if not failed else ():
+        outcome = outcome_of(my, step, failed, debug)
+        if outcome:
+            yield outcome
+            if outcome.result == "failed":
+                failed[outcome.part] = outcome
+                if debug:
+                    return
+
+
+def steps(my):
+    """Return the functions (my, rng) of a check, in their order."""
+    functions = [f for f in my.right.values() if inspect.isfunction(f)]
+    own = [f for f in functions if f.__code__.co_filename == my.source.path]
+    return [f for f in own if f.__doc__ and parameters(f) == ["my", "rng"]]
+
+
+def rng_of(function, seed):
+    """Return the random numbers of a function; those of others do not change them."""
+    return np.random.default_rng((seed, zlib.crc32(function.__name__.encode())))
+
+
+def outcome_of(my, step, failed, debug=False):
+    """Run one function of a check; return its ``Outcome``.
+
+    failed  {function of the answer: its first failure}; a second one is None
+    """
+    title = " ".join(step.__doc__.split())
+    try:
+        with np.errstate(all="ignore"):
+            step(my, rng_of(step, my.seed))
+    except NotWritten as error:
+        return Outcome(title, "", "unwritten", lines=[plain(str(error))])
+    except CheckFailed as error:
+        failure, cause = error, error.__cause__ or error
+    except Exception as error:
+        failure, cause = unexpected(error, my), error
+    else:
+        return Outcome(title, "", "ok")
+    part = my.last.name if my.last else None
+    if part in failed:
+        return None
+    uses = sorted(stubs.uses(my.text).get(part, ()))
+    if failure.tag != "check-fault" and not failed.keys() & {*uses}:
+        failure = naming.named(failure, my, second_draw(my, step))
+    if debug:
+        print("\n".join(failure.lines))
+        open_debugger(cause, my)
+    facts = failure.tag, failure.lines, part, uses, failure.question
+    return Outcome(title, "", "failed", *facts)
+
+
+def second_draw(my, step):
+    """Return the calls that a function of the check makes with other random numbers."""
+    again = My(my.source, my.made, my.path, my.text, my.seed + 1, compares=False)
+    with contextlib.suppress(Exception), np.errstate(all="ignore"):
+        with contextlib.redirect_stdout(None):
+            step(again, rng_of(step, again.seed))
+    return again.log
+
+
+@dataclass
+class Made:
+    """A call of a function of the answer, with its result; it can be repeated.
+
+    gs  the cotangents, if it is a call of the backward that the function returned
+    """
+
+    name: str
+    args: tuple
+    options: dict
+    gs: tuple | None = None
+    result: object = None
+
+    def repeat(self, names):
+        """Return the result of the same call of another answer."""
+        args, options = fresh((self.args, self.options))
+        result = names[self.name](*args, **options)
+        return result if self.gs is None else result[-1](*map(readonly, self.gs))
+
+
+def fresh(value):
+    """Return a copy of an argument whose arrays refuse writes."""
+    if isinstance(value, np.random.Generator):
+        return copy.deepcopy(value)
+    if type(value) in (list, tuple):
+        return type(value)(map(fresh, value))
+    if type(value) is dict:
+        return {key: fresh(each) for key, each in value.items()}
+    return readonly(value)
+
+
+class My:
+    """The functions of an answer.
+
+    my.f(…)         the learner's f, compared with the reference f: the result and, if
+                    it is (array, backward), the gradients for random cotangents
+    my.only.f(…)    the learner's f, not compared
+    my.near(1e-6)   the same, compared with another relative tolerance
+    my.holds(…)     a law of a function holds
+    my.made["f"]    the learner's f itself, to measure what it costs
+    """
+
+    def __init__(self, source, made, path, text, seed=0, compares=True):
+        self.source, self.made, self.path, self.text = source, made, path, text
+        self.right = run(source.answer, source.path)
+        whole = source.answer + source.below[source.answer.count("\n") :]
+        run(whole, source.path, self.right)
+        self.seed, self.compares, self.close = seed, compares, CLOSE
+        self.calls, self.log, self.kept = Calls(path), [], {}
+        self.calls.own = self.right.get("OWN_STATE", {})
+        self.compared = {}  # found and expected, of the comparison that failed last
+        self.after_pass = []  # lines to print when the whole check has passed
+
+    @property
+    def id(self):
+        """The exercise's id."""
+        return self.source.id
+
+    @property
+    def last(self):
+        """The call that was made last, or None."""
+        return self.log[-1] if self.log else None
+
+    @property
+    def only(self):
+        """The same answer, whose results are not compared."""
+        return self._with(compares=False)
+
+    def near(self, close):
+        """Return the same answer, compared with another relative tolerance."""
+        return self._with(close=close)
+
+    def _with(self, **changed):
+        """Return the same answer, with the same log, compared in another way."""
+        other = object.__new__(My)
+        vars(other).update(vars(self), **changed)
+        return other
+
+    def __getattr__(self, name):
+        if name.startswith("__") or name not in self.source.functions:
+            raise AttributeError(f"{self.source.id} has no function {name}")
+        return functools.partial(self._call, name)
+
+    def _call(self, name, /, *args, **options):
+        """Call the learner's function, compare the result, and return it."""
+        call = Made(name, fresh(args), fresh(options))
+        got = self._run(call, self.calls.wrap(name, self.made[name]), *args, **options)
+        want = None
+        if self.compares:
+            want = call.repeat(self.right)
+            self._equal(got, want, self.source.results(name))
+        pair = isinstance(got, tuple) and len(got) > 1 and callable(got[-1])
+        if pair and (want is None or isinstance(want, tuple)):
+            self._backward(call, got, want)
+        return as_arrays(got)
+
+    def _run(self, call, function, *args, **options):
+        """Run a function of the answer, and note the call with its result."""
+        self.log.append(call)
+        result = function(*args, **options)
+        call.result = copied(result)
+        return result
+
+    def _backward(self, call, got, want):
+        """Compare the gradients for two cotangents, and those for the first again.
+
+        Last comes the backward of an earlier call, which the calls since must not
+        change.
+        """
+        *y, backward = got
+        rng = np.random.default_rng(self.seed)
+        drawn = [tuple(rng.normal(size=np.shape(a)) for a in y) for _ in range(COTANGENTS)]
+        earlier = self.kept.get(call.name)
+        self.kept[call.name] = call, backward, want, drawn[0]
+        for gs in (*drawn, drawn[0]):
+            self._gradients(call, backward, want, gs)
+        if earlier:
+            self._gradients(*earlier)
+
+    def _gradients(self, call, backward, want, gs):
+        back = Made(call.name, call.args, call.options, gs)
+        found = self._run(back, backward, *gs)
+        if self.compares:
+            try:
+                expected = want[-1](*gs)
+                self._equal(found, expected, self.source.gradients(call.name), ROUNDING)
+            except CheckFailed as failure:
+                failure.back = True
+                raise
+
+    def holds(self, name, truth, expected, found, tag="law"):
+        """Fail with two sentences unless a law of a function of the answer holds.
+
+        tag   the name of the mistake, if the sentences name it
+        """
+        if self.compares and not truth:
+            calls = [c for c in self.log if c.name == name and not c.gs]
+            self.log.append(calls[-1] if calls else Made(name, (), {}))
+            texts = [c.text for c in self.calls.log if c.text.startswith(f"{name}(")]
+            lines = f"expected {expected}", f"found {found}"
+            raise CheckFailed(tag, *(texts[-1:] or [name]), *lines)
+
+    def save_case(self, path):
+        """Write the arrays of the last failure: arguments, found, expected."""
+        names = [a.arg for a in self.source.functions[self.last.name].args.args]
+        case = dict(zip(names, self.last.args)) | self.compared
+        arrays = {key: np.asarray(a) for key, a in case.items() if not callable(a)}
+        arrays = {key: a for key, a in arrays.items() if a.dtype.kind in "biufcU"}
+        if arrays:
+            np.savez(path, **arrays)
+
+    def _equal(self, got, want, names=(), digits=None, label=""):
+        """Fail unless a result of the last call is right: type, shape, dtype, values.
+
+        names   [(name, axes)] of the results, as the docstring has them
+        digits  of a gradient: the error that is allowed, of its largest entry
+        label   the name of the part that is compared
+        """
+        if isinstance(want, tuple) and len(want) == 1:  # (dx,) is dx
+            want = want[0]
+            if isinstance(got, (tuple, list)) and len(got) == 1 and np.ndim(want):
+                got = got[0] if np.ndim(got[0]) == np.ndim(want) else got
+        if callable(want):
+            if not callable(got):
+                self._fail("no-backward", "expected a function, the backward", got)
+        elif isinstance(want, dict):
+            if not isinstance(got, dict) or got.keys() != want.keys():
+                self._fail("type", f"expected a dict with the keys {list(want)}", got)
+            for key in want:
+                self._equal(got[key], want[key], (), digits, repr(key))
+        elif isinstance(want, (tuple, list)) and array_of(want) is None or (
+            isinstance(want, tuple) and len(want) > 1
+        ):
+            self._equal_each(got, want, names, digits)
+        elif (expected := array_of(want)) is not None:
+            name, axes = names[0] if len(names) == 1 else ("", ())
+            self._equal_arrays(got, expected, label or name, axes, digits)
+        elif got != want:
+            self._fail("value", f"expected {brief(want)}", got)
+
+    def _equal_each(self, got, want, names, digits):
+        """Compare several results one by one."""
+        if not isinstance(got, (tuple, list, np.ndarray)) or len(got) != len(want):
+            if len(want) == 2 and callable(want[1]):
+                self._fail("no-backward", "expected (array, backward)", got)
+            of = f": {', '.join(n for n, _ in names)}" if len(names) == len(want) else ""
+            count = len(got) if isinstance(got, (tuple, list)) else brief(got)
+            self._fail("results", f"expected {len(want)} results{of}", str(count))
+        arrays = [w for w in want if not callable(w)]
+        given = names if len(names) == len(arrays) else [("", ())] * len(want)
+        for k, (a, b) in enumerate(zip(got, want)):
+            name, axes = given[k] if k < len(given) else ("", ())
+            label = name or (f"result {k + 1}" if len(arrays) > 1 else "")
+            self._equal(a, b, [(label, axes)], digits, label)
+
+    def _equal_arrays(self, got, want, label, axes, digits):
+        """Compare an array, a number, or a list of rows."""
+        array = array_of(got)
+        if array is None:
+            tag = "none" if got is None else "type"
+            self._fail(tag, "expected an array", got, label)
+        if not isinstance(got, np.ndarray) and array.dtype.kind in "iu":
+            array = array.astype(float) if want.dtype.kind == "f" else array
+        if array.ndim == 0 and array.dtype.kind == "f" and want.dtype.kind in "iu":
+            array = array.astype(int) if array == np.round(array) else array
+        axes = axes if len(axes) == want.ndim else None
+        if array.shape != want.shape:
+            lines = diagnose.shapes(array, want.shape, axes)
+            raise self._failure("shape", label, lines, array, want)
+        if array.dtype.kind != want.dtype.kind:
+            line = f"expected numbers of type {want.dtype}"
+            self._fail("dtype", line, str(array.dtype), label)
+        if array.dtype.itemsize < want.dtype.itemsize and want.dtype.kind == "f":
+            line = "expected float64, as the inputs are"
+            self._fail("float32", line, str(array.dtype), label)
+        if want.dtype.kind == "f":
+            size = np.abs(want[np.isfinite(want)]).max(initial=0)
+            close, least = (1e-11, digits) if digits else (self.close, ROUNDING)
+            right = np.isclose(array, want, close, least * size, equal_nan=True)
+        else:
+            right = array == want
+        if not right.all():
+            lines = diagnose.differences(array, want, right, axes)
+            raise self._failure("unknown", label, lines, array, want)
+
+    def _failure(self, tag, label, lines, *arrays):
+        """Return the failure of the last call."""
+        call = self.calls.log[-1].text
+        where = f"{label}, in the result of" if label else ""
+        failure = CheckFailed(tag, *filter(None, [where]), call, *lines)
+        failure.arrays = arrays or None
+        self.compared.clear()
+        self.compared.update(zip(("found", "expected"), arrays))
+        return failure
+
+    def _fail(self, tag, expected, found, label=""):
+        found = found if isinstance(found, str) else brief(found)
+        if found == "None":
+            found = "None: nothing is returned"
+        raise self._failure(tag, label, [expected, f"found {found}"])
+
+
+def array_of(value):
+    """Return a number, an array, or a list of rows of one length as an array, or None."""
+    if isinstance(value, (str, bytes)) or value is None or callable(value):
+        return None
+    try:
+        array = np.asarray(value)
+    except (ValueError, TypeError):  # rows of different lengths
+        return None
+    return array if array.dtype.kind in "biuf" else None
+
+
+def as_arrays(value):
+    """Return a result whose lists of rows are arrays, for the laws of a check."""
+    if isinstance(value, tuple):
+        return tuple(map(as_arrays, value))
+    array = array_of(value) if isinstance(value, list) else None
+    return value if array is None else array
+
+
+def copied(value):
+    """Return a copy of a result, which the answer cannot change; functions stay."""
+    if isinstance(value, (tuple, list)) and any(map(callable, value)):
+        return tuple(map(copied, value))
+    return value if callable(value) else copy.deepcopy(value)
+
+
+def written(my):
+    """Return the outcome of the first test: the functions are there, and one's own."""
+    place = "written", "functions", "failed"
+    for name, function in my.source.functions.items():
+        expected = [a.arg for a in (*function.args.posonlyargs, *function.args.args)]
+        value = my.made.get(name)
+        if not callable(value):
+            lines = [f"MISSING FUNCTION -> {name}({', '.join(expected)})"]
+            if name in my.made:
+                lines = [f"{name} is not a function: it is {brief(value)}"]
+            own = [n for n, f in my.made.items() if callable(f) and n[0] != "_"]
+            near = difflib.get_close_matches(name, own, 1)
+            lines += [f"did you rename it? There is {n}" for n in near if n != name]
+            return Outcome(*place, "missing", lines)
+        found = parameters(value)
+        if found is not None and found != expected:
+            lines = [
+                f"{name} has other parameters",
+                f"expected  {name}({', '.join(expected)})",
+                f"found     {name}({', '.join(found)})",
+            ]
+            return Outcome(*place, "signature", lines)
+    try:
+        own_work(my)
+    except CheckFailed as failure:
+        title = "the answer is your own work"
+        return Outcome("written", title, "failed", failure.tag, failure.lines)
+    return Outcome("written", "functions", "ok")
+
+
+def unexpected(error, my):
+    """Return the failure for an exception that no function of the answer raised.
+
+    If the machinery of the course raised it, the answer is not at fault. Otherwise the
+    check cannot use a result of the answer: it expects a pair, for example.
+    """
+    said = f"{type(error).__name__}: {error}".removesuffix(": ")
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    call = [my.calls.log[-1].text] if my.calls.log else []
+    if pathlib.Path(frame.filename).is_relative_to(LESSONS / "course"):
+        text = "the check itself failed; your answer may be right"
+        where = f"{pathlib.Path(frame.filename).name}, line {frame.lineno}:  {frame.line}"
+        return CheckFailed("check-fault", text, said, where)
+    where = "at this line of the check:" if frame.filename != my.path else (
+        f"line {frame.lineno}:")
+    return CheckFailed("raises", *call, said, f"{where}  {frame.line}")
+
+
+def open_debugger(error, my):
+    """Open pdb in the learner's frame that raised, or call the wrong function again."""
+    import pdb
+
+    frames = [step for step in walk(error.__traceback__)]
+    own = [tb for tb in frames if tb.tb_frame.f_code.co_filename == my.path]
+    if own:
+        own[-1].tb_next = None
+        return pdb.post_mortem(error.__traceback__)
+    if my.last:
+        print(f"once more, from its first line: {my.calls.log[-1].text}")
+        call = my.last
+        with contextlib.suppress(Exception):
+            pdb.runcall(call.repeat, my.made)
+
+
+def walk(tb):
+    """Yield the frames of a traceback."""
+    while tb:
+        yield tb
+        tb = tb.tb_next

@@ -1,0 +1,240 @@
+"""Name a mistake: by the edit of the reference answer that gives the same results.
+
+An edit is the name if it returns what the learner's function returned in every call of
+the check, and in those of a second draw of its random numbers. First come the mistakes
+that the exercise's file names, then the identities of the engine, such as a transpose,
+then edits by rule (``slips``), of which the shortest sentence counts.
+"""
+
+import contextlib
+import signal
+import threading
+
+import numpy as np
+
+from minigrad.checking.diagnosis import Case
+from minigrad.checking.hypotheses import BANK, mask_leak, multiple, one_block
+
+from ..classroom import stubs
+from ..classroom.checking import hypotheses
+from ..classroom.steps import CheckFailed
+from . import slips
+
+SECONDS = 2.0  # of processor time, for one failure
+SAME = 1e-7  # relative; two orders of the same sums differ by less
+NUMBERS = 3  # different wrong numbers of an edit by rule; fewer agree by chance
+WEAK = "scale", "block", "unbroadcast"  # identities that come after edits by rule
+
+
+class OutOfTime(BaseException):
+    """The time is over; not an Exception, which an edit may catch."""
+
+
+def named(failure, my, second):
+    """Return a failure with the name of the mistake, if one is found.
+
+    second   the calls of the same part of the check with other random numbers
+    """
+    identity = of_engine(failure, my)
+    with contextlib.suppress(OutOfTime), limited(SECONDS):
+        search = Search(failure, my, second)
+        if found := search.written():
+            return with_name(failure, *found)
+        if identity and not identity[0].startswith(WEAK):
+            return with_name(failure, identity[1], "", identity[0])
+        if found := search.by_rule():
+            return with_name(failure, *found)
+    if identity:
+        return with_name(failure, identity[1], "", identity[0])
+    return failure
+
+
+def with_name(failure, sentence, question, tag=None):
+    """Return the failure with a sentence below its lines, and the question."""
+    tag = tag or sentence
+    if not sentence.startswith("yours"):
+        sentence = f"yours equals {sentence}"
+    lines = failure.unfolded, sentence, *filter(None, [question])
+    found = CheckFailed(tag, *failure.unfolded, *lines[1:])
+    found.question, found.arrays, found.back = question, failure.arrays, failure.back
+    return found
+
+
+class Search:
+    """The calls of the function that failed, and which edits repeat their results."""
+
+    def __init__(self, failure, my, second):
+        self.source, self.name = my.source, my.last.name
+        uses = stubs.uses(my.source.answer).get(self.name, ())
+        self.parts = {self.name, *uses}
+        self.calls = [
+            call
+            for call in (*my.log, *second)
+            # where a result is wrong already, its backward is as well
+            if call.name in self.parts and (failure.back or not call.gs)
+        ]
+        right = [result_of(call, my.right) for call in self.calls]
+        self.wrong = [k for k, call in enumerate(self.calls)
+                      if not same(right[k], call.result)]  # fmt: skip
+        rest = [k for k in range(len(self.calls)) if k not in self.wrong]
+        self.order = [*self.wrong, *rest]
+        self.evidence = evidence([(self.calls[k].result, right[k]) for k in self.wrong])
+
+    def written(self):
+        """Return (sentence, question) of a mistake that the file names, or None."""
+        own = self.source.functions[self.name]
+        edits = sorted(
+            self.source.slips,
+            key=lambda edit: not own.lineno <= edit.line + 1 <= own.end_lineno,
+        )
+        for edit in edits if self.wrong else ():
+            if self.agrees(edit.text):
+                return edit.sentence, self.source.question(edit.line)
+
+    def by_rule(self):
+        """Return (sentence, question) of the shortest edit by rule, or None."""
+        found = []
+        if self.evidence >= NUMBERS:
+            with contextlib.suppress(OutOfTime):
+                for edit in slips.edits(self.source, self.name, self.parts):
+                    if self.agrees(edit.text):
+                        found.append(edit)
+        if found:
+            # a part left out is the plainest; of the others the shortest
+            edit = min(found, key=lambda e: ("without" not in e.sentence, len(e.sentence)))
+            return edit.sentence, self.source.question(edit.line)
+
+    def agrees(self, text):
+        """Return whether an edited answer returns the learner's results throughout."""
+        names = {"__name__": "edited", "__file__": self.source.path}
+        try:
+            with np.errstate(all="ignore"):
+                exec(compile(text, "edited", "exec"), names)
+                return all(
+                    same(self.calls[k].repeat(names), self.calls[k].result)
+                    for k in self.order
+                )
+        except Exception:  # another mistake
+            return False
+
+
+def result_of(call, names):
+    """Return what another answer returns for a call; the exception that it raises."""
+    try:
+        with np.errstate(all="ignore"):
+            return call.repeat(names)
+    except Exception as error:
+        return error
+
+
+def evidence(pairs):
+    """Return how many different wrong numbers there are in [(found, right)]."""
+    numbers = set()
+    for found, right in pairs:
+        for a, b in zip(leaves(found), leaves(right)):
+            if a.shape == b.shape and a.dtype.kind == b.dtype.kind == "f":
+                off = ~np.isclose(a, b) & np.isfinite(a)
+                numbers |= {*np.round(a[off], 12).tolist()}
+            elif a.shape == b.shape:
+                numbers |= {(len(numbers), k) for k in range((a != b).sum())}
+            else:
+                numbers |= {*a[np.isfinite(a)].tolist()} if a.dtype.kind == "f" else {1}
+    return len(numbers)
+
+
+def leaves(value):
+    """Return the arrays of a result; of an object that is none, []."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, (tuple, list)):
+        return [leaf for each in value for leaf in leaves(each)]
+    array = np.asarray(value) if isinstance(value, (np.ndarray, np.generic, float, int,
+                                                    str)) else None  # fmt: skip
+    return [] if array is None else [array]
+
+
+def same(a, b):
+    """Return whether two results are equal: numbers, arrays, and collections of them."""
+    if isinstance(a, dict) or isinstance(b, dict):
+        return (
+            isinstance(a, dict)
+            and isinstance(b, dict)
+            and a.keys() == b.keys()
+            and all(same(a[key], b[key]) for key in a)
+        )
+    if isinstance(a, Exception) or isinstance(b, Exception):
+        return type(a) is type(b)
+    if callable(a) or callable(b):
+        return callable(a) and callable(b)
+    if isinstance(a, (tuple, list)) and isinstance(b, (tuple, list)):
+        return len(a) == len(b) and all(map(same, a, b))
+    try:
+        a, b = np.asarray(a, float), np.asarray(b, float)
+    except (TypeError, ValueError):
+        return type(a) is type(b) and bool(a == b)
+    if a.shape != b.shape:
+        return False
+    size = np.abs(b[np.isfinite(b)]).max(initial=0)
+    return bool(np.allclose(a, b, SAME, SAME * size, equal_nan=True))
+
+
+def of_engine(failure, my):
+    """Return (tag, sentence) of an identity that holds for a wrong array, or None."""
+    if failure.arrays is None or my.last.result is None:
+        return None
+    found, want = failure.arrays
+    arguments = {
+        f"argument {k + 1}": np.asarray(a)
+        for k, a in enumerate(my.last.args)
+        if isinstance(a, np.ndarray)
+    }
+    if want.dtype == bool:
+        return hypotheses_of_masks(found, want)
+    got, want = np.asarray(found, float), np.asarray(want, float)
+    if not want.size or not np.isfinite(want).all() or not want.any():
+        return None
+    if got.shape == want.shape and same(got, want):
+        return hypotheses.of_nearly(got, want, my.text)
+    return of_bank(got, want, arguments, failure, my)
+
+
+def hypotheses_of_masks(found, want):
+    if want.any() and not want.all() and np.array_equal(found, ~want):
+        return "complement", "yours equals not expected: True and False exchanged"
+    return hypotheses.of_masks(found, want)
+
+
+def of_bank(got, want, arguments, failure, my):
+    """Return (tag, sentence) of the first identity of the engine that holds."""
+    case = Case(yours=got, numeric=want)
+    if failure.back and len(my.last.gs) == 1:
+        case.cotangent = my.last.gs[0]
+    few = hypotheses.is_evidence(want, arguments)
+    for hypothesis in BANK:
+        if hypothesis is mask_leak or want.size < 3 and hypothesis in (multiple, one_block):
+            continue
+        with contextlib.suppress(Exception):
+            if few and (found := hypothesis(case)):
+                return found[0], found[1].replace("numeric", "expected")
+    return hypotheses.of_values(got, want, arguments)
+
+
+@contextlib.contextmanager
+def limited(seconds):
+    """Raise OutOfTime in the block after this processor time, where that is possible."""
+    main = threading.current_thread() is threading.main_thread()
+    if not main or not hasattr(signal, "setitimer"):
+        raise OutOfTime  # nothing would stop an edited loop that does not end
+
+    def stop(*_):
+        raise OutOfTime
+
+    if of_check := signal.getitimer(signal.ITIMER_PROF)[0]:  # the runner's limit
+        seconds = min(seconds, of_check / 2)
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)

@@ -1,0 +1,209 @@
+"""Read an exercise from its one file: the task, the answer, its marks, and the check.
+
+    y = np.tanh(x)  #? a question       the hint for a mistake in this statement
+    #! y = np.sin(x)  | sin for tanh    a mistake in the statement above, and its name
+    #= y = np.sinh(x) / np.cosh(x)      another right form of it
+    # ---- THE CHECK                    below it: functions (my, rng), HINTS, WHY
+
+A learner writes the functions that have a question; what else stands above the line is
+given, also ``def backward(g):`` and ``return y, backward`` in a function.
+"""
+
+import ast
+import base64
+import functools
+import re
+import zlib
+from dataclasses import dataclass
+
+from ..classroom import stubs
+
+CHECK = "\n# ---- THE CHECK"
+SEALED = '\n# ---- SEALED: python -m lessons opens it\n"""\n'
+MARK = re.compile(r"\s*#([!=]) (.*)")
+QUESTION = "  #? "
+GIVEN = re.compile(r"return \(?.*\w, backward\)?$")
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A form of the answer that differs in one statement.
+
+    sentence  the name of the mistake; "" for a right form
+    line      the number of the statement's last line in the answer, from 0
+    text      the whole edited answer
+    """
+
+    sentence: str
+    line: int
+    text: str
+
+
+class Source:
+    """The text of an exercise's file, in its parts.
+
+    answer     the part above the check, without marks
+    below      the check, with as many empty lines above it as the file has
+    questions  {number of a line of the answer: its question}
+    slips      the mistakes that the file names; right: other right forms (``Edit``)
+    """
+
+    def __init__(self, text, id, path=""):
+        self.id, self.path, text = id, str(path), opened(text)
+        above, _, below = text.partition(CHECK)
+        self.below = "\n" * (above.count("\n") + 2) + below.partition("\n")[2]
+        rows, self.questions, marks = [], {}, []
+        for row in above.splitlines():
+            if mark := MARK.fullmatch(row):
+                marks.append((mark[1], mark[2], len(rows) - 1))
+                continue
+            row, _, question = row.partition(QUESTION)
+            if question:
+                self.questions[len(rows)] = question
+            rows.append(row.rstrip())
+        self.answer = "\n".join(rows).rstrip() + "\n"
+        self.tree = ast.parse(self.answer)
+        self.statements = list(_statements(self.tree))
+        self.functions = {
+            node.name: node
+            for node in self.tree.body
+            if isinstance(node, ast.FunctionDef)
+        }
+        edits = [(mark, self._edit(words, line)) for mark, words, line in marks]
+        self.slips = [edit for mark, edit in edits if mark == "!"]
+        self.right = [edit for mark, edit in edits if mark == "="]
+
+    def _edit(self, words, line):
+        """Return the ``Edit`` of a mark below a line: "code  | sentence"."""
+        code, _, sentence = words.partition("  | ")
+        rows, (first, last) = self.answer.splitlines(), self.statement(line)
+        indent = re.match(" *", rows[first])[0]
+        rows[first : last + 1] = [indent + code.strip()]
+        return Edit(sentence.strip(), line, "\n".join(rows) + "\n")
+
+    def statement(self, line):
+        """Return the first and last line of the innermost statement of a line."""
+        around = [(a, b) for a, b in self.statements if a <= line <= b]
+        if not around:
+            raise stubs.StubError(f"{self.id}: no statement stands in line {line + 1}")
+        return max(around)
+
+    def question(self, line):
+        """Return the question of the statement to which a line belongs, or ""."""
+        first, last = self.statement(line)
+        found = [self.questions.get(k) for k in range(first, last + 1)]
+        return next(filter(None, found), "")
+
+    @functools.cached_property
+    def to_write(self):
+        """The names of the functions that a learner writes."""
+        return [
+            name
+            for name, node in self.functions.items()
+            if any(node.lineno <= k + 1 <= node.end_lineno for k in self.questions)
+        ]
+
+    @functools.cached_property
+    def stub(self):
+        """The answer without what a learner writes."""
+        rows, cuts = self.answer.splitlines(keepends=True), []
+        for name in self.to_write:
+            function = self.functions[name]
+            inner = [n for n in function.body if isinstance(n, ast.FunctionDef)]
+            for node in (function, *inner):
+                cuts += [(*lines, name) for lines in _to_cut(node)]
+        for first, last, name in sorted(cuts, reverse=True):
+            indent = re.match(" *", rows[first])[0]
+            rows[first:last] = [f'{indent}raise NotWritten("{self.id} {name}")\n']
+        return "".join(stubs.with_import(rows) if cuts else rows)
+
+    @functools.cached_property
+    def literals(self):
+        """{name: value} of the constants of the check, such as HINTS and WHY."""
+        found = {}
+        for node in ast.parse(self.below).body:
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
+                found[node.targets[0].id] = node.value.value
+        return found
+
+    @property
+    def why(self):
+        """Why a right answer works, on one line."""
+        return " ".join(self.literals.get("WHY", "").split())
+
+    @functools.cached_property
+    def hints(self):
+        """{name of a function, or "" for the general ones: its hints, in order}."""
+        found = {}
+        text = re.sub(r"\n +", " ", self.literals.get("HINTS", "").strip())
+        for row in text.splitlines():
+            name, _, hint = row.partition("  ")
+            found.setdefault("" if name.isdigit() else name, []).append(hint.strip())
+        return found
+
+    def results(self, name):
+        """Return [(name, axes)] of what a function returns, as its docstring has it.
+
+        "-> o (C, Ev), state (E, Ev)" is [("o", ["C", "Ev"]), ("state", ["E", "Ev"])].
+        """
+        text = ast.get_docstring(self.functions[name]) or ""
+        return _named_shapes(re.split(r"\n\n|;", text.partition("->")[2])[0])
+
+    def gradients(self, name):
+        """Return [(name, axes)] of what a function's backward returns."""
+        text = ast.get_docstring(self.functions[name]) or ""
+        found = re.search(r"backward\(g\) returns \(?([^).]*)", text)
+        names = re.findall(r"\w+", found[1]) if found else []
+        shapes = dict(_named_shapes(text))
+        return [(n, shapes.get(re.sub("^d_?", "", n), [])) for n in names]
+
+
+def _to_cut(function):
+    """Yield (first line, line after the last) of the statements that are not given."""
+    run = []
+    for node in [*function.body[ast.get_docstring(function) is not None :], None]:
+        is_code = node is not None and not isinstance(node, ast.FunctionDef)
+        if is_code and not GIVEN.match(ast.unparse(node)):
+            run.append(node)
+        elif run:
+            yield run[0].lineno - 1, run[-1].end_lineno
+            run = []
+
+
+def _named_shapes(text):
+    """Return [(name, axes)] of "q, k (n, E), v (n, Ev)" in a text."""
+    found = []
+    for names, axes in re.findall(r"((?:\w+, )*\w+) \(([^()]*)\)", text):
+        letters = [a.strip() for a in axes.split(",") if a.strip()]
+        if all(re.fullmatch(r"\w+", a) for a in letters):
+            found += [(n, letters) for n in names.split(", ")]
+    return found
+
+
+def _statements(tree):
+    """Yield (first line, last line) of each statement; of its head, if it has a body."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.stmt):
+            body = getattr(node, "body", None)
+            last = body[0].lineno - 2 if body else node.end_lineno - 1
+            yield node.lineno - 1, max(last, node.lineno - 1)
+
+
+def sealed(text):
+    """Return the text of an exercise's file with all but the stub compressed."""
+    source = Source(text, _id(text))
+    packed = base64.b85encode(zlib.compress(text.encode(), 9)).decode()
+    rows = [packed[k : k + 80] for k in range(0, len(packed), 80)]
+    return source.stub + SEALED + "\n".join(rows) + '\n"""\n'
+
+
+def opened(text):
+    """Return the whole text of a file that may be sealed."""
+    stub, mark, packed = text.partition(SEALED)
+    if not mark:
+        return text
+    return zlib.decompress(base64.b85decode("".join(packed.split()[:-1]))).decode()
+
+
+def _id(text):
+    return re.match(r'"""(\S+)', text)[1]

@@ -1,0 +1,187 @@
+"""An exercise is one file: how it is read, checked and named."""
+
+import numpy as np
+import pytest
+
+from lessons.course import audit, check
+from lessons.course.read import Source, opened, sealed
+
+TEXT = '''"""W.1  Half of a sum  ●○○○  5 min
+
+Return half of the sum of each row, and its gradient.
+"""
+
+import numpy as np
+
+
+def half(x, n):
+    """Return half of the sums of x (B, n).
+
+    x (B, n)  ->  y (B,), backward;  backward(g) returns (dx)
+    """
+    y = x.sum(1) / 2  #? Over which axis is the sum?
+    #! y = x.sum(1) / n  | the sum, divided by the number of columns
+    #= y = 0.5 * x.sum(1)
+
+    def backward(g):
+        return (np.repeat(g[:, None], n, 1) / 2,)  #? Each entry has the share 1/2.
+        #! return (np.repeat(g[:, None], n, 1) / n,)  | g / n
+
+    return y, backward
+
+
+def twice(y):
+    """Return 2 y, for an array y (B,)."""
+    return y + y
+
+
+# ---- THE CHECK: each call my.f(…) is compared with the function f above
+
+
+def rows(my, rng):
+    """rows of two and of five numbers"""
+    for n in (2, 5):
+        my.half(rng.normal(size=(3, n)), n)
+
+
+def law(my, rng):
+    """a sum of zeros is zero"""
+    found = my.only.half(np.zeros((1, 3)), 3)[0]
+    my.holds("half", not found.any(), "0 for zeros", found)
+
+
+HINTS = """
+half  Write the sum with its index first,
+   and then divide.
+1  The gradient has the shape of x.
+"""
+WHY = """Each entry counts half. So its gradient is half of g."""
+'''
+
+
+def source(text=TEXT):
+    return Source(text, "W.1", "w_1.py")
+
+
+def failures(old, new, text=TEXT):
+    answer = source(text).answer
+    assert old in answer
+    return audit.judge(source(text), answer.replace(old, new))[0]
+
+
+def test_a_stub_has_what_is_given_and_no_mark():
+    stub = source().stub
+    assert 'raise NotWritten("W.1 half")\n\n    def backward(g):\n        raise' in stub
+    assert "    return y, backward\n" in stub and "return y + y" in stub
+    assert "#?" not in stub and "#!" not in stub and "THE CHECK" not in stub
+    assert source().to_write == ["half"]
+
+
+def test_the_docstring_names_results_and_their_axes():
+    assert source().results("half") == [("y", ["B"])]
+    assert source().gradients("half") == [("dx", ["B", "n"])]
+    two = TEXT.replace("->  y (B,), backward", "->  y (B,), z (n)")
+    assert source(two).results("half") == [("y", ["B"]), ("z", ["n"])]
+
+
+def test_hints_of_a_function_and_in_general():
+    assert source().hints == {
+        "half": ["Write the sum with its index first, and then divide."],
+        "": ["The gradient has the shape of x."],
+    }
+
+
+def test_an_edit_replaces_the_statement_above_it():
+    (of_y, of_g), (right,) = source().slips, source().right
+    assert "y = x.sum(1) / n\n" in of_y.text and "y = x.sum(1) / 2" not in of_y.text
+    assert source().question(of_g.line) == "Each entry has the share 1/2."
+    assert not audit.judge(source(), right.text)[0]
+    split = TEXT.replace("y = x.sum(1) / 2  #?", "y = (x.sum(1)\n         / 2)  #?")
+    assert source(split).slips[0].text == of_y.text  # a statement of two lines
+
+
+def test_the_answer_passes_and_the_stub_is_not_written():
+    assert audit.judge(source(), source().answer) == ([], [])
+    failed, unwritten = audit.judge(source(), source().stub)
+    assert not failed and {o.lines[0] for o in unwritten} == {"W.1 half"}
+
+
+def test_each_written_mistake_has_its_name_and_its_question():
+    for edit in source().slips:
+        failed, _ = audit.judge(source(), edit.text)
+        assert failed[0].tag == edit.sentence
+        assert failed[0].lines[-1] == source().question(edit.line)
+
+
+@pytest.mark.parametrize(
+    "old, new, name",
+    [
+        ("/ 2  ", "/ 2 + 1  ", None),  # nobody makes this mistake
+        ("x.sum(1) / 2", "x.sum(1)", "without the factor 1 / 2 in y"),
+        ("x.sum(1) / 2", "-x.sum(1) / 2", "with the other sign in y"),
+        ("n, 1) / 2", "n, 1) * 2", "* 2 for"),
+    ],
+)
+def test_a_mistake_without_a_line_is_named_by_rule(old, new, name):
+    failed = failures(old.strip(), new.strip())
+    assert name is None or name in failed[0].tag, failed[0].lines
+
+
+def test_a_report_names_the_result_the_entry_and_both_numbers():
+    failed = failures("/ 2,)", "/ 3,)")[0]
+    assert failed.lines[0] == "dx, in the result of"
+    assert failed.lines[1].startswith("backward(g=") and failed.part == "half"
+    assert any("(at B" in line for line in failed.lines)
+    assert any("entries differ" in line for line in failed.lines)
+
+
+@pytest.mark.parametrize(
+    "old, new, tag",
+    [
+        ("return y, backward", "return y", "no-backward"),
+        ("return y, backward", "return y.tolist(), lambda g: backward(g)[0]", None),
+        ("y = x.sum(1) / 2", "y = (x.sum(1) / 2).astype('f4')", "float32"),
+        ("y = x.sum(1) / 2", "y = x.sum(1) / 2\n    x[0] = 0", "mutates-input"),
+        ("y = x.sum(1) / 2", "y = x.sum(1) / z", "raises"),
+        ("y = x.sum(1) / 2", "y = None", "none"),
+        ("y = x.sum(1) / 2", "y = x.sum(1, keepdims=True) / 2", "unbroadcast"),
+        ("def half(x, n)", "def half(x, m)", "signature"),
+        ("def half", "def haff", "missing"),
+        ("import numpy as np", "import numpy as np\nfrom attention import dot", "imports-answer"),
+    ],
+)
+def test_what_is_no_result_has_a_name(old, new, tag):
+    failed = failures(old, new)
+    assert tag is None if not failed else failed[0].tag == tag, failed[0].lines
+
+
+def test_the_backward_may_not_depend_on_later_calls():
+    """The learner keeps x in a global name: the next call changes it."""
+    old = "    def backward(g):\n        return (np.repeat(g[:, None], n, 1) / 2,)"
+    new = (
+        "    global kept\n    kept = n\n\n"
+        "    def backward(g):\n        return (np.repeat(g[:, None], kept, 1) / 2,)"
+    )
+    assert failures(old, new)
+
+
+def test_a_law_is_part_of_the_report():
+    text = TEXT.replace("not found.any()", "found.any()")
+    failed, _ = audit.judge(source(text), source(text).answer)
+    assert failed[0].lines[-2:] == ["expected 0 for zeros", "found [0.]"]
+
+
+def test_a_sealed_file_is_the_stub_and_opens_to_the_same_text():
+    text = sealed(TEXT)
+    assert text.startswith(source().stub) and "x.sum(1)" not in text
+    assert opened(text) == TEXT == opened(TEXT)
+    assert Source(text, "W.1").answer == source().answer
+
+
+def test_numbers_in_another_honest_form_are_equal():
+    my = check.load(source(), "w_1.py", source().answer)
+    my.calls.wrap("f", lambda: 0)()
+    for got, want in ((2.0, 2), (np.float64(3), 3.0), (np.array(3.0), 3.0), (4, 4.0)):
+        my._equal(got, want)
+    for got, want in (([1, 2], (1, 2)), ([[1, 2.5]], np.array([[1, 2.5]])), ((1, 2), [1, 2])):
+        my._equal(got, want)
