@@ -29,8 +29,9 @@ from ..classroom.terminal import plain
 from . import naming
 from .own_work import own_work
 
-CLOSE = 1e-9  # of an entry, in a value
-ROUNDING = 1e-12  # of the largest entry: a formula has these digits in a gradient
+CLOSE = 1e-11  # of an entry: a formula has these digits, a difference quotient has not
+ROUNDING = 1e-12  # of the largest entry
+TINY = 1e-200  # numbers below are 0
 COTANGENTS = 2  # of each backward
 
 
@@ -247,7 +248,7 @@ class My:
         if self.compares:
             try:
                 expected = want[-1](*gs)
-                self._equal(found, expected, self.source.gradients(call.name), ROUNDING)
+                self._equal(found, expected, self.source.gradients(call.name))
             except CheckFailed as failure:
                 failure.back = True
                 raise
@@ -273,11 +274,10 @@ class My:
         if arrays:
             np.savez(path, **arrays)
 
-    def _equal(self, got, want, names=(), digits=None, label=""):
+    def _equal(self, got, want, names=(), label=""):
         """Fail unless a result of the last call is right: type, shape, dtype, values.
 
         names   [(name, axes)] of the results, as the docstring has them
-        digits  of a gradient: the error that is allowed, of its largest entry
         label   the name of the part that is compared
         """
         if isinstance(want, tuple) and len(want) == 1:  # (dx,) is dx
@@ -291,18 +291,18 @@ class My:
             if not isinstance(got, dict) or got.keys() != want.keys():
                 self._fail("type", f"expected a dict with the keys {list(want)}", got)
             for key in want:
-                self._equal(got[key], want[key], (), digits, repr(key))
+                self._equal(got[key], want[key], (), repr(key))
         elif isinstance(want, (tuple, list)) and array_of(want) is None or (
             isinstance(want, tuple) and len(want) > 1
         ):
-            self._equal_each(got, want, names, digits)
+            self._equal_each(got, want, names)
         elif (expected := array_of(want)) is not None:
             name, axes = names[0] if len(names) == 1 else ("", ())
-            self._equal_arrays(got, expected, label or name, axes, digits)
+            self._equal_arrays(got, expected, label or name, axes)
         elif got != want:
             self._fail("value", f"expected {brief(want)}", got)
 
-    def _equal_each(self, got, want, names, digits):
+    def _equal_each(self, got, want, names):
         """Compare several results one by one."""
         if not isinstance(got, (tuple, list, np.ndarray)) or len(got) != len(want):
             if len(want) == 2 and callable(want[1]):
@@ -315,9 +315,9 @@ class My:
         for k, (a, b) in enumerate(zip(got, want)):
             name, axes = given[k] if k < len(given) else ("", ())
             label = name or (f"result {k + 1}" if len(arrays) > 1 else "")
-            self._equal(a, b, [(label, axes)], digits, label)
+            self._equal(a, b, [(label, axes)], label)
 
-    def _equal_arrays(self, got, want, label, axes, digits):
+    def _equal_arrays(self, got, want, label, axes):
         """Compare an array, a number, or a list of rows."""
         array = array_of(got)
         if array is None:
@@ -339,8 +339,8 @@ class My:
             self._fail("float32", line, str(array.dtype), label)
         if want.dtype.kind == "f":
             size = np.abs(want[np.isfinite(want)]).max(initial=0)
-            close, least = (1e-11, digits) if digits else (self.close, ROUNDING)
-            right = np.isclose(array, want, close, least * size, equal_nan=True)
+            least = ROUNDING * size + TINY
+            right = np.isclose(array, want, self.close, least, equal_nan=True)
         else:
             right = array == want
         if not right.all():

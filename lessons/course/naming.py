@@ -194,8 +194,16 @@ def of_engine(failure, my):
     if not want.size or not np.isfinite(want).all() or not want.any():
         return None
     if got.shape == want.shape and same(got, want):
-        return hypotheses.of_nearly(got, want, my.text)
+        return of_digits(got, want, failure, my)
     return of_bank(got, want, arguments, failure, my)
+
+
+def of_digits(got, want, failure, my):
+    """Return (tag, sentence) for numbers whose first digits are right."""
+    tag, sentence = hypotheses.of_nearly(got, want, my.text)
+    if tag == "nearly" and failure.back:
+        return "differences", f"{sentence}, as a difference quotient of the forward does"
+    return tag, sentence
 
 
 def hypotheses_of_masks(found, want):

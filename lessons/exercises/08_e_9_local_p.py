@@ -37,9 +37,11 @@ def gaussian(align, position, p, D):
     def backward(g):
         change = distance / sigma**2  #? How does the Gaussian change with p, near and far?
         #! change = abs(distance) / sigma**2  | sum g a |s - p| / sigma^2
+        #! change = distance**2 / sigma**2  | sum g a (s - p)^2 / sigma^2
         #! change = distance / 1.5**2  | the gradient with sigma = 1.5, whatever D is
         d_p = (g * a * change).sum(1)  #? All keys of a window use one p_t, each once.
         #! d_p = (g * a * change)[:, 0]  | the term of the first key of each window
+        #! d_p = (g * a * change * align).sum(1)  | the gradient with align a second time
         #! d_p = (g * a * change * bell).sum(1)  | the gradient with the Gaussian a second time
         return g * bell, d_p  #? a = align times the Gaussian: what is da / d align?
 
@@ -55,7 +57,7 @@ def centre(q, W, v, S):
     z = t @ v  #? z = v . tanh(W q)
     #! z = t.sum(1)  | S sigmoid(sum tanh(W q)), without v
     y = 1 / (1 + np.exp(-z))  #? Where is a sigmoid near 1, and between which numbers?
-    #! y = 1 / (1 + np.exp(-S * z))  | sigmoid(S v . tanh(W q)), with S inside
+    #! y = 1 / (1 + np.exp(-S * z)) / S  | sigmoid(S v . tanh(W q)), with S inside
     #! y = np.tanh(z)  | S tanh(v . tanh(W q))
     p = S * y  #? Is p a place among the keys, or a number between 0 and 1?
 
@@ -85,6 +87,7 @@ def pull(g, align, H, position, p, D):
     #! d_a = align * (g[:, None, :] * H[position]).sum(-1)  | the gradient with align in dL/da as well
     return backward(d_a)[1]  #? Which of the two gradients is dL/dp?
     #! return (align * d_a).sum(1)  | sum_s (g . h_s) align, without the Gaussian's derivative
+    #! return (a / align * d_a).sum(1)  | sum_s (g . h_s) bell, without the Gaussian's derivative
     #! return (a * d_a).sum(1)  | sum_s (g . h_s) a, without the Gaussian's derivative
 
 

@@ -37,7 +37,7 @@ def test_the_answers_are_to_all_exercises_and_no_two_are_the_same():
 
 @every_exercise
 def test_a_base_has_the_functions_of_the_stub(id):
-    wanted = stubs.signatures(catalogue.find(id).stub.read_text(encoding="utf-8"))
+    wanted = stubs.signatures(catalogue.find(id).stub_text)
     for text in judge.stored()[id]["bases"].values():
         assert wanted.items() <= stubs.signatures(text).items()
 
