@@ -14,7 +14,7 @@ import time
 from attention.app import stopping
 
 from .classroom import copies, journal
-from .classroom.catalogue import UsageError, find, work_folder
+from .classroom.catalogue import UsageError, exercises, find, work_folder
 from .classroom.checking.runner import FAILED, USAGE
 from .classroom.copies import hash_of
 from .classroom.learner import hints, progress, report
@@ -170,6 +170,7 @@ def _parser():
     for name, text, run in (
         ("sync", "write the stubs", _sync),
         ("audit", "test the checks", _audit),
+        ("seal", "compress the answers, to hand out the course without them", _seal),
     ):
         sub = verb(name, text, run, to=dev)
         sub.add_argument("id", nargs="*", metavar="ID", help="without it, all")
@@ -291,7 +292,7 @@ def _hint(args):
     say(text, 2)
     if again:
         show = f" python -m lessons solution {exercise.id} --peek shows an answer."
-        say(f"These were all hints.{show * exercise.solution.exists()}")
+        say(f"These were all hints.{show * (not exercise.is_withheld)}")
     return 0
 
 
@@ -323,6 +324,19 @@ def _undo(args):
         f"{'It has passed. ' * passed}The other text is kept: "
         f"python -m lessons history {exercise.id}"
     )
+    return 0
+
+
+def _seal(args):
+    """Leave the stubs of exercises in plain text, and compress the rest."""
+    from .course.read import sealed
+
+    for exercise in [find(id) for id in args.id] or exercises():
+        text = exercise.file.read_text(encoding="utf-8") if exercise.file else ""
+        if text and not exercise.is_withheld:
+            copies.write(exercise.file, sealed(text).encode())
+            print(f"sealed {display_path(exercise.file)}")
+    say("The checks run as before. git restores the files.")
     return 0
 
 

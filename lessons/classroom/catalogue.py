@@ -94,6 +94,11 @@ class Exercise:
         return stubs.exercise_part(self.source.read_text(encoding="utf-8"))
 
     @property
+    def is_withheld(self):
+        """Whether this course does not show the reference answer."""
+        return self.parts.is_sealed if self.file else not self.solution.exists()
+
+    @property
     def source(self):
         """The solution; the stub where solutions are withheld."""
         return self.solution if self.solution.exists() else self.stub

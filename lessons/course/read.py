@@ -49,7 +49,8 @@ class Source:
     """
 
     def __init__(self, text, id, path=""):
-        self.id, self.path, text = id, str(path), opened(text)
+        self.id, self.path, self.is_sealed = id, str(path), SEALED in text
+        text = opened(text)
         above, _, below = text.partition(CHECK)
         self.below = "\n" * (above.count("\n") + 2) + below.partition("\n")[2]
         rows, self.questions, marks = [], {}, []

@@ -1,8 +1,14 @@
 """An exercise is one file: how it is read, checked and named."""
 
+import os
+import shutil
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
+from lessons.classroom.catalogue import ROOT, find
 from lessons.course import audit, check
 from lessons.course.read import Source, opened, sealed
 
@@ -176,6 +182,8 @@ def test_a_sealed_file_is_the_stub_and_opens_to_the_same_text():
     assert text.startswith(source().stub) and "x.sum(1)" not in text
     assert opened(text) == TEXT == opened(TEXT)
     assert Source(text, "W.1").answer == source().answer
+    assert Source(text, "W.1").is_sealed and not source().is_sealed
+    assert audit.judge(Source(text, "W.1", "w_1.py"), source().answer) == ([], [])
 
 
 def test_numbers_in_another_honest_form_are_equal():
@@ -185,3 +193,26 @@ def test_numbers_in_another_honest_form_are_equal():
         my._equal(got, want)
     for got, want in (([1, 2], (1, 2)), ([[1, 2.5]], np.array([[1, 2.5]])), ((1, 2), [1, 2])):
         my._equal(got, want)
+
+
+@pytest.mark.deep
+def test_a_sealed_course_checks_and_shows_no_answer(tmp_path):
+    """The project is copied, because ``dev seal`` writes into it."""
+    for name in ("lessons", "attention", "minigrad"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    env = os.environ | {"LESSONS_WORK": str(tmp_path / "work")}
+
+    def run(*verb):
+        command = [sys.executable, tmp_path / "lessons", *verb]
+        done = subprocess.run(command, env=env, capture_output=True, text=True)
+        return done.stdout + done.stderr
+
+    exercise = find("E.9")
+    file = tmp_path / "lessons" / "exercises" / exercise.file.name
+    assert "sealed" in run("dev", "seal")
+    assert file.read_text("utf-8").startswith(exercise.stub_text)
+    assert "bell" not in file.read_text("utf-8")
+    run("start", "E.9")
+    (tmp_path / "work" / "ex_e_9.py").write_text(exercise.answer_text, "utf-8")
+    assert "passed" in run("check", "E.9")
+    assert "withheld" in run("solution", "E.9")

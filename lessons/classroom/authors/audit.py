@@ -65,7 +65,7 @@ def _with_solutions(ids):
     """Return the exercises of these ids, or all. Raises UsageError without solutions."""
     chosen = [find(id) for id in ids] or exercises()
     for exercise in chosen:
-        if not exercise.solution.exists():
+        if exercise.is_withheld:
             raise UsageError(
                 f"There is no {display_path(exercise.solution)}: solutions are withheld "
                 "in this course, and an author needs them."

@@ -184,7 +184,7 @@ def _print_passed(exercise):
     if why := hints.why(exercise):
         say("why:", 2)
         say(why, 8)
-    if exercise.solution.exists():
+    if not exercise.is_withheld:
         say(f"see:   python -m lessons solution {exercise.id}  (yours, the reference)", 2)
     for command, about in next_steps()[:1]:
         print("  " + fit(f"next:  {command}  {about}", width() - 2).rstrip())

@@ -23,7 +23,7 @@ MARKS = stubs.BEGIN, stubs.END
 def solution(args):
     """Print an answer and the reference; before the exercise has passed: ``--peek``."""
     exercise = find(args.id)
-    if not exercise.solution.exists():
+    if exercise.is_withheld:
         raise UsageError(
             f"The reference answer to {exercise.id} is withheld in this course."
         )
