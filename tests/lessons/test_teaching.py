@@ -46,7 +46,7 @@ def test_the_syllabus_has_every_lesson_and_exercise_once_with_its_minutes():
 def course(tmp_path):
     """python -m lessons … in a copy of the course that has the exercise of the page."""
     lessons = tmp_path / "lessons"
-    for folder in ("classroom", "pages", "exercises", "checks", "solutions"):
+    for folder in ("classroom", "course", "pages", "exercises", "checks", "solutions"):
         shutil.copytree(LESSONS / folder, lessons / folder)
     for name in ("__init__.py", "__main__.py", "cli.py", "README.md"):
         shutil.copyfile(LESSONS / name, lessons / name)
@@ -72,19 +72,20 @@ def course(tmp_path):
 
 @pytest.mark.deep
 def test_the_teachers_own_exercise_works(course, tmp_path):
-    code, text = course("dev", "sync", "W.1")
-    assert code == 0 and "wrote lessons/exercises/ex_w_1.py" in text, text
     code, text = course("dev", "audit", "W.1")
     assert code == 0, text
+    code, text = course("dev", "sync")
+    assert code == 0 and "wrote lessons/README.md" in text, text
     row = (tmp_path / "lessons" / "README.md").read_text(encoding="utf-8")
-    assert "| W.1 | [Cosine scores](exercises/ex_w_1.py) | ●○○○ | 15 | [09]" in row
-    shutil.rmtree(tmp_path / "lessons" / "solutions")
+    link = "exercises/09_w_1_cosine.py"
+    assert f"| W.1 | [Cosine scores]({link}) | ●○○○ | 15 | [09]" in row
+    assert course("dev", "seal", "W.1")[0] == 0
     code, text = course("start", "w1")
     assert code == 0 and "W.1  Cosine scores  (lesson 09)" in text
     answer = tmp_path / "work" / "ex_w_1.py"
     stub = answer.read_text(encoding="utf-8")
     for line, code, tag in (
-        ("return K @ q / (K * K).sum(1) ** 0.5", 1, "[key-lengths]"),
+        ("return K @ q / (K * K).sum(1) ** 0.5", 1, "the scores divided by |k_j| only"),
         ("return K @ q / (K * K).sum(1) ** 0.5 / (q @ q) ** 0.5", 0, "passed"),
     ):
         text = stub.replace('raise NotWritten("W.1 cosine_scores")', line)
