@@ -29,20 +29,21 @@ directions add nothing.
 **No overflow.** Let c_n be the largest exponent of feature n over the keys. If the keys
 subtract c_n before exp and the queries add it, their products do not change. Then each
 query subtracts its largest exponent, a factor of all its weights, which cancels in o.
-So no exponent is above 0, and the denominator is 1 / m or more. If causal, c_in is over
-the keys j <= i, because a later key may change nothing; sums over earlier keys are
-multiplied by exp(c_(i-1)n - c_in): this is gated_linear.py. Masked keys are not in c.
+So no exponent is above 0, and the denominator is 1 / m or more. Masked keys are not in c.
+
+If causal, a later key may change nothing, so c is that of the first key. From the row on
+where a key is above c by more than half the range of exp, a second pass begins with the
+c of that row, and so on; each query belongs to one pass. Mostly there is only one.
 
 Choromanski et al. 2021 (Performer).
 """
 
 import numpy as np
 
-from minigrad import concat, differentiable, where
+from minigrad import differentiable, where
 from minigrad.arguments import generator, whole
 from minigrad.shapes import shapes
 
-from .gated_linear import gated_linear_attention
 from .lengths import for_each_key
 from .linear import check_causal, linear_attention
 
@@ -68,25 +69,25 @@ def performer_attention(q, k, v, W, is_causal=False, key_mask=None):
         k, v = (where(key_mask[..., None], x, 0.0) for x in (k, v))
     q, k = (x * q.shape[-1] ** -0.25 for x in (q, k))
     s = _exponents(k.data, W.data)  # (..., S, m)
-    c = s if key_mask is None else np.where(key_mask[..., None], s, -np.inf)
-    if is_causal:
-        c = np.maximum.accumulate(c, -2)
-    else:
-        c = c.max(-2, keepdims=True, initial=-np.inf)
-    c = np.where(c > -np.inf, c, 0)  # there is no key
-    b = random_features(k, W, shift=np.maximum(c, s))  # c, or less for a masked key
-    largest = (_exponents(q.data, W.data) + c).max(-1, keepdims=True)
-    a = random_features(q, W, shift=largest - c)
-    if not is_causal:
-        return linear_attention(
-            a, b, v, key_mask=key_mask, feature_map=lambda phi: phi, eps=0
-        )
     if key_mask is not None:
-        b = where(key_mask[..., None], b, 0.0)
-    log_decay = np.minimum(-np.diff(c, axis=-2, prepend=c[..., :1, :]), 0)
-    one = np.ones((*v.shape[:-1], 1), v.dtype)  # its sums are the denominators
-    o, _ = gated_linear_attention(a, b, concat([v, one], -1), log_decay)
-    return o[..., :-1] / where(o.data[..., -1:] == 0, 1.0, o[..., -1:])
+        s = np.where(key_mask[..., None], s, -np.inf)
+    if is_causal:
+        c = np.maximum.accumulate(s, -2)
+    else:
+        c = s.max(-2, keepdims=True, initial=-np.inf)
+    largest = (_exponents(q.data, W.data) + c).max(-1, keepdims=True)
+    range_of_pass = np.log(np.finfo(s.dtype).max) / 2
+    o, first, rest = 0.0, c[..., :1, :], largest > -np.inf  # queries that have a key
+    while True:
+        later = (c > first + range_of_pass).any(-1, keepdims=True)  # of later passes
+        shift = np.where(first > -np.inf, first, 0)
+        a = random_features(q, W, shift=np.where(rest & ~later, largest - shift, np.inf))
+        b = random_features(k, W, shift=np.where((s > -np.inf) & ~later, shift, np.inf))
+        o = o + linear_attention(a, b, v, is_causal, feature_map=lambda phi: phi, eps=0)
+        rest = rest & later
+        if not rest.any():
+            return o
+        first = np.take_along_axis(c, rest.argmax(-2, keepdims=True), -2)
 
 
 @shapes
