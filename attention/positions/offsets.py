@@ -47,6 +47,7 @@ def toeplitz(v, L, S):
     Row i of b is v[L - 1 - i : L - 1 - i + S]. dL/dv_o is the sum of g over the
     diagonal j - i = o - (L - 1): each row of g is added to the same part of dv.
     """
+    _check_sizes("toeplitz", L, S)
     b = np.empty((*v.shape[:-1], L, S), v.dtype)
     for i in range(L):
         b[..., i, :] = v[..., L - 1 - i : L - 1 - i + S]
@@ -76,6 +77,8 @@ def from_offsets(x, S, first):
 
     dL/dx_ic is the sum of the g_ij with y_ij = x_ic: ``sum_offsets`` of g.
     """
+    whole("from_offsets", "S", S)
+    whole("from_offsets", "first", first, least=None)
     n = x.shape[-1]
     y = np.empty((*x.shape[:-1], S), x.dtype)
     _check_offsets("from_offsets", n, y)
@@ -102,6 +105,8 @@ def sum_offsets(p, n, first):
     Column c of y belongs to the offset first + c; the first and the last column include
     all offsets beyond theirs. The backward is ``from_offsets``: dL/dp_ij = g_ic.
     """
+    whole("sum_offsets", "n", n)
+    whole("sum_offsets", "first", first, least=None)
     L, S = p.shape[-2:]
     _check_offsets("sum_offsets", n, p)
     y = np.zeros((*p.shape[:-1], n), p.dtype)
@@ -123,7 +128,8 @@ def offsets(name, L, S, causal_align):
                    last query has the position of the last key, as when the keys of
                    earlier steps are in a cache; query i has position i + S - L.
     """
-    return np.arange(-(L - 1), S) - position_of_first_query(name, L, S, causal_align)
+    shift = position_of_first_query(name, L, S, causal_align)
+    return np.arange(-(L - 1), S) - shift
 
 
 def relative_positions(name, L, S, causal_align):
@@ -134,10 +140,14 @@ def relative_positions(name, L, S, causal_align):
 
 def position_of_first_query(name, L, S, causal_align):
     """Return the position of query 0, where key 0 has position 0."""
-    whole(name, "L, the number of queries,", L)
-    whole(name, "S, the number of keys,", S)
+    _check_sizes(name, L, S)
     one_of(name, "causal_align", causal_align, ALIGNMENTS)
     return 0 if causal_align == "upper_left" else S - L
+
+
+def _check_sizes(name, L, S):
+    whole(name, "L, the number of queries,", L)
+    whole(name, "S, the number of keys,", S)
 
 
 def _pieces(L, S, n, first):

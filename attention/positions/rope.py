@@ -21,7 +21,7 @@ Su et al. 2021, section 3.2.2.
 import numpy as np
 
 from minigrad import differentiable
-from minigrad.arguments import flag, number
+from minigrad.arguments import flag, number, whole
 from minigrad.shapes import shapes
 
 from .scaling import Scaling
@@ -117,11 +117,13 @@ def _check(x, positions, base, interleaved, scaling):
 
 def _rotated_width(name, E, rot_dim):
     """Return R, the number of entries that are rotated: rot_dim, or E."""
-    R = E if rot_dim is None else rot_dim
-    if not isinstance(R, (int, np.integer)) or R % 2 or not 0 <= R <= E:
-        what = f"the width E is {E}" if rot_dim is None else f"rot_dim is {rot_dim!r}"
+    R = E = whole(name, "the width E", E)
+    if rot_dim is not None:
+        R = whole(name, "rot_dim", rot_dim)
+    if R % 2 or R > E:
+        what = "the width E" if rot_dim is None else "rot_dim"
         raise ValueError(
-            f"{name}: {what}; expected an even number up to {E}, as entries rotate in "
+            f"{name}: {what} is {R}; expected an even number up to {E}, as entries rotate in "
             f"pairs. rot_dim={E // 2 * 2} rotates as many as possible."
         )
     return R

@@ -24,6 +24,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from minigrad.arguments import whole
+
 
 @dataclass
 class Scaling:
@@ -84,7 +86,8 @@ class DynamicNTKScaling(Scaling):
 
     def __post_init__(self):
         super().__post_init__()
-        _check_at_least(1, self, "original_length", self.original_length)
+        name, L0 = type(self).__name__, self.original_length
+        whole(name, "original_length", L0, least=1)
 
     def slow(self, theta, base, length):
         """Return theta_m s^(-2m / (R - 2)), with the s of this length."""
@@ -115,7 +118,8 @@ class YaRNScaling(Scaling):
 
     def __post_init__(self):
         super().__post_init__()
-        _check_at_least(1, self, "original_length", self.original_length)
+        name, L0 = type(self).__name__, self.original_length
+        whole(name, "original_length", L0, least=1)
         numbers = _is_number(self.beta_fast) and _is_number(self.beta_slow)
         if not (numbers and self.beta_fast >= self.beta_slow > 0):
             raise ValueError(

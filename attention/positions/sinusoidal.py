@@ -50,6 +50,6 @@ def frequencies(d, base=10000.0):
 
 def as_positions(name, n):
     """Return the positions 0 to n - 1 of a length n, or the numbers n as an array."""
-    if isinstance(n, (int, float, np.number)):
+    if isinstance(n, (int, float, str, np.number)):
         return np.arange(whole(name, "the length", n))
     return np.asarray(n)

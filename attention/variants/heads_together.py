@@ -18,6 +18,7 @@ Shazeer et al. 2020 (talking heads); Brandon et al. 2024 (shared layers).
 import numpy as np
 
 from minigrad import linear, reshape
+from minigrad.arguments import whole
 from minigrad.shapes import shapes
 
 from ..exact.multihead import heads, side_by_side
@@ -66,8 +67,14 @@ def shared_attention(x, key, value, W_q, W_o, num_heads=1, is_causal=False):
     key, value   of the other layer's KVCache, or of its ``precompute(x)``
     num_heads    H, the heads of the queries
     """
+    H, rows = whole("shared_attention", "num_heads", num_heads, least=1), len(W_q)
+    if rows % H:
+        raise ValueError(
+            f"shared_attention: W_q has {rows} rows and num_heads is {H}; expected a "
+            "multiple of num_heads, E rows for each."
+        )
     o = scaled_dot_product_attention(
-        heads(lambda x: linear(x, W_q), x, num_heads),
+        heads(lambda x: linear(x, W_q), x, H),
         key,
         value,
         is_causal=is_causal,

@@ -76,12 +76,11 @@ def nystrom_attention(q, k, v, landmarks=32, iterations=6):
                  that is nearly singular
     """
     m = whole("nystrom_attention", "landmarks", landmarks, least=1)
-    n = whole("nystrom_attention", "iterations", iterations)
     m = min(m, q.shape[-2], k.shape[-2])
     if m == 0:  # there is nothing to take a mean of
         return scaled_dot_product_attention(q, k, v)
     q_m, k_m = (matmul(_segments(m, x), x) for x in (q, k))  # (..., m, E)
-    Z = iterated_inverse(masked_softmax(scaled_dot(q_m, k_m)), iterations=n)
+    Z = iterated_inverse(masked_softmax(scaled_dot(q_m, k_m)), iterations=iterations)
     read = scaled_dot_product_attention(q_m, k, v)  # (..., m, Ev)
     return scaled_dot_product_attention(q, k_m, matmul(Z, read))
 
@@ -94,6 +93,7 @@ def iterated_inverse(A, iterations=6):
 
     The numbers of A are positive, and its rows sum to 1.
     """
+    whole("iterated_inverse", "iterations", iterations)
     I = np.eye(A.shape[-1], dtype=A.dtype)
     Z = swapaxes(A, -1, -2) / A.sum(-2).max(-1, keepdims=True)[..., None]
     for _ in range(iterations):

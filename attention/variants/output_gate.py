@@ -17,6 +17,7 @@ Qiu et al. 2025.
 import numpy as np
 
 from minigrad import differentiable, linear
+from minigrad.arguments import whole
 from minigrad.ops.real import real
 from minigrad.shapes import shapes
 
@@ -48,6 +49,8 @@ class GatedAttention(DotProductAttention):
 
     def __init__(self, query_size, value_size, dropout=0.0, rng=None):
         super().__init__(dropout, rng)
+        whole("GatedAttention", "query_size", query_size, least=1)
+        whole("GatedAttention", "value_size", value_size, least=1)
         self.W_g = xavier_matrix(value_size, query_size, rng)
 
     def forward(self, queries, keys, values, valid_lens=None, normalize=None):

@@ -21,6 +21,7 @@ Vinyals, Fortunato and Jaitly 2015.
 import numpy as np
 
 from minigrad import where
+from minigrad.arguments import between, whole
 from minigrad.shapes import shapes
 
 from ..layers import AdditiveAttention
@@ -58,6 +59,8 @@ def not_chosen(places, S):
 
     places   y_t, the place that is chosen in step t
     """
+    S = whole("not_chosen", "S", S)
+    between("not_chosen", "places", places, 0, S - 1, "the elements")
     chosen = places[..., None] == np.arange(S)  # (..., L, S)
     before = np.cumsum(chosen, -2) - chosen  # the steps before t
     return before == 0

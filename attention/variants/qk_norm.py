@@ -29,6 +29,7 @@ Henry et al. 2020 (cosine); Dehghani et al. 2023 (layer norms; without means her
 import numpy as np
 
 from minigrad import differentiable, nn
+from minigrad.arguments import whole
 from minigrad.ops.real import real
 from minigrad.shapes import shapes
 
@@ -88,7 +89,7 @@ class QKNormAttention(Attention):
 
     def __init__(self, size, dropout=0.0, rng=None):
         super().__init__(dropout, rng)
-        self.size = size
+        self.size = whole("QKNormAttention", "size", size, least=1)
         self.g_q = nn.Parameter(np.ones(size, np.float32))
         self.g_k = nn.Parameter(np.ones(size, np.float32))
 

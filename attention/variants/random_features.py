@@ -40,8 +40,9 @@ Choromanski et al. 2021 (Performer).
 
 import numpy as np
 
-from minigrad import differentiable, where
-from minigrad.arguments import generator, whole
+from minigrad import arguments, differentiable, where
+from minigrad.arguments import whole
+from minigrad.random import generator
 from minigrad.shapes import shapes
 
 from .lengths import for_each_key
@@ -122,7 +123,7 @@ def random_directions(m, E, rng=None, orthogonal=True):
     """
     m = whole("random_directions", "m", m, least=1)
     E = whole("random_directions", "E", E, least=1)
-    rng = generator("random_directions", rng)
+    rng = arguments.generator("random_directions", rng) or generator()
     W = rng.standard_normal((m, E))
     if orthogonal:
         lengths = np.sqrt((W * W).sum(1, keepdims=True))

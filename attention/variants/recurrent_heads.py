@@ -21,7 +21,7 @@ from minigrad import nn, sigmoid, softplus, swapaxes, where
 from minigrad.arguments import one_of, whole
 from minigrad.shapes import shapes
 
-from ..exact.multihead import heads, side_by_side
+from ..exact.multihead import check_heads, heads, side_by_side
 from .decay import decay_attention
 from .delta_rule import delta_rule
 from .qk_norm import rms_norm
@@ -40,6 +40,7 @@ class RecurrentHeads(nn.Module):
     def __init__(self, embed_dim, num_heads, kind, bias=True, rng=None):
         D = self.embed_dim = whole("RecurrentHeads", "embed_dim", embed_dim, least=1)
         H = self.num_heads = whole("RecurrentHeads", "num_heads", num_heads, least=1)
+        check_heads("RecurrentHeads", D, H)
         self.kind = one_of("RecurrentHeads", "kind", kind, KINDS)
         projections = (nn.Linear(D, D, bias, rng) for _ in range(4))
         self.W_q, self.W_k, self.W_v, self.W_o = projections

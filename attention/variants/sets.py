@@ -37,7 +37,7 @@ class MAB(nn.Module):
     """
 
     def __init__(self, width, num_heads, rng=None):
-        self.width = width
+        self.width = whole("MAB", "width", width, least=1)
         self.attention = MultiHeadAttention(width, num_heads, bias=False, rng=rng)
         self.norm1 = nn.LayerNorm(width)
         self.inner = nn.Linear(width, width, rng=rng)
@@ -65,9 +65,9 @@ class PMA(nn.Module):
     """
 
     def __init__(self, width, num_heads, m=1, rng=None):
+        self.width = whole("PMA", "width", width, least=1)
         self.seeds = xavier_matrix(whole("PMA", "m", m, least=1), width, rng)
         self.mab = MAB(width, num_heads, rng)
-        self.width = width
 
     @shapes
     def forward(self, x, valid_lens=None):
@@ -83,9 +83,9 @@ class ISAB(nn.Module):
     """
 
     def __init__(self, width, num_heads, m, rng=None):
+        self.width = whole("ISAB", "width", width, least=1)
         self.seeds = xavier_matrix(whole("ISAB", "m", m, least=1), width, rng)
         self.collect, self.read = MAB(width, num_heads, rng), MAB(width, num_heads, rng)
-        self.width = width
 
     @shapes
     def forward(self, x, valid_lens=None):
@@ -102,11 +102,11 @@ class Perceiver(nn.Module):
     """
 
     def __init__(self, width, num_heads, m, layers=1, rng=None):
+        self.width = whole("Perceiver", "width", width, least=1)
         self.latents = xavier_matrix(whole("Perceiver", "m", m, least=1), width, rng)
         layers = range(whole("Perceiver", "layers", layers, least=1))
         self.read = [MAB(width, num_heads, rng) for _ in layers]
         self.think = [MAB(width, num_heads, rng) for _ in layers]
-        self.width = width
 
     @shapes
     def forward(self, x, valid_lens=None):

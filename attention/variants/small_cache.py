@@ -90,6 +90,7 @@ def quantize(x, axis):
     x and zero + scale * code differ by at most half a scale.
     """
     x = np.asarray(x, np.promote_types(x.dtype, np.float32))  # float16 could overflow
+    axis = whole("quantize", "axis", axis, least=-x.ndim, most=x.ndim - 1)
     least, most = x.min(axis, keepdims=True), x.max(axis, keepdims=True)
     scale = (most - least) / 255
     scale[scale == 0] = 1  # equal numbers

@@ -24,6 +24,7 @@ Luong's step also costs hidden_size (value_size + hidden_size) for W_c.
 import numpy as np
 
 from minigrad import Tensor, concat, linear, nn, tanh
+from minigrad.arguments import whole
 from minigrad.shapes import shapes
 
 from ..layers import xavier_matrix
@@ -53,8 +54,10 @@ class BahdanauStep(nn.Module):
         cell=nn.GRUCell,
         rng=None,
     ):
-        self.input_size, self.value_size = input_size, value_size
-        self.output_size = hidden_size + value_size
+        self.input_size, H, self.value_size = _sizes(
+            "BahdanauStep", input_size, hidden_size, value_size
+        )
+        self.output_size = H + value_size
         self.attention = _validated_layer("BahdanauStep", attention)
         self.cell = cell(input_size + value_size, hidden_size, rng=rng)
 
@@ -103,8 +106,9 @@ class LuongStep(nn.Module):
         bias=False,
         rng=None,
     ):
-        self.input_size, self.value_size = input_size, value_size
-        self.output_size = hidden_size
+        self.input_size, self.output_size, self.value_size = _sizes(
+            "LuongStep", input_size, hidden_size, value_size
+        )
         self.attention = _validated_layer("LuongStep", attention)
         self.cell = cell(input_size + hidden_size, hidden_size, rng=rng)
         self.W_c = xavier_matrix(hidden_size, value_size + hidden_size, rng)
@@ -132,6 +136,11 @@ class LuongStep(nn.Module):
         c_and_h = concat([context, h], -1)
         attentional = tanh(linear.unchecked(c_and_h, self.W_c, self.b_c))
         return (recurrent, attentional), attentional, weights
+
+
+def _sizes(name, *sizes):
+    names = "input_size", "hidden_size", "value_size"
+    return [whole(name, each, n, least=1) for each, n in zip(names, sizes)]
 
 
 def _validated_pair(state):
