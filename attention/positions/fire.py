@@ -51,12 +51,14 @@ class FIRE(nn.Module):
         causal_align   "lower_right": the last query has the position of the last key
         """
         distance = relative_positions("FIRE", places.shape[-1], S, causal_align)
-        c, T = softplus(self.y_c), self.length * softplus(self.y_T)
+        dtype = self.y_c.dtype
+        small = float(np.finfo(dtype).eps)  # softplus may be 0, but x has a limit
+        c = maximum(softplus(self.y_c), small**2)
+        T = maximum(self.length * softplus(self.y_T), small)
 
         def psi(x):
             return log1p(c * x)
 
-        dtype = c.dtype
         near = psi(np.abs(distance).astype(dtype))  # (L, S)
         x = near / psi(maximum(T, places.astype(dtype)))[..., None]  # (..., L, S)
         bias = self.W_2(relu(self.W_1(x[..., None])))  # (..., L, S, H)

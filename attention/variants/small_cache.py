@@ -94,8 +94,8 @@ def quantize(x, axis):
     least, most = x.min(axis, keepdims=True), x.max(axis, keepdims=True)
     scale = (most - least) / 255
     scale[scale == 0] = 1  # equal numbers
-    codes = np.rint((x - least) / scale).astype(np.uint8)
-    return codes, scale, least
+    codes = np.minimum(np.rint((x - least) / scale), 255)  # a tiny scale is rounded
+    return codes.astype(np.uint8), scale, least
 
 
 def dequantize(codes, scale, zero):

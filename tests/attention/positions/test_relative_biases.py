@@ -210,6 +210,20 @@ def test_small_factors_of_logarithms_in_float32(c):
     np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", ["y_c", "y_T"])
+def test_a_factor_or_length_of_fire_that_is_0_has_the_values_of_a_small_one(name):
+    fire = FIRE(2, 4, rng=np.random.default_rng(0))
+    getattr(fire, name).data = np.float32([-20])
+    small = fire(np.arange(5), 5).data
+    getattr(fire, name).data = np.float32([-200])  # softplus gives 0
+    found = fire(np.arange(5), 5)
+    earlier = np.tri(5, dtype=bool)
+    np.testing.assert_allclose(found.data[:, earlier], small[:, earlier], rtol=1e-5)
+    found.sum().backward()
+    assert all(np.isfinite(p.grad).all() for p in fire.parameters())
+
+
 def test_fire_divides_distances_by_the_length_of_the_text():
     """The first key is as far for every query after T; before, far keys are nearer."""
     bias = FIRE(2, length=4, rng=np.random.default_rng(0))

@@ -236,3 +236,6 @@ def test_eight_bits_err_by_half_a_scale_and_keys_need_their_channels():
     assert errors[-2] < errors[-1] / 10
     codes, scale, zero = A.quantize(np.full((3, 2), 7.0), -1)
     np.testing.assert_array_equal(A.dequantize(codes, scale, zero), 7)
+    smallest = np.finfo(np.float32).smallest_subnormal  # the scale is rounded to it
+    codes, _, _ = A.quantize(smallest * np.arange(300, dtype=np.float32), 0)
+    assert (np.diff(codes.astype(int)) >= 0).all() and codes[-1] == 255
