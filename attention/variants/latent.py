@@ -36,6 +36,7 @@ from minigrad.shapes import shapes
 from ..exact.multihead import check_heads, heads, side_by_side
 from ..exact.sdpa import scaled_dot_product_attention
 from ..positions.rope import rope
+from .lengths import for_each_key
 from .qk_norm import rms_norm
 
 
@@ -87,8 +88,8 @@ class LatentAttention(nn.Module):
 
         The leading axes are (B,) or, without a cache, none.
 
-        mask       bool, broadcasts to (..., H, L, T) for T tokens in all; True = may
-                   attend
+        mask       bool, (L, T) for T tokens in all, or (B | 1, H | 1, L, T); True =
+                   may attend
         is_causal  masks later tokens
         cache      a KVCache: its key holds c, and its value r, as those of one head
         absorbed   whether keys and values are not computed; None: with a cache
@@ -100,6 +101,7 @@ class LatentAttention(nn.Module):
         start = 0 if cache is None else cache.length
         positions = np.arange(start, start + L)
         q = heads(self.W_q, x, self.num_heads)  # (..., H, L, E + F)
+        for_each_key("LatentAttention", "mask", mask, q, axes=2)
         q, u = q[..., :E], rope(q[..., E:], positions)
         c = rms_norm(heads(self.W_d, x, 1), self.gain)  # (..., 1, L, R)
         r = rope(heads(self.W_r, x, 1), positions)  # (..., 1, L, F)

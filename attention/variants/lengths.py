@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from minigrad.arguments import between
+from minigrad.arguments import between, plain
 
 
 def row_lengths(name, valid_lens, rows, S):
@@ -34,10 +34,11 @@ def for_each_key(name, argument, mask, *arrays, axes=1):
     """
     if mask is None:
         return None
-    leading, n = mask.shape[:-axes], max(x.ndim - 2 for x in arrays)
+    shape = plain(mask).shape
+    leading, n = shape[:-axes], max(x.ndim - 2 for x in arrays)
     if max(leading, default=1) != 1 and len(leading) != n:
         raise ValueError(
-            f"{name}: {argument} has shape {mask.shape}; expected {axes} axes, or "
+            f"{name}: {argument} has shape {shape}; expected {axes} axes, or "
             f"{n + axes}, of which the first {n} are those of examples and heads. If "
             f"the first axis counts examples, pass {argument}[:, None]."
         )

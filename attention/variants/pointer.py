@@ -26,6 +26,7 @@ from minigrad.shapes import shapes
 
 from ..layers import AdditiveAttention
 from ..template import clear_masked
+from .lengths import for_each_key
 
 
 class Pointer(AdditiveAttention):
@@ -46,6 +47,7 @@ class Pointer(AdditiveAttention):
         keys      the elements e_j
         """
         keys, score = self.keys_and_score(keys)
+        for_each_key("Pointer", "allowed", allowed, queries, keys, axes=2)
         keys, _ = clear_masked(queries, keys, keys, allowed, None)
         u = score(queries, keys)
         return u if allowed is None else where(allowed, u, -np.inf)

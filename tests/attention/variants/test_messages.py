@@ -10,11 +10,14 @@ from attention import (
     BahdanauStep,
     CoverageAttention,
     GaussianAttention,
+    LatentAttention,
     LinearAttentionState,
     LocalAttention,
     LongformerAttention,
     LuongAttention,
     LuongStep,
+    MultiHeadAttention,
+    Pointer,
     coverage_loss,
     gaussian,
     linear_attention,
@@ -63,7 +66,15 @@ def foreign_keys():
     return other(ones(2, 4, 5), one.precompute(ones(2, 9, 3)), ones(2, 9, 6))
 
 
+def heads(layer):
+    x = ones(3, 4, 6, dtype="f")
+    layer(x, mask=MASK[:, None])
+    return layer(x, mask=MASK)
+
+
 a = ones(2, 4, 5)
+MASK = ones(3, 4, 4, dtype=bool)  # as many examples as heads
+LATENT, MULTI = LatentAttention(6, 3, 4, 2), MultiHeadAttention(6, 3)
 CALLS = [
     # local attention
     (lambda: local(kind="x"), "LocalAttention: kind is 'x'", "'m' or 'p'"),
@@ -106,6 +117,14 @@ CALLS = [
     (lambda: linear(feature_map=lambda x: x[..., : x.shape[-2] - 5]), "linear_scan: k"),
     (lambda: state((3, 4), (3, 6), (3, 4)), "S float64 (3, 4, 6)", "(2, 4, 6)"),
     (lambda: state(dtype="f"), "S float32", "expected float64", "new state"),
+    # masks that could be of examples or of heads
+    (lambda: heads(LATENT), "mask has shape (3, 4, 4)", "pass mask[:, None]"),
+    (lambda: heads(MULTI), "mask has shape (3, 4, 4)", "pass mask[:, None]"),
+    (
+        lambda: Pointer(6, 6, 2)(ones(3, 3, 4, 6), ones(3, 3, 4, 6), MASK),
+        "allowed has shape (3, 4, 4)",
+        "pass allowed[:, None]",
+    ),
     # distances
     (lambda: gaussian(ones(3, 4), ones(5, 4), 0.0), "bandwidth", "0.0", "1e-15"),
     (lambda: gaussian(ones(3, 4), ones(5, 4), ones(4)), "shape (4,)", "(3, 5)"),
