@@ -141,7 +141,10 @@ COMMANDS = {
         "extrapolate",
         _study("extrapolate", ExtrapolationConfig), runs_models=True,
     ),
-    "ledger": Command("print what each variant of attention costs", "ledger", _ledger),
+    "ledger": Command(
+        "print what each variant of attention costs", "ledger", _ledger,
+        runs_models=True,
+    ),
     "variants": Command(
         "print what each variant changes, can, cannot and costs", "variants",
         lambda parser: None,

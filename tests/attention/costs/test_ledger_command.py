@@ -62,6 +62,28 @@ def test_arrays_are_measured_and_not_the_objects_of_python():
     assert 16e6 <= trials.peak_bytes(call) < 16.1e6  # one array is used again
 
 
+def test_a_call_is_repeated_only_if_the_first_one_keeps_arrays():
+    kept, calls = [], []
+
+    def call(keeps):
+        calls.append(keeps)
+        if keeps and not kept:
+            kept.append(np.ones(10**5))
+        return np.ones(10**6)
+
+    for keeps in (False, True):
+        assert 8e6 <= trials.peak_bytes(lambda: call(keeps)) < 8.01e6
+    assert calls == [False, True, True]
+
+
+@pytest.mark.parametrize("variant", ["gatv2", "location", "window"])
+def test_a_variant_is_called_twice_only_where_it_makes_a_list_of_tiles(variant):
+    call, calls = trials.call_of(variant, 64, 8), []
+    with trials.kernels.backend("numpy"):
+        trials.peak_bytes(lambda: calls.append(0) or call())
+    assert len(calls) == 1 + (variant == "window")
+
+
 def test_the_command_compiles_nothing():
     code = (
         "import sys; from attention.__main__ import main; "
