@@ -64,6 +64,12 @@ class Block(nn.Module):
         self.norm, self.causal = config.norm, causal
         self.has_state = config.memory is not None
         self.best_blocks, self.block = config.best_blocks, config.block
+        for option in ("memory", "best_blocks"):
+            if getattr(config, option) is not None and not causal:
+                raise ValueError(
+                    f"Block: {option} is {getattr(config, option)!r} and causal False; "
+                    f"expected causal=True: {option} reads earlier tokens only."
+                )
         if config.forgetting and causal and isinstance(scheme, Scores):
             raise ValueError(
                 f"{type(config).__name__}: forgetting is True and positions "

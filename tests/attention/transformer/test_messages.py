@@ -14,6 +14,8 @@ from attention.transformer import (
     EncoderDecoderConfig,
     TransformerConfig,
 )
+from attention.transformer.block import Block
+from attention.transformer.schemes import SCHEMES
 from attention.variants.table import NORMALIZERS
 
 from ...messages import check_message
@@ -32,6 +34,10 @@ def decoder(positions="none", **options):
 
 def both(**options):
     return EncoderDecoder(config(EncoderDecoderConfig, **options)).eval()
+
+
+def block(**options):
+    return Block(config(**options), SCHEMES["none"]())
 
 
 def steps(m, tokens):
@@ -73,6 +79,9 @@ CALLS = [
         for name in ("shaw", "transformer-xl", "disentangled", "cope")
         for build in (decoder, both)
     ),
+    (lambda: block(memory="decay"), "memory is 'decay' and causal False"),
+    (lambda: block(memory="delta"), "memory is 'delta' and causal False"),
+    (lambda: block(best_blocks=2), "best_blocks is 2 and causal False", "causal=True"),
     (lambda: both(memory="delta"), "memory is 'delta'", "expected None"),
     (lambda: both(best_blocks=2), "best_blocks is 2", "for a DecoderOnly"),
     (lambda: config(positions="rotary"), "positions is 'rotary'", "'alibi'"),
