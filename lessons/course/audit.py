@@ -11,6 +11,7 @@ import time
 import numpy as np
 
 import minigrad as mg
+from minigrad.checking.verdict import VacuousCheckError
 
 from ..classroom.catalogue import exercises
 from ..classroom.steps import CheckFailed
@@ -124,6 +125,8 @@ def wrong_gradient(source, names, call):
     with np.errstate(all="ignore"):
         try:
             result = mg.gradcheck(mg.lift(op), arrays, names=[parameters[k] for k in inputs])
+        except VacuousCheckError:  # the gradient is 0, as for a softmax of one score
+            return None
         except Exception as error:
             return str(error).partition("\n")[0]
     return None if result.ok or "rough" in result.tag else result.message

@@ -153,8 +153,8 @@ class Source:
     def gradients(self, name):
         """Return [(name, axes)] of what a function's backward returns."""
         text = ast.get_docstring(self.functions[name]) or ""
-        found = re.search(r"backward\(g\) returns \(?([^).]*)", text)
-        names = re.findall(r"\w+", found[1]) if found else []
+        found = re.search(r"backward\(g\) returns \(?(.*?)( for |[().:;]|$)", text)
+        names = re.findall(r"(?:dL/)?(\w+)", found[1]) if found else []
         shapes = dict(_named_shapes(text))
         return [(n, shapes.get(re.sub("^d_?", "", n), [])) for n in names]
 
