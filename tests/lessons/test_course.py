@@ -216,3 +216,26 @@ def test_a_sealed_course_checks_and_shows_no_answer(tmp_path):
     (tmp_path / "work" / "ex_e_9.py").write_text(exercise.answer_text, "utf-8")
     assert "passed" in run("check", "E.9")
     assert "withheld" in run("solution", "E.9")
+
+
+def test_an_answer_may_do_without_a_given_helper():
+    text = TEXT.replace("twice", "_twice")
+    helper = '\n\ndef _twice(y):\n    """Return 2 y, for an array y (B,)."""\n    return y + y\n'
+    answer = source(text).answer
+    assert helper in answer
+    assert not audit.judge(source(text), answer.replace(helper, ""))[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [("dL/dx (B, n) for g = dL/dy", ["dx"]), ("(dx, dw) for g", ["dx", "dw"]), ("dx", ["dx"])],
+)
+def test_a_gradient_is_named_in_several_ways(text, names):
+    found = source(TEXT.replace("returns (dx)", f"returns {text}")).gradients("half")
+    assert [name for name, _ in found] == names
+
+
+def test_a_gradient_that_is_zero_is_no_fault():
+    text = TEXT.replace("x.sum(1) / 2  #", "0 * x.sum(1)  #")
+    text = text.replace("g[:, None], n, 1) / 2,)", "0 * g[:, None], n, 1),)")
+    assert not list(audit.gradients_of(source(text)))

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from attention import definitions
+from attention.variants import hard
 from lessons.classroom.catalogue import find
 from lessons.course import check
 
@@ -29,7 +30,50 @@ def local_p(rng):
         yield (a @ v[near])[0], contexts
 
 
-CASES = {"E.9": local_p}
+def sparsemax(rng):
+    """E.17: the weights; and the Jacobian, by the backward of each weight."""
+    s = rng.normal(size=(5, 7))
+    p, backward = reference("E.17", "sparsemax")(s)
+    yield p, definitions.sparsemax(s)
+    for row, weights in enumerate(p):
+        g = np.zeros((7, *s.shape))
+        g[:, row] = np.eye(7)
+        J = [backward(each)[row] for each in g]
+        yield reference("E.17", "jacobian")(weights), np.array(J)
+
+
+def sink(rng):
+    """E.18: the weights; their outputs, from those of a softmax over all or two parts."""
+    s, b = rng.normal(size=(2, 5, 7)), rng.normal(size=2)
+    v, parts = rng.normal(size=(2, 7, 3)), (slice(0, 4), slice(4, 7))
+    p = definitions.sink_softmax(s, b=b[:, None, None])
+    yield reference("E.18", "sink_softmax")(s, b)[0], p
+
+    def without(keys):
+        e = np.exp(s[..., keys])
+        return e @ v[:, keys] / e.sum(-1, keepdims=True), np.log(e.sum(-1))
+
+    yield reference("E.18", "with_sink")(*without(slice(0, 7)), b)[0], p @ v
+    o, lse = map(np.stack, zip(*map(without, parts)))
+    yield reference("E.18", "merged")(o, lse, b), p @ v
+
+
+def reinforce(rng):
+    """E.19: each estimate, their mean and variance, and the baseline of the least."""
+    e, l, b = rng.normal(size=5), rng.uniform(1, 4, 5), 1.7
+    p = definitions.softmax(e[None])[0]
+    x = np.array([definitions.reinforce(p, j, l[j], b) for j in range(5)])
+    for j, row in enumerate(x):
+        yield reference("E.19", "estimate")(e, l[j], j, b), row
+    exact = reference("E.19", "exact")(e, l)
+    yield exact, p @ x
+    yield reference("E.19", "variance")(e, l, b), p @ ((x - exact) ** 2).sum(1)
+    loss = np.broadcast_to(l, (1, 5))
+    best = hard.best_baseline(p[None], loss)
+    yield reference("E.19", "best_baseline")(e, l), np.asarray(best.data)[0]
+
+
+CASES = {"E.9": local_p, "E.17": sparsemax, "E.18": sink, "E.19": reinforce}
 
 
 @pytest.mark.parametrize("id", CASES)

@@ -1,0 +1,168 @@
+"""E.18  The sink through lse  ●●○○  30 min  needs E.7
+
+A softmax spends the weight 1 also where no key fits. With a sink, one number b for each
+head, the weights of a row sum to less than 1:
+
+    p_j = exp(s_j) / (exp(b) + sum_l exp(s_l))        r = exp(b) / (the same sum)
+
+r = 1 - sum_j p_j is the rest, and it goes nowhere. Tiled attention never stores the
+weights. It has the output o of a softmax without a sink, and
+
+    lse = ln sum_l exp(s_l)
+
+of each query. That is enough: the output with the sink is a multiple of o. Find it. And
+if the keys were divided into parts, each with its o and lse, add the sink once.
+"""
+
+import numpy as np
+
+
+def sink_softmax(s, b):
+    """Return the weights p (H, L, S) of the scores s (H, L, S), with sinks b (H,).
+
+    ->  p, backward;  backward(g) returns (ds, db) for g = dL/dp
+
+    A score of -inf is a masked key. A row may consist of masked keys.
+    """
+    sink = b[:, None, None]
+    m = np.maximum(s.max(-1, keepdims=True), sink)  #? Which m makes s - m and b - m at most 0?
+    #! m = 0.0  | exp(s) / (exp(b) + sum exp(s)), where exp is too large
+    #! m = s.max(-1, keepdims=True)  | m is the largest score, and exp(b - m) is too large
+    e = np.exp(s - m)
+    rest = np.exp(sink - m)  #? The sink is a key with the score b. What does it add to the denominator?
+    #! rest = np.exp(-m)  | exp(s) / (1 + sum exp(s)), with b = 0
+    #! rest = sink * np.exp(-m)  | exp(s) / (b + sum exp(s)), with b for exp(b)
+    #! rest = np.exp(-sink - m)  | exp(s) / (exp(-b) + sum exp(s))
+    #! rest = np.exp(b[0] - m)  | the sink of head 0 for all heads
+    total = e.sum(-1, keepdims=True) + rest  #? What do the weights and the rest of a row sum to?
+    p, r = e / total, rest / total
+
+    def backward(g):
+        mean = (p * g).sum(-1, keepdims=True)  # (H, L, 1)
+        ds = p * (g - mean)  #? dp_j / ds_k = p_j (delta_jk - p_k), with which p?
+        #! ds = p * (g - mean / p.sum(-1, keepdims=True))  | p (g - p . g / sum p)
+        db = -(r * mean).sum((1, 2))  #? dp_j / db = -p_j r. What is the sum over j, and over all queries, of g_j times that?
+        #! db = (r * (1 - r)).sum((1, 2))  | sum r (1 - r)
+        return ds, db
+
+    return p, backward
+
+
+def with_sink(o, lse, b):
+    """Return the output (H, L, Ev) with the sinks b (H,), from that of a softmax.
+
+    o (H, L, Ev) is the output without a sink, and lse (H, L) as above; lse is -inf
+    where no key is allowed, and o is 0 there.
+
+    ->  y, backward;  backward(g) returns (do, dlse, db) for g = dL/dy
+    """
+    gate = np.exp(lse - np.logaddexp(lse, b[:, None]))  #? Write exp(lse) for sum exp(s) in p. How does p differ from the softmax?
+    #! gate = np.exp(b[:, None] - np.logaddexp(lse, b[:, None]))  | sigmoid(b - lse) o
+    #! gate = np.exp(lse - np.logaddexp(lse, 0))  | sigmoid(lse) o, without b
+    #! gate = lse / (lse + b[:, None])  | lse / (lse + b) o
+    #! gate = np.exp(lse) / (np.exp(lse) + np.exp(b[:, None]))  | exp(lse) / (exp(lse) + exp(b)) o, where exp is too large
+    #= gate = 1 / (1 + np.exp(b[:, None] - lse))
+
+    def backward(g):
+        do = g * gate[..., None]  #? y = sigmoid(lse - b) o: what is dy / do?
+        #! do = g * (gate * (1 - gate))[..., None]  | g gate (1 - gate) for do
+        slope = (g * o).sum(-1) * gate * (1 - gate)  #? y = sigmoid(lse - b) o: what is dy / dlse?
+        #! slope = (g * o).sum(-1)  | g . o, without the derivative of the sigmoid
+        db = -slope.sum(1)  #? lse - b: which sign has b, and how many queries use it?
+        return do, slope, db  #? Does y change with lse as well as with o?
+        #! return do, np.zeros(lse.shape), db  | 0 for dlse
+
+    y = o * gate[..., None]  #? What multiplies each row of o?
+    return y, backward
+
+
+def merged(o, lse, b):
+    """Return the output (H, L, Ev) over all keys, with the sinks b (H,).
+
+    o (P, H, L, Ev) and lse (P, H, L) are those of P parts of the keys, without sinks.
+    """
+    m = np.maximum(lse.max(0), b[:, None])  #? Which m makes lse - m and b - m at most 0?
+    #! m = 0.0  | exp(lse), where exp is too large
+    weight = np.exp(lse - m)  # (P, H, L)
+    rest = np.exp(b[:, None] - m)  #? The sink is one more key. In how many of the parts is it?
+    #! rest = len(lse) * np.exp(b[:, None] - m)  | the parts merged with a sink in each
+    total = weight.sum(0) + rest  #? The weights of all parts and the sink have one denominator. Which?
+    #! weight = weight / (weight + rest) * weight; total = np.exp(lse - m).sum(0)  | each part times its sigmoid(lse - b), then merged
+    #! weight = weight / (weight + rest); total = 1.0 + 0 * m  | the sum of each part times its sigmoid(lse - b)
+    #! total = weight.sum(0); total = (total + rest) ** 2 / total  | the parts merged with the sink, and gated again
+    #! total = weight.sum(0) + rest; weight = np.ones(lse.shape) * weight.mean(0)  | the mean of the parts, with the sink
+    return (weight[..., None] * o).sum(0) / total[..., None]  #? exp(lse) of a part is its share of what?
+
+
+# ---- THE CHECK: each call my.f(…) is compared with the function f above
+
+SIZES = (2, 5, 7), (2, 3, 5), (3, 3, 3)  # the last with square arrays
+
+
+def sinks(rng, H):
+    return rng.uniform(0.5, 1.5, H) * np.where(np.arange(H) % 2, -1, 1)
+
+
+def outputs(rng, H, L, Ev, P=3):
+    """Return o (P, H, L, Ev), lse (P, H, L) and b (H,)."""
+    return rng.normal(size=(P, H, L, Ev)), rng.normal(size=(P, H, L)), sinks(rng, H)
+
+
+def the_weights(my, rng):
+    """weights of each head, and their gradients"""
+    for H, L, S in SIZES:
+        my.sink_softmax(2 * rng.normal(size=(H, L, S)), sinks(rng, H))
+
+
+def the_outputs(my, rng):
+    """outputs with a sink, and their gradients"""
+    for H, L, Ev in SIZES:
+        o, lse, b = outputs(rng, H, L, Ev)
+        my.with_sink(o[0], lse[0], b)
+
+
+def the_parts(my, rng):
+    """outputs of three parts, merged"""
+    for sizes in SIZES:
+        my.merged(*outputs(rng, *sizes))
+
+
+def nothing_allowed(my, rng):
+    """masked keys, and rows without a key"""
+    s, b = rng.normal(size=(2, 5, 7)), sinks(rng, 2)
+    s[:, :, 2], s[0, 1] = -np.inf, -np.inf
+    my.sink_softmax(s, b)
+    o, lse, b = outputs(rng, 2, 5, 3)
+    o[0, 0, 1], lse[0, 0, 1] = 0.0, -np.inf
+    o[:, 1, 2], lse[:, 1, 2] = 0.0, -np.inf  # in no part
+    my.with_sink(o[0], lse[0], b)
+    my.merged(o, lse, b)
+
+
+def large(my, rng):
+    """scores and sinks of 1000, and rows that are 1000 apart"""
+    apart = 1000.0 * np.arange(5), 1000.0 * np.arange(2)  # each row, and each head
+    for above, sink in ((1000.0, 0.0), (0.0, 1000.0), (1000.0, 1000.0), apart):
+        s, b = rng.normal(size=(2, 5, 7)), sinks(rng, 2) + sink
+        my.sink_softmax(s + np.reshape(above, (-1, 1)), b)
+        o, lse, b = outputs(rng, 2, 5, 3)
+        my.with_sink(o[0], lse[0] + above, b + sink)
+        my.merged(o, lse + above, b + sink)
+
+
+HINTS = """
+sink_softmax  Treat b as the score of one more key, and leave out its weight at the end.
+with_sink  p with the sink, divided by the softmax without it, is the same for all keys.
+merged  exp(lse) of a part is its share of the denominator.
+1  Take the maximum over the scores of a row and b. Then no exp overflows, and a row of
+   masked keys needs no special case.
+2  sum exp(s) / (exp(b) + sum exp(s)) = exp(lse) / (exp(b) + exp(lse)), a sigmoid of
+   lse - b. For db, sum over all queries of the head.
+3  ds = p (g - p . g) and db = -sum r (p . g). y = sigmoid(lse - b) o, dlse = gate
+   (1 - gate) g . o = -db for each query. merged: sum exp(lse_p - m) o_p / (exp(b - m) +
+   sum exp(lse_p - m)).
+"""
+WHY = """The sink multiplies all weights of a row by sum exp(s) / (exp(b) + sum exp(s)),
+which is sigmoid(lse - b): one number for each query, whatever the values are. It is one
+more key with the score b and the value 0, so several parts of the keys need it once and
+not each."""
