@@ -9,6 +9,7 @@ then edits by rule (``slips``), of which the shortest sentence counts.
 import contextlib
 import signal
 import threading
+import warnings
 
 import numpy as np
 
@@ -36,7 +37,8 @@ def named(failure, my, second):
     second   the calls of the same part of the check with other random numbers
     """
     identity = of_engine(failure, my)
-    with contextlib.suppress(OutOfTime), limited(SECONDS):
+    quiet = warnings.catch_warnings(action="ignore")  # of edits that are no good code
+    with contextlib.suppress(OutOfTime), limited(SECONDS), quiet:
         search = Search(failure, my, second)
         if found := search.written():
             return with_name(failure, *found)
