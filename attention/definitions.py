@@ -670,6 +670,10 @@ def copy_probabilities(z, a, r, source, words):
     See, Liu and Manning 2017
     """
     P, gate = np.zeros(words), sigmoid(r)
+    if (np.asarray(source) < 0).any():  # P[-1] would be the last word
+        raise IndexError(
+            f"copy_probabilities: source holds {min(source)}; expected 0 to {words - 1}."
+        )
     P[: len(z)] = gate * softmax(z)
     for copied, x_j in zip((1 - gate) * a, source):
         P[x_j] += copied  # a word that occurs twice adds up

@@ -18,7 +18,7 @@ Dao and Gu 2024 (decay); Yang, Kautz and Hatamizadeh 2024 (delta).
 import numpy as np
 
 from minigrad import nn, sigmoid, softplus, swapaxes, where
-from minigrad.arguments import one_of, whole
+from minigrad.arguments import between, one_of, plain, whole
 from minigrad.shapes import shapes
 
 from ..exact.multihead import check_heads, heads, side_by_side
@@ -94,4 +94,6 @@ class StateCache:
     def select(self, indices):
         """Replace example n by example indices[n], such as the prefixes of a beam."""
         if self.state is not None:
+            last, what = len(self.state) - 1, "the numbers of the examples"
+            indices = between("StateCache", "indices", plain(indices), 0, last, what)
             self.state = self.state[indices]

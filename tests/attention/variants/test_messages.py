@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
+import attention
 from attention import (
     AdditiveAttention,
     BahdanauStep,
@@ -19,10 +20,13 @@ from attention import (
     MultiHeadAttention,
     Pointer,
     coverage_loss,
+    definitions,
     gaussian,
     linear_attention,
     nadaraya_watson,
 )
+from attention.variants.pointer import not_chosen
+from attention.variants.recurrent_heads import StateCache
 
 from ...messages import check_message
 
@@ -70,6 +74,16 @@ def heads(layer):
     x = ones(3, 4, 6, dtype="f")
     layer(x, mask=MASK[:, None])
     return layer(x, mask=MASK)
+
+
+def copied(module):
+    return module.copy_probabilities(ones(4), ones(3), ones(), np.array([0, -1, 2]), 5)
+
+
+def select(indices):
+    cache = StateCache()
+    cache.state = ones(2, 1, 3, 3)
+    cache.select(indices)
 
 
 a = ones(2, 4, 5)
@@ -125,6 +139,12 @@ CALLS = [
         "allowed has shape (3, 4, 4)",
         "pass allowed[:, None]",
     ),
+    # ids that would count from the end, or name nothing
+    (lambda: copied(definitions), "copy_probabilities: source holds -1", "0 to 4"),
+    (lambda: copied(attention), "copy_probabilities: source holds -1", "0 to 4"),
+    (lambda: not_chosen([0, -1], 4), "not_chosen: places hold -1", "0 to 3"),
+    (lambda: not_chosen([4, 0], 4), "not_chosen: places hold 4", "0 to 3"),
+    (lambda: select([0, -1]), "StateCache: indices hold -1", "0 to 1"),
     # distances
     (lambda: gaussian(ones(3, 4), ones(5, 4), 0.0), "bandwidth", "0.0", "1e-15"),
     (lambda: gaussian(ones(3, 4), ones(5, 4), ones(4)), "shape (4,)", "(3, 5)"),
