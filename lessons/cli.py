@@ -6,6 +6,7 @@ A verb that needs NumPy or the engine is imported when it runs, because that is 
 
 import argparse
 import contextlib
+import difflib
 import os
 import pathlib
 import sys
@@ -74,6 +75,15 @@ class _Parser(argparse.ArgumentParser):
             return argparse.HelpFormatter(prog, width=width())
 
         super().__init__(formatter_class=formatter, **options)
+
+    def _check_value(self, action, value):
+        if action.metavar != "VERB" or value in action.choices:
+            return super()._check_value(action, value)
+        near = ", ".join(difflib.get_close_matches(value, action.choices))
+        raise UsageError(
+            f"There is no verb {value!r}. {f'Perhaps {near}. ' * bool(near)}"
+            f"{self.prog} --help lists all."
+        )
 
     def error(self, message):
         raise UsageError(f"{message}. See {self.prog} --help.")
@@ -187,6 +197,7 @@ def _read(args):
 
 
 def _run_lesson(args):
+    _require_backend()
     from .pages.weave import run
 
     return run(args)
@@ -235,10 +246,21 @@ def _weave(args):
 
 
 def _experiment(args):
+    _require_backend()
     from .classroom.records import experiment
     from .pages.figures import svg_of
 
     return experiment(args, svg_of)
+
+
+def _require_backend():
+    """Raise UsageError if ATTENTION_BACKEND is not a backend that is there."""
+    from attention import kernels
+
+    try:
+        kernels.backend()
+    except (ValueError, ImportError) as error:
+        raise UsageError(str(error)) from None
 
 
 def _exercise(args):

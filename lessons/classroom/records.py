@@ -10,6 +10,7 @@ the names of local variables.
 """
 
 import ast
+import contextlib
 import dis
 import hashlib
 import importlib.metadata
@@ -65,7 +66,18 @@ def record(name, records=RECORDS):
             f"There is no record {name} in {records}; there are: {there}. "
             "python -m lessons experiment makes a record."
         )
-    return json.loads(path.read_text(encoding="utf-8"))
+    return _load(path)
+
+
+def _load(path):
+    """Return the dictionary of a record's file. Raises UsageError if it is damaged."""
+    with contextlib.suppress(ValueError, RecursionError):  # no JSON, or no UTF-8
+        if isinstance(found := json.loads(path.read_text(encoding="utf-8")), dict):
+            return found
+    raise UsageError(
+        f"The record {path} is damaged: it is not an object in JSON. Restore the file, "
+        "or delete it and make it again with python -m lessons experiment."
+    )
 
 
 def write_record(name, results, *, command, seeds, records=None):
@@ -217,7 +229,7 @@ def _lesson_experiment(args, error):
         raise UsageError(f"{display_path(script)} has no --quick: it is no study.")
     say(without_breaks(" ".join(["python", str(display_path(script)), *quick])))
     say(about_run(script))
-    own = _folder("work")
+    own, seconds = _folder("work"), None if quick else _recorded_seconds(script)
     say(without_breaks(f"Your record will be in {display_path(own)}."))
     # a group of its own: Ctrl-C arrives here, and ends all its processes
     process = subprocess.Popen(
@@ -226,7 +238,7 @@ def _lesson_experiment(args, error):
         start_new_session=os.name == "posix",
     )
     try:
-        with clock(None if quick else _recorded_seconds(script)):
+        with clock(seconds):
             return int(process.wait() != 0)
     finally:
         runner.kill(process)
@@ -272,7 +284,7 @@ def about_run(script):
 def _recorded_seconds(script):
     """Return the seconds that the script took for its record, or None."""
     for path in RECORDS.glob("*.json"):
-        made = json.loads(path.read_text(encoding="utf-8")).get("made", {})
+        made = _load(path).get("made", {})
         if ROOT / made.get("command", "").split(" ")[-1] == script:
             return made.get("seconds")
     return None
@@ -281,7 +293,7 @@ def _recorded_seconds(script):
 def read_record(exercise, impl="solution"):
     """Return the record of an exercise's experiment; None if there is none."""
     path = _folder(impl) / f"{exercise.stem}.json"
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+    return _load(path) if path.exists() else None
 
 
 def code_hash(exercise, path):

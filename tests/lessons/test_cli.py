@@ -93,7 +93,9 @@ def test_from_start_to_passed(lessons, runs):
 
 
 MESSAGES = [  # (arguments, exit code, fragments)
-    (["bogus"], 2, ["invalid choice: 'bogus'", "See python -m lessons --help"]),
+    (["bogus"], 2, ["There is no verb 'bogus'. python -m lessons --help lists all."]),
+    (["chek", "E.2"], 2, ["There is no verb 'chek'. Perhaps check. python -m lessons"]),
+    (["dev", "weav"], 2, ["no verb 'weav'. Perhaps weave. python -m lessons dev --help"]),
     (["check", "99"], 2, ["There is no exercise '99'"]),
     (["check", "--bogus"], 2, ["unrecognized arguments: --bogus"]),
     (["start"], 2, ["required: ID", "See python -m lessons start --help"]),
@@ -340,6 +342,16 @@ def test_a_time_limit_that_is_no_time_is_refused(lessons, monkeypatch, limit):
             "and at most 86400."
         )
     assert E2.work.with_name(journal.NAME).read_bytes() == before
+
+
+@pytest.mark.parametrize("verb", [["run", "5"], ["experiment", "38.4", "--quick"]])
+def test_an_unknown_backend_is_a_sentence(lessons, monkeypatch, verb):
+    monkeypatch.setenv("ATTENTION_BACKEND", "gpu")
+    monkeypatch.setattr("attention.kernels.choice._Chosen.backend", None)
+    code, text = lessons(*verb)
+    assert code == 2 and " ".join(text.split()) == (
+        "ATTENTION_BACKEND: there is no backend 'gpu'; expected 'numba' or 'numpy'."
+    )
 
 
 ENTRY = {"t": 1.0, "ex": "E.2", "event": "check", "work": "", "check": "", "ok": True}

@@ -429,3 +429,17 @@ def test_the_answers_of_the_tournament_are_those_of_a_loop():
             places = range(len(a))[task.marks]
             loop = loops.get(task.name, read)
             assert [loop(a, b, i) for i in places] == y, task.name
+
+
+@pytest.mark.parametrize("damaged", [b"", b'{"made": {', b"[]", b"\xff", b"[" * 10**5])
+@pytest.mark.parametrize("id", ["38.4", "11"])
+def test_a_damaged_record_is_a_sentence(monkeypatch, tmp_path, capsys, damaged, id):
+    for name in ("ex_38_4", "reversal"):
+        (tmp_path / f"{name}.json").write_bytes(damaged)
+    monkeypatch.setattr(records, "RECORDS", tmp_path)
+    monkeypatch.setattr(records, "_folder", lambda impl: tmp_path)
+    monkeypatch.setattr(records.subprocess, "Popen", None)  # nothing is run
+    options = ["--impl", "solution", "--quick"] if "." in id else []
+    assert cli.main(["experiment", id, *options]) == 2
+    text = " ".join(capsys.readouterr().err.split())
+    assert "is damaged: it is not an object in JSON. Restore the file, or" in text
