@@ -55,7 +55,7 @@ def _run(argv, is_program):
         return _module(command).run(args)
     except (ValueError, TypeError, FileNotFoundError, FileExistsError,
             IsADirectoryError, NotADirectoryError, ImportError) as problem:  # fmt: skip
-        complain(name, problem)
+        complain(name, _in_words(problem, args))
         return 2
     except BrokenPipeError:
         raise
@@ -64,8 +64,17 @@ def _run(argv, is_program):
         complain(name, f"The memory is too small for these sizes: {reason}.")
         return 1
     except (FloatingPointError, OSError) as problem:
-        complain(name, problem)
+        complain(name, _in_words(problem, args))
         return 1
+
+
+def _in_words(problem, args):
+    """Return the text of an error; of a file's, with the path and an option."""
+    if not getattr(problem, "filename", None):
+        return problem
+    chosen = [option for option in ("figure", "out") if getattr(args, option, None)]
+    advice = f" Choose another place with --{chosen[0]}." if chosen else ""
+    return f"{problem.strerror}: {problem.filename}.{advice}"
 
 
 def _show_commands(commands, argv):

@@ -1,4 +1,4 @@
-"""Write a file whole or not at all, and find a file name that is not taken."""
+"""Write a file whole or not at all, make its folder, and find a name that is free."""
 
 from minigrad.files import write_whole
 
@@ -16,3 +16,19 @@ def free_path(path):
         number += 1
         free = path.with_name(f"{path.name.removesuffix(ending)}-{number}{ending}")
     return free
+
+
+def make_folder(option, path, folder):
+    """Make the folder of ``path``, the value of an option; ValueError if it cannot."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise ValueError(
+            f"{option} is {path}, which is a file or lies below a file; expected a name "
+            "in a folder."
+        ) from None
+    except OSError as error:
+        raise ValueError(
+            f"{option} is {path}, which cannot be made: {error.strerror}. Choose another "
+            f"place with {option}."
+        ) from None

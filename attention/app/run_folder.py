@@ -20,7 +20,7 @@ from pathlib import Path
 
 from minigrad import checkpoint
 
-from .files import free_path
+from .files import free_path, make_folder
 from .options import flag, given, shown, wrapped
 
 try:
@@ -188,18 +188,7 @@ def new_folder(folder, figures):
     if any(any(folder.glob(pattern)) for pattern in (*RUN_FILES, *figures)):
         earlier, folder = folder, free_path(folder)
         print(f"{earlier} holds an earlier run;\nthis run writes to {folder}")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except (FileExistsError, NotADirectoryError):
-        raise ValueError(
-            f"--out is {folder}, which is a file or lies below a file; expected the "
-            "name of a folder."
-        ) from None
-    except OSError as error:
-        raise ValueError(
-            f"--out is {folder}, which cannot be made: {error.strerror}. Choose another "
-            "folder with --out."
-        ) from None
+    make_folder("--out", folder, folder)
     return folder
 
 

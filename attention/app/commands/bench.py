@@ -12,7 +12,7 @@ from ..benchmark import peer as torch_sides
 from ..benchmark import rows as measured
 from ..benchmark import timing
 from ..benchmark.processes import isolated
-from ..files import free_path
+from ..files import free_path, make_folder
 from ..machine import set_blas_threads, versions
 from ..options import wrapped
 from ..progress_line import Progress
@@ -60,7 +60,7 @@ def draw(path, quick):
     from ..benchmark import scaling
 
     check_ending("--figure", path)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder("--figure", path, path.parent)
     path = free_path(path)
     kernels.threads(1)  # so that how work is shared among threads does not count
     set_blas_threads(1)

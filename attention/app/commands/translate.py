@@ -18,7 +18,7 @@ from ...plotting.figure import check_ending
 from ...seq2seq import translator
 from ...tasks.words import without_format
 from ..experiments import translation as experiment
-from ..files import free_path
+from ..files import free_path, make_folder
 from ..options import shown, wrapped
 from ..pretrained import EN_FR
 
@@ -70,7 +70,7 @@ def draw(model, found, path):
         return
     from ...plotting.heatmaps import alignment_heatmap
 
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder("--figure", path, path.parent)
     path, title = free_path(path), f"Where did each {unit} look?"
     source = model.source.marked(found.source)
     alignment_heatmap(found.weights, source, found.target, title, path)
