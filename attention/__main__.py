@@ -119,6 +119,7 @@ def _set_threads(n, runs_models):
         os.environ["NUMBA_NUM_THREADS"] = str(n)  # numba is not yet imported
         kernels.threads(n)
     if runs_models:
+        kernels.threads()  # OMP_NUM_THREADS may be wrong
         keep_freed_memory()
     if runs_models and (n is not None or "OPENBLAS_NUM_THREADS" not in os.environ):
         machine.set_blas_threads(1)

@@ -18,6 +18,7 @@ from typing import Any
 BACKENDS = ("numba", "numpy")
 COMPILE_NS = 3e9  # about the time to compile one kernel
 TWIN_SLOWDOWN = 10  # about the time of a twin divided by that of its kernel
+MOST_THREADS = 1000
 
 
 class _Chosen:
@@ -79,7 +80,7 @@ def threads(n=None):
 
     The default is the variable OMP_NUM_THREADS, else the number of cores that this
     process may use. The number changes the time and never a bit of the results.
-    Raises ValueError unless n is a whole number of 1 or more.
+    Raises ValueError unless n, or the variable, is a whole number of 1 or more.
     """
     if n is not None:
         if isinstance(n, bool) or not isinstance(n, int) or n < 1:
@@ -89,7 +90,12 @@ def threads(n=None):
         _Chosen.threads = n
     elif _Chosen.threads is None:
         first = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
-        _Chosen.threads = int(first) if first.isdecimal() and int(first) else _cores()
+        if first and not (first.isdecimal() and 1 <= int(first[:5]) <= MOST_THREADS):
+            raise ValueError(
+                f"OMP_NUM_THREADS is {first!r}; expected a whole number from 1 to "
+                f"{MOST_THREADS}."
+            )
+        _Chosen.threads = int(first) if first else _cores()
     return _Chosen.threads
 
 
