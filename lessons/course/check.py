@@ -117,9 +117,11 @@ def outcome_of(my, step, failed, debug=False):
 def second_draw(my, step):
     """Return the calls that a function of the check makes with other random numbers."""
     again = My(my.source, my.made, my.path, my.text, my.seed + 1, compares=False)
-    with contextlib.suppress(Exception), np.errstate(all="ignore"):
-        with contextlib.redirect_stdout(None):
+    try:
+        with np.errstate(all="ignore"), contextlib.redirect_stdout(None):
             step(again, rng_of(step, again.seed))
+    except Exception:
+        return again.log[:-1]  # the last call has no result
     return again.log
 
 
@@ -269,6 +271,7 @@ class My:
         """Write the arrays of the last failure: arguments, found, expected."""
         names = [a.arg for a in self.source.functions[self.last.name].args.args]
         case = dict(zip(names, self.last.args)) | self.compared
+        case |= {"g" * k: g for k, g in enumerate(self.last.gs or (), 1)}
         arrays = {key: np.asarray(a) for key, a in case.items() if not callable(a)}
         arrays = {key: a for key, a in arrays.items() if a.dtype.kind in "biufcU"}
         if arrays:
@@ -453,9 +456,13 @@ def open_debugger(error, my):
         return pdb.post_mortem(error.__traceback__)
     if my.last:
         print(f"once more, from its first line: {my.calls.log[-1].text}")
-        call = my.last
+        function, call = my.made[my.last.name], my.last
+        args, options = fresh((call.args, call.options))
         with contextlib.suppress(Exception):
-            pdb.runcall(call.repeat, my.made)
+            if call.gs is not None:
+                function, args = function(*args, **options)[-1], fresh(call.gs)
+                options = {}
+            pdb.runcall(function, *args, **options)
 
 
 def walk(tb):

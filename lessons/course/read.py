@@ -6,7 +6,8 @@
     # ---- THE CHECK                    below it: functions (my, rng), HINTS, WHY
 
 A learner writes the functions that have a question; what else stands above the line is
-given, also ``def backward(g):`` and ``return y, backward`` in a function.
+given, also ``def backward(g):`` and ``return y, backward`` in a function, and a forward
+without a question.
 """
 
 import ast
@@ -112,7 +113,9 @@ class Source:
             function = self.functions[name]
             inner = [n for n in function.body if isinstance(n, ast.FunctionDef)]
             for node in (function, *inner):
-                cuts += [(*lines, name) for lines in _to_cut(node)]
+                runs = list(_to_cut(node))
+                if any(a <= k < b for a, b in runs for k in self.questions):
+                    cuts += [(*lines, name) for lines in runs]
         for first, last, name in sorted(cuts, reverse=True):
             indent = re.match(" *", rows[first])[0]
             rows[first:last] = [f'{indent}raise NotWritten("{self.id} {name}")\n']

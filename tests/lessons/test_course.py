@@ -83,6 +83,11 @@ def test_a_stub_has_what_is_given_and_no_mark():
     assert source().to_write == ["half"]
 
 
+def test_a_forward_without_a_question_is_given():
+    stub = source(TEXT.replace("  #? Over which axis is the sum?", "")).stub
+    assert "    y = x.sum(1) / 2\n\n    def backward(g):\n        raise" in stub
+
+
 def test_the_docstring_names_results_and_their_axes():
     assert source().results("half") == [("y", ["B"])]
     assert source().gradients("half") == [("dx", ["B", "n"])]
@@ -169,6 +174,23 @@ def test_the_backward_may_not_depend_on_later_calls():
         "    def backward(g):\n        return (np.repeat(g[:, None], kept, 1) / 2,)"
     )
     assert failures(old, new)
+
+
+def test_a_name_is_found_where_a_later_call_raises():
+    """The axis -2 has a name for x (3, n), though x (n,) has no such axis."""
+    text = TEXT.replace("x.sum(1) / 2", "x.sum(-1) / 2").replace(
+        "np.repeat(g[:, None], n, 1) / 2", "np.stack([g] * n, -1) / 2"
+    )
+    last = "        my.half(rng.normal(size=(3, n)), n)\n"
+    both = last.replace("3", "n") + "    my.half(rng.normal(size=n), n)\n"
+    failed = failures("sum(-1)", "sum(-2)", text.replace(last, both))
+    assert "with -2 for -1 in y" in failed[0].tag
+
+
+def test_a_gradient_of_0_is_no_fault():
+    zero = TEXT.replace("x.sum(1) / 2  #?", "0 * x.sum(1)  #?")
+    zero = zero.replace("n, 1) / 2,)  #?", "n, 1) * 0,)  #?")
+    assert not list(audit.gradients_of(source(zero)))
 
 
 def test_a_law_is_part_of_the_report():
