@@ -96,8 +96,6 @@ WRONG = [
     ("E.3", "            stack.extend(",
      "            graph[name].reverse()\n            stack.extend(", "mutates-input"),
     ("6.9", "    sources = {", "    del pairs[cut:]\n    sources = {", "mutates-input"),
-    ("E.2", "y * (g - (g * y).sum(-1, keepdims=True))",
-     "(1 - y) * y * (g - (g * y).sum(-1, keepdims=True))", "unknown"),
 ]  # fmt: skip
 
 

@@ -6,6 +6,7 @@ Each case yields pairs of arrays: what the exercise's answer returns, and the li
 import numpy as np
 import pytest
 
+import minigrad as mg
 from attention import definitions
 from attention.variants import hard
 from lessons.classroom.catalogue import find
@@ -15,6 +16,19 @@ from lessons.course import check
 def reference(id, name):
     source = find(id).parts
     return check.run(source.answer, source.path)[name]
+
+
+def against(theirs, ours, rng, *inputs):
+    """Yield the pairs of an operation (arrays -> y, backward) and the engine's."""
+    y, backward = ours(*inputs)
+    tensors = [mg.Tensor(x, requires_grad=True) for x in inputs]
+    out = theirs(*tensors)
+    yield y, out.data
+    g = rng.normal(size=y.shape)
+    out.backward(g)
+    found = backward(g)
+    found = found if isinstance(found, tuple) else (found,)
+    yield from ((a, t.grad) for a, t in zip(found, tensors, strict=True))
 
 
 def local_p(rng):
@@ -74,6 +88,44 @@ def reinforce(rng):
 
 
 CASES = {"E.9": local_p, "E.17": sparsemax, "E.18": sink, "E.19": reinforce}
+def broadcasts(rng):
+    """E.1: the sums of a broadcast, and the gradients of a product."""
+    unbroadcast, multiply = (reference("E.1", f) for f in ("unbroadcast", "multiply"))
+    g, a, b = (rng.normal(size=size) for size in ((3, 5, 7), (3, 1, 7), (5, 1)))
+    for shape in ((5, 7), (7,), (), (5, 1), (3, 1, 7), (1, 5, 1)):
+        yield unbroadcast(g, shape), mg.unbroadcast(g, shape)
+    yield from against(mg.mul, multiply, rng, a, b)
+
+
+def backwards(rng):
+    """E.2: the engine's operations."""
+    x, w = rng.normal(size=(3, 5)), rng.normal(size=(5, 7))
+    yield from against(mg.tanh, reference("E.2", "tanh"), rng, x)
+    yield from against(mg.matmul, reference("E.2", "matmul"), rng, x, w)
+    yield from against(mg.softmax, reference("E.2", "softmax"), rng, x)
+    yield from against(mg.log_softmax, reference("E.2", "log_softmax"), rng, x)
+
+
+def masked(rng):
+    """E.7: weights and lse over the allowed keys, of the definitions."""
+    x, mask = rng.normal(size=(3, 5)), rng.random((3, 5)) < 0.6
+    mask[1] = False
+    y, backward = reference("E.7", "masked_softmax")(x, mask)
+    yield y, definitions.softmax(x, mask)
+    g = rng.normal(size=x.shape)
+    ours, back = reference("E.7", "masked_lse")(x, mask)
+    for k in (0, 2):  # the engine's operations, on the allowed keys
+        keys = x[k, mask[k]]
+        for_y, for_lse = (mg.Tensor(keys, requires_grad=True) for _ in range(2))
+        mg.softmax(for_y).backward(g[k, mask[k]])
+        lse = mg.logsumexp(for_lse)
+        lse.backward(np.array(2.0))
+        yield backward(g)[k, mask[k]], for_y.grad
+        yield ours[k], lse.data
+        yield back(np.full(3, 2.0))[k, mask[k]], for_lse.grad
+
+
+CASES = {"E.1": broadcasts, "E.2": backwards, "E.7": masked, "E.9": local_p}
 
 
 @pytest.mark.parametrize("id", CASES)

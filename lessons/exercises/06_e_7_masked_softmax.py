@@ -1,0 +1,204 @@
+"""E.7  Masked softmax, and its backward  ●●○○  30 min  needs E.2
+
+A mask defines which keys a query may attend to: True = may attend. The softmax is taken
+over these keys only:
+
+    y_i = exp(x_i) / sum_j exp(x_j)     over the allowed j;   y_i = 0 where not allowed
+
+A masked key has weight 0 and gradient 0, exactly, also if its own score or an allowed
+score of its row is NaN. A NaN in an allowed score is not hidden: the weights of the
+allowed keys of its row, and lse, are NaN. A row without an allowed key has weights 0
+and gradient 0. The number
+
+    lse = ln sum_j exp(x_j)             over the allowed j;   -inf if there are none
+
+is what tiled attention stores for each row. It has its own backward.
+"""
+
+import numpy as np
+
+
+def masked_softmax(x, mask):
+    """Return the weights y (…, n) for the scores x (…, n) and the mask (…, n) bool.
+
+    The softmax is over the last axis.
+    ->  y, backward;  backward(g) returns dL/dx for g = dL/dy
+    """
+    s = np.where(mask, x, -np.inf)  #? Which score has a weight of 0? Is each NaN still there?
+    #! s = np.where(mask, np.nan_to_num(x), -np.inf)  | the weights with 0 for a NaN, which is hidden
+    top = s.max(-1, keepdims=True)  #? Over which scores is the maximum, to keep exp in range?
+    #! top = x.max(-1, keepdims=True)  | exp(x - the largest of all) / its sum
+    #! top = s.max()  | the weights with the largest allowed score of all rows
+    top = np.where(np.isfinite(top), top, 0.0)  #? What is -inf - (-inf), and NaN - NaN?
+    #! top = np.where(top == -np.inf, 0.0, top)  | NaN for masked keys beside an allowed NaN
+    e = np.exp(s - top)  #? exp(1e4) is larger than any float64. Which m in exp(x - m) helps?
+    #! e = np.exp(s)  | infinity / infinity, where exp is larger than any float64
+    #! e = np.exp(np.minimum(s, 700.0))  | exp(min(x, 700)) / its sum
+    #! e = np.exp(x - top) * mask  | exp(x - m) times the mask, where infinity times 0 is NaN
+    total = e.sum(-1, keepdims=True)
+    y = e / np.where(mask, total, 1.0)  #? Which keys are in the sum, and what if there are none?
+    #! y = (e := np.exp(x - x.max(-1, keepdims=True))) / e.sum(-1, keepdims=True)  | the softmax over all keys, allowed or not
+    #! y = mask * (e := np.exp(x - x.max(-1, keepdims=True))) / e.sum(-1, keepdims=True)  | the softmax over all keys, set to 0 where masked
+    #! y = (e := np.where(mask, 0.0, np.exp(x))) / e.sum(-1, keepdims=True)  | the softmax over the keys that are not allowed
+    #! y = (e := np.exp(x * mask)) / e.sum(-1, keepdims=True)  | the softmax of x * mask over all keys
+    #! y = np.where(mask, x, 0.0) / np.where(mask, x, 0.0).sum(-1, keepdims=True)  | x, not exp(x), divided by its sum over the allowed keys
+    #! y = (e := np.exp(s - x.max(-1, keepdims=True))) / np.where((t := e.sum(-1, keepdims=True)) == 0, 1.0, t)  | exp(x - the largest of all) / its sum, 0 if that is 0
+    #! y = (e := np.exp(s - np.where(mask, x, 0.0).max(-1, keepdims=True))) / np.where((t := e.sum(-1, keepdims=True)) == 0, 1.0, t)  | the weights with masked scores of 0 in the maximum
+    #! y = (e := np.exp(s - np.where(mask, x, -1e9).max(-1, keepdims=True))) / np.where((t := e.sum(-1, keepdims=True)) == 0, 1.0, t)  | the weights with masked scores of -1e9 in the maximum
+    #! y = (e := np.exp(s - s.max())) / np.maximum(e.sum(-1, keepdims=True), 1e-300)  | the weights with the largest allowed score of all rows
+    #! y = np.nan_to_num(np.exp(s) / np.exp(s).sum(-1, keepdims=True))  | 0 for infinity / infinity, where exp is larger than any float64
+    #! y = e / np.where(mask.any(-1, keepdims=True), total, 1.0) + ~mask.any(-1, keepdims=True) / x.shape[-1]  | equal weights, 1 / n, in a row without an allowed key
+    #! y = (e := np.exp((t := np.where(mask, x, -1e9)) - t.max(-1, keepdims=True))) / e.sum(-1, keepdims=True)  | equal weights, 1 / n, in a row without an allowed key
+    #! y = np.exp((t := np.where(mask.any(-1, keepdims=True), s, x)) - t.max(-1, keepdims=True)) / np.exp(t - t.max(-1, keepdims=True)).sum(-1, keepdims=True)  | the softmax over all keys in a row without an allowed key
+    #! y = e / np.where(total == 0, 1.0, total)  | NaN for masked keys beside an allowed NaN
+
+    def backward(g):
+        centre = np.where(mask, (g * y).sum(-1, keepdims=True), 0.0)  #? What does 0 * NaN give?
+        #! centre = (g * y).sum(-1, keepdims=True)  | NaN for masked keys beside an allowed NaN
+        #! centre = (mask * g).mean(-1, keepdims=True)  | y (g - mean(g)), the mean of g with 0 where masked
+        #! centre = (mask * g).sum(-1, keepdims=True) / mask.sum(-1, keepdims=True)  | y (g - mean(g)), the mean over the allowed keys
+        return y * (g - centre)  #? The softmax of E.2, over the allowed keys: what is its gradient?
+        #! return y * g  | y * g, without - y * sum(y * g)
+        #! return y * (1 - y) * g  | the diagonal of J alone, times g
+        #! return np.where(mask, g, 0.0)  | g where allowed
+        #! return mask * (g - centre)  | g - sum(y g), without the factor y
+        #! return (p := (e := np.exp(x - x.max(-1, keepdims=True))) / e.sum(-1, keepdims=True)) * (g - (p * g).sum(-1, keepdims=True))  | the gradient of the softmax over all keys
+        #! return mask * (p := (e := np.exp(x - x.max(-1, keepdims=True))) / e.sum(-1, keepdims=True)) * (g - (p * g).sum(-1, keepdims=True))  | the gradient of the softmax over all keys, 0 where masked
+
+    return y, backward
+
+
+def masked_lse(x, mask):
+    """Return lse (…) over the last axis of the scores x (…, n); the mask is like x.
+
+    ->  lse, backward;  backward(g) returns dL/dx (…, n) for g = dL/dlse (…)
+    """
+    y, _ = masked_softmax(x, mask)
+    s = np.where(mask, x, -np.inf)  #? Which score adds 0 to the sum, and what is ln 0?
+    #! s = np.where(mask, x, -1e9)  | lse with masked scores of -1e9
+    highest = s.max(-1)  #? Over which scores is the maximum, to keep exp in range?
+    #! highest = x.max(-1)  | ln sum exp(x - the largest of all) + that
+    #! highest = np.where(mask, x, 0.0).max(-1)  | lse with masked scores of 0 in the maximum
+    #! highest = np.where(mask, x, -1e9).max(-1)  | lse with masked scores of -1e9 in the maximum
+    base = np.where(highest == -np.inf, 0.0, highest)  #? What is -inf - (-inf)?
+    #! base = highest  | -inf - (-inf), which is NaN, in a row without an allowed key
+    total = np.exp(s - base[..., None]).sum(-1)  #? Which keys are in the sum?
+    #! total = np.exp(x - base[..., None]).sum(-1)  | the log of a sum over all keys
+    #! total = np.where(mask, 0.0, np.exp(x - base[..., None])).sum(-1)  | the log of a sum over the masked keys
+    #! total = np.exp(x * mask - base[..., None]).sum(-1)  | the log of a sum with masked scores of 0
+    #! total = np.exp(s - base[..., None]).sum(-1) / mask.sum(-1)  | the log of a mean over the allowed keys
+    #! total = np.exp(s - base[..., None]).mean(-1)  | the log of a mean over all keys
+    lse = base + np.log(total)  #? ln sum exp(x) = m + ln sum exp(x - m), for every m.
+    #! lse = base + np.log10(total)  | m + log10 sum exp(x - m)
+    #! lse = np.log(total) - base  | ln sum exp(x - m) - m: the maximum is subtracted
+    #! lse = np.where(mask.any(-1), base + np.log(total), 0.0)  | lse with 0 in a row without an allowed key
+    #! lse = np.where(mask, x, 0.0).sum(-1)  | the sum of the allowed scores
+    #! lse = (y * np.where(mask, x, 0.0)).sum(-1)  | sum y x, the average of the scores
+    #! lse = np.log(np.exp(s).sum(-1))  | ln sum exp(x), infinite for large scores
+
+    def backward(g):
+        return y * g[..., None]  #? How much does ln sum_j exp(x_j) grow when x_i grows?
+        #! return (e := np.exp(x - x.max(-1, keepdims=True))) / e.sum(-1, keepdims=True) * g[..., None]  | g times the softmax over all keys
+        #! return np.exp(s - base[..., None]) * g[..., None]  | g exp(x - m), not divided by the sum
+        #! return y  | the weights, without g
+        #! return mask * g[..., None]  | g for every key that is allowed
+        #! return 0 * x + g[..., None]  | g for every key
+        #! return 0 * x + g[..., None] / x.shape[-1]  | g / n for every key
+        #! return np.where(mask, x, 0.0) * g[..., None]  | g x
+        #! return (y - 1) * g[..., None]  | g (y - 1)
+        #! return y * (1 - y) * g[..., None]  | g y (1 - y)
+        #! return np.exp(s) * g[..., None]  | g exp(x)
+
+    return lse, backward
+
+
+# ---- THE CHECK: each call my.f(…) is compared with the function f above
+
+
+def a_mask(rng, shape):
+    """Return a random mask with True and False in every row."""
+    mask = rng.random(shape) < 0.6
+    first = np.arange(mask[..., 0].size).reshape(shape[:-1]) % shape[-1]
+    np.put_along_axis(mask, first[..., None], True, -1)
+    np.put_along_axis(mask, (first[..., None] + 1) % shape[-1], False, -1)
+    return mask
+
+
+def both(my, x, mask):
+    my.masked_softmax(x, mask)
+    my.near(0).masked_lse(x, mask)
+
+
+def weights(my, rng):
+    """the weights of random masks"""
+    for shape in ((3, 5, 7), (5, 5)):
+        mask = a_mask(rng, shape)
+        y = np.asarray(my.masked_softmax(rng.normal(size=shape), mask)[0])
+        exact = "a weight of exactly 0 wherever the mask is False"
+        largest = f"up to {np.abs(y[~mask]).max():.3g}"
+        my.holds("masked_softmax", not y[~mask].any(), exact, largest, "mask-leak")
+
+
+def logarithms(my, rng):
+    """lse of random masks"""
+    for shape in ((3, 5, 7), (5, 5)):
+        my.near(0).masked_lse(rng.normal(size=shape), a_mask(rng, shape))
+
+
+def by_hand(my, rng):
+    """scores ln 2, ln 6, ln 5 and ln 11, the last two masked"""
+    both(my, np.log([2.0, 6.0, 5.0, 11.0]), np.array([True, True, False, False]))
+
+
+def no_influence(my, rng):
+    """masked scores of 742, 1e4 and -1e4"""
+    x = rng.normal(size=(5, 7))
+    mask = a_mask(rng, x.shape)
+    for score in (742.0, 1e4, -1e4):  # exp(x - 742) has one or two digits
+        both(my, np.where(mask, x, score), mask)
+
+
+def far_below(my, rng):
+    """scores of 1e4, and scores far below 0"""
+    both(my, np.array([[1e4, 1e4 - np.log(3), -1e4]]), np.ones((1, 3), bool))
+    near = rng.normal(size=(5, 7))
+    mask = a_mask(rng, near.shape)
+    both(my, near - 1e4, mask)
+    both(my, near - 1e10, mask)
+
+
+def nothing_allowed(my, rng):
+    """a row without an allowed key"""
+    mask = np.arange(3)[:, None] != np.ones(5)
+    both(my, rng.normal(size=(3, 5)), mask)
+
+
+def masked_nan(my, rng):
+    """NaN and infinity in masked scores, beside scores of 1e4"""
+    x = np.array([[1e4, 1e4 - np.log(3), -1e4], [np.nan, 1.0, np.inf], [0.0, 0.0, -np.inf]])
+    both(my, x, np.array([[True, True, True], [False, True, False], [True, True, False]]))
+    both(my, np.where([[True], [False]], 1.0, [np.nan] * 3), np.array([[True] * 3, [False] * 3]))
+
+
+def allowed_nan(my, rng):
+    """NaN in an allowed score"""
+    x = np.array([[np.nan, 1.0, 2.0, 3.0], [0.0, 0.0, 5.0, np.nan], [np.nan, 1.0, 2.0, np.nan]])
+    both(my, x, np.array([[True] * 3 + [False], [True, True, False, False], [True] * 3 + [False]]))
+
+
+HINTS = """
+masked_softmax  What does the maximum see, what does the sum see, and what are the
+   weights of a row without keys?
+masked_lse  d lse / dx_j is a weight you know. What is lse in an empty row?
+1  Which number can replace a masked score, so that its exp is exactly 0? The usual
+   softmax then does most of the rest.
+2  In a row without an allowed key the maximum is -inf, and -inf - (-inf) is NaN: subtract
+   another number there, and divide by another number. The backward is that of the
+   softmax, computed from y. 0 * NaN is NaN: np.where selects without a product.
+3  Take np.where(mask, x, -np.inf) and its maximum, replace a maximum of -inf by 0, take
+   exp of the difference and divide it by its sum, or by 1 where the key is masked. The
+   backward subtracts sum(y g) from g and multiplies by y; that of lse is y times g.
+"""
+WHY = """A masked score is left out of the maximum, the sum and the gradient, so no value of
+it can reach a result. 0 times NaN or infinity is NaN, so the mask selects before the
+exponential; a multiplication after it is too late."""
