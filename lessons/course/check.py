@@ -188,6 +188,10 @@ class My:
         """The call that was made last, or None."""
         return self.log[-1] if self.log else None
 
+    def last_call(self):
+        """Return [the last call as text], also of one that has not returned; or []."""
+        return [call.text for call in self.calls.log[-1:]]
+
     @property
     def only(self):
         """The same answer, whose results are not compared."""
