@@ -92,7 +92,6 @@ WRONG = [
     ("38.6", "+ s @ W_g @ h3) / 2", "+ s @ W_g @ h3) * 0.51", "arrives-elsewhere"),
     ("38.1", "H @ W_g.T  #", "H @ W_g  #", "axes"),
     ("38.1", "projected = ", "projected = W_g or ", "raises"),
-    ("E.12", "and d > 0", "and d >= 0", "zero-distance"),
     ("E.3", "            stack.extend(",
      "            graph[name].reverse()\n            stack.extend(", "mutates-input"),
     ("6.9", "    sources = {", "    del pairs[cut:]\n    sources = {", "mutates-input"),

@@ -126,6 +126,27 @@ def masked(rng):
 
 
 CASES = {"E.1": broadcasts, "E.2": backwards, "E.7": masked, "E.9": local_p}
+def rope(rng):
+    """E.11: the library rotates half-split pairs."""
+    x, p = rng.normal(size=(5, 14)), np.array([0, 1, 2, 7, 100])
+    order = reference("E.11", "to_half_split")(14)
+    y, _ = reference("E.11", "rope")(x, p, 50.0)
+    yield y[:, order], definitions.rope(x[:, order], p, definitions.frequencies(14, 50.0))
+    q, k = x, rng.normal(size=(7, 14))
+    turned = (definitions.rope(a[:, order], np.arange(len(a)), definitions.frequencies(14))
+              for a in (q, k))  # fmt: skip
+    yield reference("E.11", "scores")(q, k), definitions.dot(*turned)
+
+
+def buckets(rng):
+    """E.12: one distance after the other."""
+    bucket, distances = reference("E.12", "bucket"), range(-140, 141)
+    for sizes in ((True, 32, 128), (False, 9, 128), (False, 19, 16)):
+        found = [definitions.t5_bucket(d, *sizes) for d in distances]
+        yield bucket(distances, *sizes), found
+
+
+CASES = {"E.9": local_p, "E.11": rope, "E.12": buckets}
 
 
 @pytest.mark.parametrize("id", CASES)

@@ -1,0 +1,207 @@
+"""E.12  T5's relative position buckets  ●●●○  40 min  needs E.1
+
+T5 adds a learned number to each score. It depends on the distance j - i, key minus
+query, through a bucket: near distances have one bucket each, and far distances share
+buckets whose length grows with the distance.
+
+    both ways:  nb = num_buckets // 2,  base = nb if j > i else 0,  n = |j - i|
+    causal:     nb = num_buckets,       base = 0,                   n = max(i - j, 0)
+    e = nb // 2,  K = nb - e
+
+    bucket = base + n                                            if n < e,   else
+             base + min(nb - 1, e + floor(K ln(n / e) / ln(max_distance / e)))
+
+So e buckets contain one distance each, and K buckets have logarithmic lengths. If
+K ln(n / e) / ln(max_distance / e) is a whole number, rounding decides the bucket. Avoid
+logarithms: count with integers. The floor is the largest k with n^K >= e^(K - k)
+max_distance^k.
+"""
+
+import numpy as np
+
+
+def bucket(relative_position, bidirectional=True, num_buckets=32, max_distance=128):
+    """Return the bucket of each distance, without rounding.
+
+    relative_position (…) integers j - i  ->  (…) integers from 0 to num_buckets - 1
+    """
+    distances = np.asarray(relative_position)
+    found = np.zeros(distances.shape, int)
+    nb = num_buckets // 2 if bidirectional else num_buckets  #? How many of the buckets has one direction, if there are two, and if there is one?
+    #! nb = num_buckets  | buckets with nb = num_buckets
+    #! nb = num_buckets // 2  | buckets with nb = num_buckets // 2
+    #! nb = 16 if bidirectional else 32  | buckets with num_buckets=32, whatever it is
+    #! nb = 16  | buckets with nb = 16, whatever the options are
+    e = nb // 2  #? Of the nb buckets of a direction, which half has one distance each?
+    #! e = nb // 4  | buckets with e = nb // 4
+    K = nb - e  #? How many buckets of a direction are left for the far distances, if nb is odd?
+    #! K = e  | buckets with K = e, where nb is odd and K = nb - e is e + 1
+    for i, d in np.ndenumerate(distances):
+        d = int(d)  #? Is the distance key minus query? Do NumPy's integers have room for n^K?
+        #! d = -int(d)  | the buckets of query minus key
+        base = nb if bidirectional and d > 0 else 0  #? Which keys are later ones, and where do their buckets begin?
+        #! base = nb if bidirectional and d >= 0 else 0  | the buckets with distance 0 among those of later keys
+        #! base = nb if bidirectional and d < 0 else 0  | the buckets with earlier and later keys exchanged, but for 0
+        #! base = 0  | the same buckets for earlier and later keys
+        #! base = e if bidirectional and d > 0 else 0  | buckets with base = e for later keys
+        #! base = nb if bidirectional else 0  | buckets with the base nb of later keys for earlier keys too
+        #! base = num_buckets if bidirectional and d > 0 else 0  | buckets with num_buckets for the base nb of later keys
+        n = abs(d) if bidirectional else max(-d, 0)  #? Which n has a later key, with two directions and with one?
+        #! n = abs(d)  | buckets of |j - i|, later keys too
+        #! n = abs(d) if bidirectional else max(d, 0)  | the buckets of later keys, where only earlier ones are allowed
+        if n < e:
+            found[i] = base + n  #? Below e, each distance has its own bucket: which one, for later keys too?
+            #! found[i] = n  | buckets without the base nb of later keys below the distance e
+            #! found[i] = base + n + 1  | buckets that are one too high below the distance e
+            continue
+        reached = [k for k in range(K) if n**K >= e ** (K - k) * max_distance**k]  #? floor(x) >= k means x >= k. What does that mean for the powers of n, e and max_distance, also at a boundary?
+        #! reached = [k for k in range(K) if n**K > e ** (K - k) * max_distance**k or k == 0]  | buckets with > for >=: n at a boundary is below it
+        #! reached = [k for k in range(K) if n**K >= e ** (K - k) * 128**k]  | buckets with max_distance=128, whatever it is
+        #! reached = [k for k in range(K) if n**e >= e ** (e - k) * max_distance**k]  | buckets with K = e in the quotient, where nb is odd
+        #! reached = [k for k in range(max(K - 1, 1)) if n**K >= e ** (K - k) * max_distance**k]  | buckets that end with nb - 2, and nb - 1 is the last
+        #! reached = [k for k in range(10 * K) if n**K * e**k >= e**K * max_distance**k]  | buckets that go on behind the last
+        #! reached = [k for k in range(K) if n**K >= e ** (K - k) * max_distance ** max(k - 1, 0)]  | buckets from n^K >= e^(K - k - 1) max_distance^k
+        #! reached = [k for k in range(K) if n**K >= e ** (K - k + 1) * max_distance**k or k == 0]  | buckets from n^K >= e^(K - k) max_distance^(k + 1)
+        #! reached = [k for k in range(K) if k == 0 or np.int64(n) ** K >= e ** (K - k) * max_distance**k]  | buckets from powers of integers of 64 bits
+        #! reached = [k for k in range(K) if all(np.int64(n) ** K >= e ** (K - j) * np.int64(max_distance) ** j for j in range(1, k + 1))]  | buckets from powers of integers of 64 bits
+        #! reached = [min(K - 1, int(np.floor(K * np.log(n) / np.log(max_distance / e))))]  | buckets from K ln(n) / ln(max_distance / e), without e
+        #! reached = [min(K - 1, int(np.floor(K * np.log(n) / np.log(max_distance))))]  | buckets from K ln(n) / ln(max_distance), without e
+        #! reached = [min(K - 1, int(np.floor(K * np.log2(n / e) / np.log(max_distance / e))))]  | buckets from K log2(n / e) / ln(max_distance / e)
+        #! reached = [min(K - 1, round(K * np.log(n / e) / np.log(max_distance / e)))]  | buckets from round(…) in place of floor(…)
+        #! reached = [min(K - 1, int(np.ceil(K * np.log(n / e) / np.log(max_distance / e))))]  | buckets from ceil(…) in place of floor(…)
+        #! reached = [min(K - 1, int(np.floor(K * np.log((n + 1) / e) / np.log(max_distance / e))))]  | buckets from ln((n + 1) / e)
+        #! reached = [min(K - 1, int(np.floor(K * np.log((n - 1) / e) / np.log(max_distance / e))))]  | buckets from ln((n - 1) / e)
+        #! reached = [min(K - 1, int(np.floor(nb * np.log(n / e) / np.log(max_distance / e))))]  | buckets from nb ln(n / e) / ln(max_distance / e), with nb for K
+        #! reached = [min(K - 1, K * (n - e) // (max_distance - e))]  | buckets from K (n - e) / (max_distance - e), without logarithms
+        #! reached = [min(K - 1, int(np.floor(K * np.log(n / max_distance) / np.log(e / max_distance))))]  | buckets from logarithms with e and max_distance exchanged
+        #! reached = [min(K - 1, int(np.floor(K * np.log(n / e) / np.log(e / max_distance))))]  | buckets from ln(e / max_distance) for ln(max_distance / e)
+        #! reached = [min(K - 1, int(K * np.log(n / e) / np.log(max_distance / e)))]  | buckets from logarithms in float64
+        #! reached = [min(K - 1, int(K * np.log(n / e) / np.log(max_distance / e) + 1e-9))]  | buckets from the logarithms + 1e-9
+        found[i] = base + e + max(reached)  #? How many buckets of this direction come before the first far one?
+        #! found[i] = e + max(reached)  | buckets without the base nb of later keys from the distance e on
+        #! found[i] = base + max(reached)  | buckets without e: they begin at base + k
+        #! found[i] = base + e + max(reached) + 1  | buckets that are one too high from the distance e on
+        #! found[i] = base + e + max(reached) - 1  | buckets that are one too low from the distance e on
+        #! found[i] = base + e + min(max(reached) + 1, K - 1)  | buckets that are one too high from the distance e on, but the last
+    return found
+
+
+def relative_bias(table, L, S, **how):
+    """Return the bias that is added to the scores of L queries and S keys.
+
+    table (num_buckets, H)  ->  bias (H, L, S), backward;  ``how`` are options of
+    bucket. backward(g) returns dL/dtable: all pairs of a bucket use the same number.
+    """
+    distance = np.arange(S) - np.arange(L)[:, None]  #? The distance is key minus query. Which sign has a later key?
+    #! distance = np.arange(L)[:, None] - np.arange(S)  | the bias of query minus key
+    #! distance = abs(np.arange(S) - np.arange(L)[:, None])  | the bias of |j - i|
+    b = bucket(distance, **how)  #? Which options has a call of bucket?
+    bias = table[b].transpose(2, 0, 1)  #? table[b] is (L, S, H). Which axis moves where?
+    #! bias = table[b].transpose(2, 0, 1).swapaxes(1, 2)  | the bias with queries and keys exchanged
+
+    def backward(g):
+        dtable = np.zeros_like(table)
+        np.add.at(dtable, b, g.transpose(1, 2, 0))  #? Many pairs have one bucket: which pairs add to its row, and what?
+        #! dtable[b] += g.transpose(1, 2, 0)  | the last pair of each bucket
+        #! np.add.at(dtable, b, g.transpose(1, 2, 0) / (b[:, :, None, None] == b).sum((2, 3))[..., None])  | the mean over the pairs of each bucket
+        #! np.add.at(dtable, b, g.reshape(L, S, -1))  | the sums of g.reshape(L, S, H), no transpose
+        #! np.add.at(dtable, b, g.sum(0)[..., None])  | the sum over all heads, for every head
+        #! np.add.at(dtable, b, (g.swapaxes(1, 2) if L == S else g).transpose(1, 2, 0))  | the sums of g with queries and keys exchanged
+        #! np.add.at(dtable, b, 1.0)  | the number of pairs of each bucket, without g
+        return dtable
+
+    return bias, backward
+
+
+# ---- THE CHECK: each call of my.f is compared with the function f above
+
+from lessons.checks.measure import ends
+
+
+def near_a_boundary(distances, both, num, far):
+    """Return where K ln(n / e) / ln(max_distance / e) is nearly a whole number."""
+    nb = num // 2 if both else num
+    e = nb // 2
+    n = np.maximum(np.abs(distances) if both else -distances, e)
+    quotient = (nb - e) * np.log(n / e) / np.log(far / e)
+    return (np.abs(quotient - np.round(quotient)) < 1e-5) & (quotient > 0.5)
+
+
+def buckets(my, distances, *how):
+    """Compare buckets; fail if a loop has no end: it ends where powers need few bits."""
+    end = "expected an end: n^K needs more than 64 bits here, as 50^16 does"
+    endless = "found a loop without one: powers of 64 bits become 0"
+    with ends(my, "overflow", end, endless):
+        return my.bucket(distances, *how)
+
+
+def every_distance(my, rng):
+    """every distance up to 50, and 130, with four settings"""
+    near = np.r_[-130, -50:51, 130]  # whole-number logarithms have a test of their own
+    for how in ((True, 32, 128), (False, 32, 128), (True, 22, 100), (False, 9, 64)):
+        buckets(my, near[~near_a_boundary(near, *how)], *how)
+    buckets(my, rng.integers(-7, 8, (3, 5)))
+
+
+def by_hand(my, rng):
+    """8 buckets a direction, which begin at 0, 1, 2, 3, 4, 8, 16 and 32"""
+    distances = np.array([-1, 0, -3, -4, -7, -9, -17, -33, -500, 1, 3, 5, 40])
+    buckets(my, distances, False, 8, 64)
+    buckets(my, distances, True, 16, 64)
+
+
+def at_boundaries(my, distances, *how):
+    """Fail unless the buckets are right, also where rounded logarithms are not."""
+    found, want = buckets(my.only, distances, *how), bucket(distances, *how)
+    off = np.flatnonzero(np.asarray(found) != want)
+    if len(off) and near_a_boundary(distances[off], *how).all():
+        k = off[0]
+        what = f"bucket {want[k]} for the distance {distances[k]}"
+        text = f"{found[k]}: all is right but whole-number logarithms, which were rounded"
+        my.holds("bucket", False, what, text, "rounding")
+    buckets(my, distances, *how)
+
+
+def whole_numbers(my, rng):
+    """distances with a whole-number logarithm, and just below one"""
+    for how in ((False, 9, 128), (True, 18, 128), (True, 32, 128), (False, 12, 1000)):
+        at_boundaries(my, np.arange(-140, 141), *how)
+    for how in ((19, 16), (17, 27), (17, 1000), (6, 81), (17, 216), (9, 972)):
+        at_boundaries(my, np.arange(-80, 1), False, *how)
+    for n in (1_000_001, 10_000_001):  # n^2 = e max_distance - 1: 1 - 4e-14, 1 - 3e-16
+        at_boundaries(my, np.arange(-n - 2, -n + 3), False, 4, (n * n + 1) // 2)
+
+
+def far_away(my, rng):
+    """very large distances, and an empty array"""
+    buckets(my, np.array([-100_000, 100_000, -(10**9), 10**9, -1, 0]))
+    found = np.shape(my.only.bucket(np.zeros(0, int)))  # [] is an array of floats
+    my.holds("bucket", found == (0,), "shape (0,)", found)
+
+
+def pairs(my, rng):
+    """the bias of each pair, and the gradient of a table whose rows many pairs share"""
+    for L, S, H in ((17, 7, 3), (5, 7, 2), (5, 5, 2), (3, 3, 3), (5, 5, 5)):
+        for both in (True, False):
+            how = {"bidirectional": both, "num_buckets": 8, "max_distance": 20}
+            my.relative_bias(rng.normal(size=(8, H)), L, S, **how)
+    my.relative_bias(rng.normal(size=(6, 2)), 5, 7, bidirectional=False,
+                     num_buckets=6, max_distance=9)  # fmt: skip
+
+
+HINTS = """
+bucket  Try one distance by hand: nb, base and n first, then the two cases.
+relative_bias  Index the table by an (L, S) array of buckets; every pair adds to its bucket.
+1  Write bucket for one distance first, with plain Python integers, and call it for each
+   distance. The first line of the formula gives nb, base and n; the rest depends on n
+   only.
+2  Count k upwards from 0 while n^K is at least e^(K - k - 1) max_distance^(k + 1), at most
+   to K - 1: that is the floor and the min in one. For the bias, the buckets of all pairs
+   are an (L, S) array of integers that indexes the table.
+3  distance = j - i with the keys along the columns; table[b] is (L, S, H), and its axes
+   must move. In the backward every pair adds its g to the row of its bucket:
+   np.add.at(dtable, b, …), because dtable[b] += … keeps one pair of many.
+"""
+WHY = """The comparison of two integers decides every boundary exactly, where rounded
+logarithms may fall on either side. All pairs in a bucket use the same number of the
+table, so its gradient is the sum over these pairs."""
