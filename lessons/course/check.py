@@ -105,7 +105,7 @@ def outcome_of(my, step, failed, debug=False):
     if part in failed:
         return None
     uses = sorted(stubs.uses(my.text).get(part, ()))
-    if failure.tag != "check-fault" and not failed.keys() & {*uses}:
+    if failure.tag not in ("check-fault", "stateful") and not failed.keys() & {*uses}:
         failure = naming.named(failure, my, second_draw(my, step))
     if debug:
         print("\n".join(failure.lines))
@@ -233,7 +233,7 @@ class My:
         return result
 
     def _backward(self, call, got, want):
-        """Compare the gradients for two cotangents, and those for the first again.
+        """Compare the gradients for a cotangent, those for it again, and for another.
 
         Last comes the backward of an earlier call, which the calls since must not
         change.
@@ -242,8 +242,15 @@ class My:
         rng = np.random.default_rng(self.seed)
         drawn = [tuple(rng.normal(size=np.shape(a)) for a in y) for _ in range(COTANGENTS)]
         earlier = self.kept.get(call.name)
-        self.kept[call.name] = call, backward, want, drawn[0]
-        for gs in (*drawn, drawn[0]):
+        if want is not None:
+            self.kept[call.name] = call, backward, want, drawn[0]
+        self._gradients(call, backward, want, drawn[0])
+        try:
+            self._gradients(call, backward, want, drawn[0])
+        except CheckFailed as failure:
+            words = "yours is right at first, and wrong when backward(g) is called again"
+            raise naming.with_name(failure, words, "", "stateful") from None
+        for gs in drawn[1:]:
             self._gradients(call, backward, want, gs)
         if earlier:
             self._gradients(*earlier)
