@@ -147,6 +147,41 @@ def buckets(rng):
 
 
 CASES = {"E.9": local_p, "E.11": rope, "E.12": buckets}
+def chunks(rng):
+    """E.22: the outputs of the delta rule, in chunks of any length."""
+    q, k, v = rng.normal(size=(3, 11, 5)) / 2
+    b = rng.uniform(0.3, 0.9, 11)
+    for C in (1, 4, 11):
+        o, _ = reference("E.22", "chunked")(q, k, v, b, C, np.zeros((5, 5)))
+        yield o, definitions.delta_rule(q, k, v, b[:, None])
+
+
+def latent(rng):
+    """E.23: both forms with one head. The library rotates (x_m, x_(m + F/2))."""
+    E, F, R, halves = 5, 4, 6, [0, 2, 1, 3]
+    x, W_q, W_d, W_r = (rng.normal(size=(n, 11)) for n in (7, E + F, R, F))
+    W_k, W_v = rng.normal(size=(E, R)), rng.normal(size=(3, R))
+    q, u = np.split(x @ W_q.T, [E], axis=1)
+    u = reference("E.23", "_rope")(u, np.arange(7))
+    cache = reference("E.23", "latent_rows")(x, 0, W_d, W_r)
+    W_q, W_r = W_q[[*range(E), *(E + m for m in halves)]], W_r[halves]
+    o = definitions.mla(x, W_q, W_d, W_r, np.ones(R), W_k, W_v, np.eye(3), np.tri(7) > 0)
+    for form in ("expanded", "absorbed"):
+        yield reference("E.23", form)(q[None], u[None], cache, W_k[None], W_v[None])[0], o
+
+
+def graphs(rng):
+    """E.24: the averages of GAT and of GATv2."""
+    h, W_l, W_r = rng.normal(size=(5, 7)), rng.normal(size=(3, 7)), rng.normal(size=(3, 7))
+    a, a_2, edges = rng.normal(size=3), rng.normal(size=3), np.eye(5) + np.tri(5, k=-2) > 0
+    average = reference("E.24", "average")
+    e = reference("E.24", "gat_scores")(h, W_l, a, a_2)
+    yield average(e, h @ W_l.T, edges), definitions.gat(h, W_l, a, a_2, edges)
+    e, _ = reference("E.24", "gatv2_scores")(h, W_l, W_r, a)
+    yield average(e, h @ W_r.T, edges), definitions.gatv2(h, W_l, W_r, a, edges)
+
+
+CASES = {"E.9": local_p, "E.22": chunks, "E.23": latent, "E.24": graphs}
 
 
 @pytest.mark.parametrize("id", CASES)
