@@ -355,7 +355,7 @@ def _perhaps(name, texts, most=5):
 
 
 def _functions(exercise):
-    text = exercise.stub.read_text(encoding="utf-8") if exercise.stub.exists() else ""
+    text = exercise.stub_text if exercise.stub.exists() else ""
     return " ".join(re.findall(r"^def ([a-z]\w*)", text, re.M))
 
 
