@@ -147,6 +147,8 @@ def calls(my, rng):
     my.holds("chunked", len(sizes) == 3 and max(sizes) == 4,
              "3 calls of chunk for 11 tokens, with 4 tokens or fewer",
              f"calls with {sizes} tokens", "other-chunks")  # fmt: skip
+    my.holds("chunk", solved <= 3, "one call of errors for each of 3 chunks", f"{solved}",
+             "errors-again")  # fmt: skip
     steps = []
     for q, *rest in (draw(rng, 8), draw(rng, 64)):
         my.only.chunk(q, *rest)
@@ -155,8 +157,6 @@ def calls(my, rng):
     my.holds("chunk", steps[1] < steps[0] + 56,
              "as many Python steps for 8 and for 64 tokens, beside those of errors",
              f"{steps[0]} and {steps[1]}", "python-loop")  # fmt: skip
-    my.holds("chunk", solved <= 3, "one call of errors for each of 3 chunks", f"{solved}",
-             "errors-again")  # fmt: skip
 
 
 def linear_work(my, rng):
