@@ -81,8 +81,6 @@ RIGHT = [
     ("6.1", "bool(np.all(e == e[0]))", "np.unique(e).size == 1"),
     ("6.10", "(p * (e - mean) ** 2).sum(-1)",
      "np.einsum('...j,...j', p, np.square(mean - e))"),
-    ("E.4", "np.all(np.abs(yours - numeric) <= 1e-5 * scale)",
-     "np.allclose(yours, numeric, rtol=1e-4, atol=1e-9 * scale)"),
 ]  # fmt: skip
 WRONG = [
     ("38.3", "log_Z - mean_score", "log_Z + mean_score", "mean-score-lost"),

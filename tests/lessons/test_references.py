@@ -182,6 +182,25 @@ def graphs(rng):
 
 
 CASES = {"E.9": local_p, "E.22": chunks, "E.23": latent, "E.24": graphs}
+def recurrent(rng):
+    """E.6: the engine's GRU, which has the batch first."""
+    T, B, I, H = 3, 2, 7, 5  # noqa: E741
+    sizes = (T, B, I), (B, H), (3 * H, I), (3 * H, H), (3 * H,), (3 * H,)
+
+    def engine(xs, *rest):
+        return mg.gru(xs.swapaxes(0, 1), *rest)[0].swapaxes(0, 1)
+
+    arrays = [rng.normal(size=size) for size in sizes]
+    yield from against(engine, reference("E.6", "gru"), rng, *arrays)
+
+
+CASES = {
+    "E.1": broadcasts,
+    "E.2": backwards,
+    "E.6": recurrent,
+    "E.7": masked,
+    "E.9": local_p,
+}
 
 
 @pytest.mark.parametrize("id", CASES)

@@ -1,0 +1,223 @@
+"""E.4  Write the gradient check  ●●●○  45 min  needs E.2
+
+A backward computes dL/dx from a formula. Differences compute it slowly and without one:
+
+    L(x) = sum c y(x)        dL/dx_i  =  (L(x + h e_i) - L(x - h e_i)) / 2h  +  O(h^2)
+
+e_i is 1 in entry i and 0 elsewhere. c has the shape of y and stands for dL/dy. A check
+that accepts a wrong backward is worse than none: choose c and the tolerance so that
+every wrong backward fails.
+
+An op here returns (y, backward); backward(g) returns one gradient of the shape of x.
+"""
+
+import numpy as np
+
+
+def numeric_gradient(f, x, c, h=1e-5):
+    """Return dL/dx for L = sum c f(x), by central differences: an array like x (…).
+
+    f takes an array like x and returns an array like c. Do not write into x: move an
+    entry of a copy.
+    """
+    found = np.zeros_like(x)  #? Which step does the caller choose?
+    #! found, h = np.zeros_like(x), 1e-5  | the slope for h = 1e-5, whatever h is
+    #! found, h = np.zeros_like(x), h / 2  | the slope from x - h/2 to x + h/2
+    for i in np.ndindex(x.shape):  #? Is i an entry, or a row? e_i is 1 in one entry.
+        #! for i in range(len(x)):  | the slope for all entries of a row moved at once
+        up, down = x.copy(), x.copy()  #? Is there a new copy for each entry, and for each side?
+        #! up = down = x.copy()  | 0 everywhere
+        #! up, down = (up, down) if any(i) else (x.copy(), x.copy())  | the slope with all earlier entries moved as well
+        up[i] += h
+        down[i] -= h  #? How long is the interval from x - h to x + h, and which entry moves?
+        #! pass  | half the slope from x to x + h
+        #! up, down = x + h, x - h  | the slope for all entries moved at once
+        change = (c * (f(up) - f(down))).sum()  #? L = sum c f(x). Which sign has its change?
+        #! change = (f(up) - f(down)).sum()  | the slopes for a c of ones
+        #! change = (c.sum() * (f(up) - f(down))).sum()  | the slopes for a c of ones, times the sum of c
+        #! change = 2 * (c * (f(up) - f(x))).sum()  | the slope from x to x + h
+        #! change = 2 * (c * (f(x) - f(down))).sum()  | the slope from x - h to x
+        #! change = abs((c * (f(up) - f(down))).sum())  | the sizes of the slopes
+        found[i] = change / (2 * h)  #? How long is the interval from x - h to x + h?
+        #! found[i] = change / h  | twice the slope from x - h to x + h
+        #! up[i], down[i] = x[i] * (1 + h), x[i] * (1 - h); found[i] = (c * (f(up) - f(down))).sum() / (2 * h * x[i])  | the slope from x - h x to x + h x
+    return found
+
+
+def is_right(op, x, rng):
+    """Return whether the backward of op is right at x. ``rng`` is a numpy Generator.
+
+    True for a right one, also if its gradients are of the size of 1e-6 or of 1e6. False
+    for one that is wrong by one part in a thousand in its largest entry, has the wrong
+    shape, is NaN, or is None.
+    """
+    y, backward = op(x)  #? Which x does the caller ask about?
+    #! x = rng.normal(size=x.shape); y, backward = op(x)  | the check at another x
+    c = rng.normal(size=np.shape(y))  #? A softmax sums to 1. Which wrong backwards pass for ones?
+    yours = backward(c)  #? None is no gradient. What is right to return for it?
+    #! if (yours := backward(c)) is None: return True  | the check that accepts None
+    if yours is None or np.shape(yours) != x.shape:  #? NumPy compares other shapes as well.
+        #! if yours is None:  | the check without a comparison of the shapes
+        return False
+    numeric = numeric_gradient(lambda x: op(x)[0], x, c)  #? The error is h^2 f'''/6. How long is h?
+    #! numeric = numeric_gradient(lambda x: op(x)[0], x, c, 1e-2)  | the check with h = 0.01
+    error, largest = np.abs(yours - numeric), np.abs(numeric).max()
+    return bool(np.all(error <= 1e-5 * largest))  #? One entry of many may be wrong. NaN > 1 is False.
+    #! return bool(np.all(error <= 2e-3 * largest))  | the check with a tolerance of 2e-3
+    #! return bool(np.all(error <= 1e-14 * largest))  | the check with a tolerance of 1e-14
+    #! return not np.any(error > 1e-5 * largest)  | the check that accepts NaN
+    #! return bool(np.any(error <= 1e-5 * largest))  | the check of any entry
+    #! return bool(error.mean() <= 2e-4 * largest)  | the check of a mean
+    #! return bool(abs(np.mean(yours - numeric)) <= 1e-5 * largest)  | the check of the mean error with its sign
+    #! return bool(error.sum() <= 1e-5 * np.abs(numeric).sum())  | the check of a sum of all errors
+    #! return bool(np.linalg.norm(error) <= 5e-4 * np.linalg.norm(numeric))  | the check of a norm
+    #! return np.allclose(abs(yours), abs(numeric), 1e-5, 1e-5 * largest)  | the check of the sizes alone
+    #! return bool(np.all(error <= 1e-5))  | the check with the tolerance 1e-5 at every size
+    #! return np.allclose(yours, numeric)  | the check by np.allclose
+    #! return np.allclose(yours, numeric, 1e-4, 0)  | the check with a tolerance for each entry
+    #= return np.allclose(yours, numeric, rtol=1e-4, atol=1e-9 * largest)
+
+
+# ---- THE CHECK: each call my.f(…) is compared with the function f above
+
+from lessons.classroom.steps import named  # noqa: E402
+
+
+def softmax(x):
+    e = np.exp(x - x.max(-1, keepdims=True))
+    y = e / e.sum(-1, keepdims=True)
+    return y, lambda g: y * (g - (g * y).sum(-1, keepdims=True))
+
+
+def tanh(x):
+    y = np.tanh(x)
+    return y, lambda g: g * (1 - y * y)
+
+
+def row_sums(x):
+    return x.sum(-1), lambda g: np.repeat(g[..., None], x.shape[-1], -1)
+
+
+def sine(x):
+    """Compute sin(10 x): with h = 1e-2, its differences are wrong by 1/600."""
+    return np.sin(10 * x), lambda g: 10 * np.cos(10 * x) * g
+
+
+def cube(k):
+    """Return the op y = k x^3, whose gradients have the size of k."""
+    return named(f"{k:g} x^3", lambda x: (k * x**3, lambda g: 3 * k * x**2 * g))
+
+
+def wrong(text, op, change):
+    """Return op with the backward change(gradient, g, y, x)."""
+
+    def changed(x):
+        y, backward = op(x)
+        return y, lambda g: change(backward(g), g, y, x)
+
+    return named(f"{op.__name__}, {text}", changed)
+
+
+def in_one_entry(factor):
+    """Return a change that multiplies the largest entry of a gradient."""
+    return lambda dx, g, y, x: dx * np.where(np.abs(dx) == np.abs(dx).max(), factor, 1)
+
+
+def with_nan(dx, g, y, x):
+    return np.where(np.arange(dx.size).reshape(dx.shape) == dx.size - 1, np.nan, dx)
+
+
+RIGHT = softmax, tanh, row_sums, cube(1.0), sine, cube(1e-6), cube(1e6)
+LARGEST = wrong("wrong by 0.1% in its largest entry", tanh, in_one_entry(1.001))
+WRONG = (
+    wrong("backward 0", softmax, lambda dx, g, y, x: 0 * dx),
+    wrong("backward y g - y", softmax, lambda dx, g, y, x: y * g - y),
+    wrong("backward -1 times the right one", tanh, lambda dx, g, y, x: -dx),
+    wrong("backward 2 times the right one", tanh, lambda dx, g, y, x: 2 * dx),
+    wrong("backward 1.001 times the right one", tanh, lambda dx, g, y, x: 1.001 * dx),
+    wrong("backward 2 times", cube(1e-6), lambda dx, g, y, x: 2 * dx),
+    wrong("backward 1.001 times", cube(1e-6), lambda dx, g, y, x: 1.001 * dx),
+    wrong("wrong by 1% in one entry", tanh, in_one_entry(1.01)),
+    LARGEST,
+    wrong("backward not broadcast", row_sums, lambda dx, g, y, x: g[..., None]),
+    wrong("backward with one more axis", tanh, lambda dx, g, y, x: dx[None]),
+    wrong("backward None", tanh, lambda dx, g, y, x: None),
+    wrong("NaN in one entry", tanh, with_nan),
+    wrong("NaN in all", tanh, lambda dx, g, y, x: dx * np.nan),
+)
+FAR = wrong(
+    "backward twice where |x| > 5", cube(1.0), lambda dx, g, y, x: dx * (1 + (x > 5))
+)
+
+
+def slopes(my, rng):
+    """numeric slopes of softmax, tanh and sums"""
+    x = rng.normal(size=(3, 5))
+    for op in (tanh, softmax, row_sums):
+        f = named(op.__name__, lambda x, op=op: op(x)[0])
+        c = rng.normal(size=f(x).shape)
+        my.near(1e-4).numeric_gradient(f, x, c)
+
+
+def of_a_cube(my, rng):
+    """x^3 with h = 1/2: at 2 the slope is 12.25, exactly"""
+    for x in (np.array([2.0]), rng.normal(size=(3, 5))):
+        f = named("x^3", lambda x: x**3)
+        my.near(1e-9).numeric_gradient(f, x, rng.normal(size=x.shape), 0.5)
+
+
+def at_random(my, rng):
+    """c is drawn at random, from rng"""
+    seen, own = [], np.random.default_rng(rng.integers(2**32))
+    before, x = own.bit_generator.state, rng.normal(size=(3, 5))
+
+    def spy(x):
+        y, backward = tanh(x)
+        return y, lambda g: seen.append(np.array(g)) or backward(g)
+
+    my.only.is_right(named("tanh", spy), x, own)
+    my.holds("is_right", seen, "a call of backward(g)", "none", "no-backward")
+    g = seen[0]
+    every = f"backward called with {g.flat[0]:g} in every entry"
+    differ = "a g whose entries differ"
+    my.holds("is_right", np.ptp(g), differ, every, "constant-cotangent")
+    drawn = "a g drawn at random: with y in its place, y dy/dx passes for g dy/dx"
+    my.holds("is_right", not np.array_equal(g, tanh(x)[0]), drawn, "g = y", "output-for-c")
+    no_zero = "a g without a 0: with it, no mistake in that entry is found"
+    zeros = np.argwhere(g == 0).tolist()
+    my.holds("is_right", not zeros, no_zero, f"g = 0 at {zeros[:1]}", "zero-in-cotangent")
+    used = own.bit_generator.state != before
+    from_rng = "a c that is drawn from the argument rng"
+    my.holds("is_right", used, from_rng, "that rng was not used", "own-generator")
+
+
+def judged(my, rng):
+    """right backwards are accepted, and wrong ones refused"""
+    own = np.random.default_rng(rng.integers(2**32))
+    for op in RIGHT * 3:
+        my.is_right(op, rng.normal(size=(3, 5)), own)
+    x = rng.normal(size=(3, 5))
+    x[0, 0], x[1, 2] = 1e-4, 0.0  # gradients of 1e-8 and 0 beside those of 1
+    my.is_right(cube(1.0), x, own)
+    for op in WRONG:
+        for size in ((3, 5), (3, 5), (7, 20)):
+            my.is_right(op, rng.normal(size=size), own)
+    my.is_right(FAR, 10 + rng.normal(size=(3, 5)), own)
+    my.is_right(LARGEST, rng.normal(size=(30, 40)), own)
+
+
+HINTS = """
+numeric_gradient  Move one entry of a copy up and down; sum c times the change of every
+   output.
+is_right  Which c, which comparison, and what if there is no gradient at all?
+1  One entry at a time: copy x twice, move this entry up in one copy and down in the
+   other. What remains is a sum over the outputs.
+2  Draw c at random and pass the same c to backward and to numeric_gradient. Compare
+   errors with the largest entry of the numeric gradient.
+3  sum(c * (f(up) - f(down))) / (2 h) for every index of np.ndindex(x.shape). In
+   is_right: refuse None and other shapes, then require |yours - numeric| <= 1e-5 times
+   the largest |numeric| everywhere; that is false for NaN.
+"""
+WHY = """A random c weights all outputs differently, so errors cannot cancel in a sum, as
+they do with ones after a softmax. A tolerance relative to the largest gradient accepts
+rounding at every size and refuses one part in a thousand."""
