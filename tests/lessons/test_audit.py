@@ -73,23 +73,15 @@ def test_the_exercises_need_each_other_without_a_cycle():
 
 
 RIGHT = [
-    ("38.2", "x - x.mean(axis=-1, keepdims=True)",
-     "x @ (__import__('numpy').eye(x.shape[-1]) - 1 / x.shape[-1])"),
     ("38.6", "(s @ W_g @ h1 + s @ W_g @ h3) / 2",
      "0.5 * (s @ W_g @ h1 + s @ W_g @ h3)"),
-    ("6.2", "return np.eye(d)", "return np.identity(d, dtype=int)"),
-    ("6.1", "bool(np.all(e == e[0]))", "np.unique(e).size == 1"),
     ("6.10", "(p * (e - mean) ** 2).sum(-1)",
      "np.einsum('...j,...j', p, np.square(mean - e))"),
 ]  # fmt: skip
 WRONG = [
     ("38.3", "log_Z - mean_score", "log_Z + mean_score", "mean-score-lost"),
     ("38.5", "np.abs(s - p) <= D", "np.abs(s - p) <= D / 2", "half-width"),
-    ("6.4", "e.max(axis=-1, keepdims=True)", "e.max()", "whole-maximum"),
-    ("6.2", "return np.eye(d)", "return np.ones((d, d), int)", "ones"),
     ("38.6", "+ s @ W_g @ h3) / 2", "+ s @ W_g @ h3) * 0.51", "arrives-elsewhere"),
-    ("38.1", "H @ W_g.T  #", "H @ W_g  #", "axes"),
-    ("38.1", "projected = ", "projected = W_g or ", "raises"),
     ("E.3", "            stack.extend(",
      "            graph[name].reverse()\n            stack.extend(", "mutates-input"),
     ("6.9", "    sources = {", "    del pairs[cut:]\n    sources = {", "mutates-input"),

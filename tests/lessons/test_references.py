@@ -9,6 +9,7 @@ import pytest
 import minigrad as mg
 from attention import definitions
 from attention.variants import hard
+from attention.costs.counted import OpCounter
 from lessons.classroom.catalogue import find
 from lessons.course import check
 
@@ -29,6 +30,53 @@ def against(theirs, ours, rng, *inputs):
     found = backward(g)
     found = found if isinstance(found, tuple) else (found,)
     yield from ((a, t.grad) for a, t in zip(found, tensors, strict=True))
+def uniform(rng):
+    """6.1: the softmax, and the gradients of a product by the engine."""
+    e, H, g = rng.normal(size=7), rng.normal(size=(7, 5)), rng.normal(size=5)
+    alpha = reference("6.1", "weights")(e)
+    yield alpha, definitions.softmax(e)
+    tensors = mg.tensor(alpha, requires_grad=True), mg.tensor(H, requires_grad=True)
+    c = tensors[0] @ tensors[1]
+    c.backward(g)
+    yield reference("6.1", "context")(alpha, H), c.numpy()
+    gradients = reference("6.1", "context_backward")(alpha, H, g)
+    yield from zip(gradients, [x.grad for x in tensors])
+
+
+def bilinear(rng):
+    """6.2: the general score with each W_a."""
+    s, h, R = rng.normal(size=(1, 3)), rng.normal(size=(5, 3)), rng.normal(size=(3, 3))
+    scores = definitions.dot(s, h)
+    yield [[reference("6.2", "dot")(s[0], k) for k in h]], scores
+    yield definitions.general(s, h, reference("6.2", "W_for_dot")(3)), scores
+    yield definitions.general(s, h @ R.T, reference("6.2", "W_after_change")(R)), scores
+    found = reference("6.2", "recover_W")(lambda s, h: s @ R @ h, 3, 3)
+    yield definitions.general(s, h, found), definitions.general(s, h, R)
+
+
+def costs_of_scores(rng):
+    """6.3: the multiplications of one step, counted while they run."""
+    for T, d_s, d_h, d_a in ((5, 3, 7, 11), (7, 11, 3, 5), (1, 7, 3, 5)):
+        for cached in (True, False):
+            ops, n = OpCounter(), 0
+            shapes = (d_s,), (T, d_h), (d_a, d_s), (d_a, d_h), (d_a,)
+            s, H, W_s, W_h, v = (ops.array(np.ones(shape)) for shape in shapes)
+            keys = [W_h @ h for h in H]
+            n -= ops.multiplications if cached else 0
+            query = W_s @ s
+            for key in keys:
+                v @ np.tanh(query + key)
+            yield reference("6.3", "mults_additive")(T, d_s, d_h, d_a, cached), (
+                n + ops.multiplications
+            )
+
+
+def in_blocks(rng):
+    """6.4: attention with the whole matrix of scores."""
+    Q, K, V = (rng.normal(size=(7, d)) for d in (3, 3, 5))
+    found = reference("6.4", "attention_in_blocks")(Q, K, V, 2)
+    yield found, definitions.scaled_dot_attention(Q, K, V)
+    yield reference("6.4", "attn_bytes")(7, 3, 2, "float32"), 2 * np.ones((7, 7), "f4").nbytes
 
 
 def local_p(rng):
@@ -199,6 +247,11 @@ CASES = {
     "E.2": backwards,
     "E.6": recurrent,
     "E.7": masked,
+CASES = {
+    "6.1": uniform,
+    "6.2": bilinear,
+    "6.3": costs_of_scores,
+    "6.4": in_blocks,
     "E.9": local_p,
 }
 

@@ -1,0 +1,189 @@
+"""6.2  The dot product is a bilinear score  ●○○○  20 min  book §6.3
+
+    dot(s, h) = s . h            bilinear(s, h) = s^T W_a h
+
+One matrix W_a makes the bilinear score equal to the dot product, and only one. You also
+find the W_a of an unknown bilinear score by calling the score with chosen vectors. The
+dot product assumes that s and h have the same coordinates: the last part shows which
+W_a is needed when the coordinates of h change.
+"""
+
+import numpy as np
+
+
+def W_for_dot(d):
+    """Return the W_a (d, d) for which the bilinear score is the dot product."""
+    return np.eye(d)  #? W_a[i, k] multiplies s_i h_k: which of these terms are in s . h?
+    #! return np.ones((d, d))  | the W_a of sum(s) * sum(h)
+    #! return np.eye(d) / np.sqrt(d)  | the W_a of s . h / sqrt(d)
+    #! return np.eye(d)[::-1]  | the W_a of s . h with h reversed
+    #= return np.eye(d, dtype=int)
+
+
+def dot(s, h):
+    """Return the number s . h for vectors s (d_s,) and h (d_h,).
+
+    Raise ValueError if d_s and d_h differ, with a message that contains both widths.
+    """
+    if len(s) != len(h):  #? Which widths does a sum of s_k h_k need, and who compares them?
+        raise ValueError(
+            f"dot: s has {len(s)} entries, h has {len(h)}; expected as many."
+        )
+    return s @ h  #? s . h = sum_k s_k h_k: which factors, and how many terms?
+    #! return s.sum() * h.sum()  | sum(s) * sum(h)
+    #! return s @ h / np.sqrt(len(s))  | s . h / sqrt(d)
+    #! return s @ h / np.sqrt(s @ s * (h @ h))  | the cosine of s and h
+    #! return s @ h[::-1]  | s . h with h reversed
+    #! return (s * h).mean()  | the mean of the products s_k h_k
+    #! return np.linalg.norm(s - h)  | the distance from s to h
+    #! return s @ h / (s @ s)  | s . h / s . s
+    #! return abs(s @ h)  | |s . h|, which is never negative
+    #! return (s @ h) ** 2  | the square of s . h
+    #! return s[:-1] @ h[:-1]  | the sum without its last term
+    #! return s[1:] @ h[1:]  | the sum without its first term
+    #! return s[:3] @ h[:3]  | the sum over the first three entries
+
+
+def recover_W(score, d_s, d_h):
+    """Return the W_a (d_s, d_h) of a bilinear score that is given as a function.
+
+    score  a function (s, h) -> number, for vectors s (d_s,) and h (d_h,)
+
+    Call ``score`` d_s d_h times at most.
+    """
+    W = np.empty((d_s, d_h))
+    for i, s in enumerate(np.eye(d_s)):
+        for k, h in enumerate(np.eye(d_h)):  #? Which entries of W_a does the score add if h has two 1s?
+            #! for k, h in enumerate(np.tri(d_h)):  | sums along the rows of W_a
+            W[i, k] = score(s, h)  #? s picks a row of W_a, h a column: which entry is this?
+    return W  #? Where does ``return`` stand: inside the loop, or after it?
+    #! return np.where(np.arange(d_s)[:, None] < 1, W, 0)  | the matrix after its first row
+
+
+def W_after_change(R):
+    """Return the W_a that keeps all dot scores after the encoder changes coordinates.
+
+    Every state h becomes R h, with an invertible R (d, d), and s stays as it is:
+    bilinear(s, R h) with this W_a is dot(s, h)  ->  (d, d)
+    """
+    return np.linalg.inv(R)  #? s^T W_a (R h) is to be s^T h: which matrix is W_a R?
+    #! return R.T  | the transpose of R, which is the inverse of a rotation only
+    #! return np.linalg.inv(R).T  | the inverse of R with its axes swapped
+    #! return R  | R, which changes the coordinates a second time
+    #! return -R  | -R, which changes the coordinates a second time
+    #! return R @ R.T  | R R^T
+    #! return np.linalg.inv(R.T @ R)  | the inverse of R^T R
+    #! return np.linalg.inv(R @ R)  | the inverse of R, twice
+    #! return np.eye(len(R))  | the identity, W_a before the change
+    #! return 1 / R  | 1 / R, entry by entry
+    #= return np.linalg.solve(R, np.eye(len(R)))
+
+
+def explanation():
+    """Return a string: what does W_a = I say about the spaces of the encoder and of
+    the decoder?
+
+    Write ten words or more; they are not graded. After that, the check prints what a
+    good answer says.
+    """
+    return (  #? With which entry of h is s_k compared, if W_a = I?
+        "With W_a = I both states are vectors of one space: entry k of s means the same "
+        "as entry k of h, and training has to make the two agree. Another W_a maps one "
+        "space to the other first, also between different widths."
+    )
+
+
+# ---- THE CHECK: each call my.f(…) is compared with the function f above
+
+from lessons.checks.words import self_assessed
+from lessons.classroom.steps import CheckFailed
+
+
+def bilinear(W):
+    """Return a bilinear score, and the list of its calls."""
+    calls = []
+
+    def score(s, h):
+        if (sizes := np.shape(s) + np.shape(h)) != W.shape:
+            raise ValueError(f"score: s and h have the sizes {sizes}; expected {W.shape}")
+        calls.append((s, h))
+        return s @ W @ h
+
+    return score, calls
+
+
+def either_way(my, rng):
+    """s = (1, 2, 3) and h = (4, 5, 7): 35 either way; and other widths"""
+    my.dot(np.array([1.0, 2.0, 3.0]), np.array([4.0, 5.0, 7.0]))
+    for d in (3, 5, 7, 1):
+        my.dot(rng.normal(size=d), rng.normal(size=d))
+        W = my.only.W_for_dot(d)  # of integers or of floats
+        my.holds("W_for_dot", np.shape(W) == (d, d), f"the shape {d, d}", np.shape(W), "shape")
+        for (i, k), n in np.ndenumerate(np.eye(d)):
+            expected = f"{n:g} in W_a[{i}, {k}]: s . h has {'a' if n else 'no'} term s_i h_k"
+            tag = "unknown" if n else "off-diagonal"
+            my.holds("W_for_dot", W[i, k] == n, expected, f"{W[i, k]:g}", tag)
+
+
+def hidden(my, rng):
+    """six unknown matrices, found with d_s d_h calls"""
+    for d_s, d_h in ((3, 5), (5, 3), (7, 2), (1, 5), (3, 3), (1, 1)):
+        score, calls = bilinear(rng.normal(size=(d_s, d_h)))
+        my.recover_W(score, d_s, d_h)
+        n = len(calls) - d_s * d_h  # those of the reference
+        at_most = f"{d_s * d_h} calls of score or fewer"
+        my.holds("recover_W", n <= d_s * d_h, at_most, n, "too-many")
+
+
+def changed(my, rng):
+    """the old scores, after the states of the encoder become R h"""
+    turn = np.array([[0.0, -1.0], [1.0, 0.0]])
+    for R in (rng.normal(size=(3, 3)), rng.normal(size=(5, 5)), 3 * turn):
+        my.near(1e-6).W_after_change(R)
+
+
+def widths_that_differ(my, rng):
+    """different widths: dot raises ValueError"""
+    for d_s, d_h in ((5, 3), (3, 5), (1, 7), (7, 1)):
+        try:
+            error = my.only.dot(rng.normal(size=d_s), rng.normal(size=d_h))
+        except CheckFailed as failure:
+            error = failure.__cause__
+        expected = f"a ValueError of your own, whose message contains {d_s} and {d_h}"
+        is_own = isinstance(error, ValueError) and "matmul" not in str(error)
+        tag = "error-type" if isinstance(error, Exception) else "no-error"
+        my.holds("dot", is_own, expected, repr(error), tag)
+        has_both = str(d_s) in str(error) and str(d_h) in str(error)
+        my.holds("dot", has_both, expected, repr(error), "error-text")
+
+
+def your_own_words(my, rng):
+    """the geometry of W_a = I, in your own words"""
+    self_assessed(
+        my,
+        my.only.explanation(),
+        "one space, with the same axes and units for s and h: s_k meets h_k alone",
+        "who makes it so: both networks have to learn to agree; the score cannot",
+        "a general W_a changes coordinates: it turns, stretches, drops directions, and "
+        "joins different widths",
+        "the symmetry: dot(s, h) = dot(h, s); a general W_a need not be symmetric",
+    )
+
+
+HINTS = """
+W_for_dot  Write s^T W_a h for d = 2, with four unknown entries, and compare it with
+   s . h, term by term.
+dot  Compare the two widths before you multiply; both belong in the message. NumPy's own
+   message speaks of signatures, and some sums return a number for different widths.
+recover_W  How many entries are unknown, and how many calls may you make? One call is
+   enough for one entry.
+W_after_change  What must W_a do to the vector R h?
+1  s^T W_a h = sum_i sum_k s_i W_ik h_k. Which of these terms are in s . h?
+2  Call the score with vectors that contain a single 1. Then one term of the double sum
+   remains.
+3  After the change of coordinates, s^T W_a R h must equal s^T h for all s and h. What
+   does that mean for the product W_a R?
+"""
+WHY = """With unit vectors a bilinear score returns one entry of W_a at a time, so there
+is only one W_a for a given score. After h becomes R h, the score s^T W_a R h equals
+s^T h for all vectors only if W_a R is the identity."""

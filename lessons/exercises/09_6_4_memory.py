@@ -1,0 +1,219 @@
+"""6.4  The memory that scores take  ●●○○  30 min  book §6.4
+
+Self-attention over T positions has one score for each pair of positions: an array
+(T, T) for each head, each example and each layer. Twice the length takes four times the
+memory. Compute how much memory that is. Then compute the same attention without ever
+storing the whole array.
+
+    o_i = sum_j p_ij v_j      p_i = softmax over j of q_i . k_j / sqrt(d)
+"""
+
+import math
+
+import numpy as np
+
+
+def attn_bytes(T, d_model, heads, dtype):
+    """Return how many bytes the scores of one layer take for one example, an int.
+
+    T        the number of positions
+    d_model  the width of the states; each head has the width d_model / heads
+    dtype    the type of one score, "float32" for example
+    """
+    scores = heads * T * T  #? How many numbers is one score, and which pairs have one, in each head?
+    #! scores = heads * T * T * d_model  | the number times d_model
+    #! scores = T * T * d_model  | the number times d_model / heads, the width of a head
+    #! scores = T * T * (d_model // heads)  | that with d_model / heads for heads
+    #! scores = T * d_model  | T * d_model * itemsize, the bytes of the states
+    #! scores = heads * T * d_model  | T * d_model * itemsize * heads
+    #! scores = T * T // heads  | the number of one head / heads: each head has scores of its own
+    #! scores = heads * T * (T + 1) // 2  | that of T (T + 1) / 2 scores, but there is no mask
+    #! scores = heads * T * (T - 1)  | that of T (T - 1) scores
+    #! scores = heads * T * T + T * d_model  | the number with the values as well
+    #! scores = 2 * heads * T * T  | twice the number
+    size = np.dtype(dtype).itemsize  #? How many bytes takes one number of each type?
+    #! size = 4  | the number for float32
+    #! size = 8  | the number for float64
+    #! size = 8 * np.dtype(dtype).itemsize  | the number of bits
+    return scores * size  #? Which unit is expected: bytes, kilobytes, or megabytes?
+    #! return scores * size // 2**10  | the number of KiB
+    #! return scores * size // 10**6  | the number of MB
+    #! return scores * size / 2**20  | the number of MiB
+
+
+def longest(memory, dtype):
+    """Return the largest T whose scores, of one head, fit into ``memory`` bytes."""
+    scores = memory // np.dtype(dtype).itemsize  #? How many scores of this type fit into memory?
+    #! scores = memory // 4  | the answer for float32
+    #! scores = memory // 8  | the answer for float64
+    #! scores = memory * np.dtype(dtype).itemsize  | the root of memory * itemsize
+    return math.isqrt(scores)  #? T fits and T + 1 does not, also beyond 2^53: is the root exact?
+    #! return math.isqrt(memory) // np.dtype(dtype).itemsize  | the root of memory, divided by the itemsize
+    #! return scores  | the number of scores that fit, not its root
+    #! return math.isqrt(scores) - 1  | the answer - 1
+    #! return math.isqrt(scores) + 1  | the answer + 1
+    #! return round(math.sqrt(scores))  | the root, rounded and not rounded down
+
+
+def attention_in_blocks(Q, K, V, block):
+    """Return attention, computed for ``block`` queries at a time.
+
+    Q, K (T, d), V (T, d_v)  ->  (T, d_v)
+
+    A query needs all keys but no other query, so only the scores (block, T) of one
+    block are in memory. T need not be a multiple of ``block``.
+    """
+    out = np.zeros((len(Q), V.shape[1]))
+    for start in range(0, len(Q), block):  #? Which block contains the last of seven queries, if a block has three?
+        #! for start in range(0, len(Q) - block + 1, block):  | attention without the last block, which is shorter
+        rows = slice(start, start + block)  #? Which queries does each turn of the loop compute?
+        e = Q[rows] @ K.T / np.sqrt(Q.shape[1])  #? A score of a query and a key: what is it divided by?
+        #! e = Q[rows] @ K.T / np.sqrt(block)  | attention with scores / sqrt(block)
+        #! e = Q[rows] @ K.T / np.sqrt(len(K))  | attention with scores / sqrt(T)
+        #! e = Q[rows] @ K.T / np.sqrt(V.shape[1])  | attention with scores / sqrt(d_v)
+        top = e.max(axis=-1, keepdims=True)  #? exp(1e3) is inf. Which largest score has each query?
+        #! top = 0  | exp(e) V / sum exp(e)
+        #! top = e.max()  | exp(e - the largest of a block), divided by its sum
+        z = np.exp(e - top)  #? Which keys does a query need: those of its block, or all?
+        #! z = np.exp(e - top) * np.tri(len(Q), len(K))[rows]  | attention to the keys j <= i only, but there is no mask
+        #! z = np.exp(e - top) * (np.arange(len(K)) // block == start // block)  | attention to the keys of the same block only
+        p = z / z.sum(axis=-1, keepdims=True)  #? Over which axis do the weights of one query sum to 1?
+        #! p = z / z.sum(0)  | attention with weights that sum to 1 over the queries of a block
+        #! z = np.exp(e); p = z / z.sum(0)  | attention with weights that sum to 1 over the queries of a block
+        #! p = z / z.sum()  | attention with weights that sum to 1 over a whole block
+        #! z = np.exp(e); p = z / z.sum()  | attention with weights that sum to 1 over a whole block
+        out[rows] = p @ V
+    return out  #? Where does ``return`` stand: inside the loop, or after it?
+    #! return out[:block]  | the output of the first block, alone
+
+
+def explanation():
+    """Return a string: why can long sequences not use this attention? How much memory
+    do the scores of 32768 positions take?
+
+    Write ten words or more; they are not graded. After that, the check prints what a
+    good answer says.
+    """
+    return (  #? How many bytes, for each head and layer, and what does twice the length take?
+        "One head of one layer takes 4 GiB at T = 32768 in float32, for one example. "
+        "Twice the length takes four times as much. Blocks give the same result without "
+        "the array; windows and linear attention also save the work, and change it."
+    )
+
+
+# ---- THE CHECK: each call my.f(…) is compared with the function f above
+
+import itertools
+
+from lessons.checks.measure import peak_numbers, python_steps
+from lessons.checks.words import self_assessed
+
+BYTES = {"int8": 1, "float16": 2, "float32": 4, "float64": 8}
+
+
+def megabytes(my, rng):
+    """2 MB, 4 MB, 67 MB, 4.3 GB; with 32 heads, 137 GB; and few positions"""
+    for case in ((1000, 512, 1, "float16"), (1000, 512, 1, "float32")):
+        my.attn_bytes(*case)
+    for T, heads in ((4096, 1), (32768, 1), (32768, 32)):
+        my.attn_bytes(T, 512, heads, "float32")
+    for case in itertools.product((3, 7), (10,), (1, 5), BYTES):
+        my.attn_bytes(*case)
+    for d_model in (2, 512, 10**6):
+        my.attn_bytes(64, d_model, 2, "float32")
+
+
+def one_further(my, rng):
+    """the longest sequence: T fits, T + 1 does not"""
+    my.only.longest(100, "int8")
+    few, many = (python_steps(my.made["longest"], n * n, "int8") for n in (100, 3000))
+    limits = [0, 10**6, 4_000_000, 3_999_999, 2**34]
+    # a loop over all T is exact, and would take minutes here; it has no largest T
+    limits.append(4 * (2**30 + 1) ** 2 - 1 if many < few + 500 else 2**40)
+    for memory, (dtype, size) in itertools.product(limits, BYTES.items()):
+        T = my.only.longest(memory, dtype)
+        expected = f"an integer, the largest T with T * T * {size} <= {memory}"
+        is_right = isinstance(T, (int, np.integer)) and T == longest(memory, dtype)
+        found, tag = f"T = {T}, with {T * T * size} bytes", "law"
+        if memory > 2**53:
+            found, tag = f"{found}: floats above 2^53 are not exact", "rounding"
+        my.holds("longest", is_right, expected, found, tag)
+
+
+def in_blocks(my, rng):
+    """attention in blocks of 2, 1, 7 and 11 of seven queries, and of square arrays"""
+    for block in (2, 1, 7, 11):  # the first is no width, and has several queries
+        case = (*(rng.normal(size=(7, d)) for d in (3, 3, 5)), block)
+        got, right = my.only.attention_in_blocks(*case), attention_in_blocks(*case)
+        if np.shape(got) == np.shape(right) and block < 7:
+            rows = np.isclose(got, right).all(1)
+            goes_on = rows[block:].any() or not rows[:block].all()
+            found = f"the first {block} right, and all others wrong"
+            my.holds("attention_in_blocks", goes_on, "7 rows", found, "early-return")
+        my.attention_in_blocks(*case)
+    my.attention_in_blocks(*rng.normal(size=(3, 5, 5)), 2)
+
+
+def large_scores(my, rng):
+    """scores of 1e3, and one position"""
+    Q, V = np.array([[1e3], [-1e3]]), np.array([[1.0], [2.0]])
+    K = np.array([[27.3], [27.4]])
+    my.attention_in_blocks(Q, Q, V, 1)
+    # exp of the scores of the second query, about -743, has one digit or two
+    my.attention_in_blocks(np.array([[27.2], [-27.2]]), K, V, 1)
+    # less the largest of both rows, exp of the second has one digit or two
+    my.attention_in_blocks(np.array([[13.6], [-13.6]]), K, V, 2)
+    my.attention_in_blocks(*np.full((3, 1, 1), 3.0), 5)
+
+
+def a_tenth(my, rng):
+    """2048 positions in less than a tenth of the memory of their scores"""
+    Q, K, V = rng.normal(size=(3, 2048, 5))
+    my.only.attention_in_blocks(Q, K, V, 32)
+    peak = 8 * peak_numbers(my.made["attention_in_blocks"], Q, K, V, 32)
+    tenth = attn_bytes(2048, 5, 1, "float64") / 10
+    expected = f"a peak below {tenth / 1e6:.2f} MB, a tenth of the scores"
+    found = f"{peak / 1e6:.2f} MB"
+    my.holds("attention_in_blocks", peak < tenth, expected, found, "peak")
+
+
+def together(my, rng):
+    """all queries of a block are computed together"""
+    Q, K, V = rng.normal(size=(3, 64, 5))
+    my.only.attention_in_blocks(Q, K, V, 1)
+    f = my.made["attention_in_blocks"]
+    one, every = (python_steps(f, Q, K, V, block) for block in (1, 64))
+    expected = "a quarter of the steps of Python, for one block and not 64 blocks"
+    found = f"{every} steps and {one}: what is ``block`` used for?"
+    my.holds("attention_in_blocks", 4 * every < one, expected, found, "ignores-block")
+
+
+def your_own_words(my, rng):
+    """long sequences, in your own words"""
+    self_assessed(
+        my,
+        my.only.explanation(),
+        "4 GiB for each head, each layer and each example, at 32768 positions in "
+        "float32; times the heads, and kept for the backward",
+        "twice T, four times the memory: parameters stay, states only double",
+        "exact ways: blocks of scores that are never stored together (FlashAttention)",
+        "other ways change the function: windows, sparse patterns, linear attention; "
+        "and the work of the exact way stays quadratic",
+    )
+
+
+HINTS = """
+attn_bytes  Write down the scores of T = 3 positions and two heads. How many are there?
+longest  Find T for 100 bytes and scores of 4 bytes by hand, then for 99.
+attention_in_blocks  A block has some of the queries and all of the keys; its softmax is
+   over the keys. Which array in your loop, or before it, is as large as (T, T)?
+1  A score is one number, the result of a dot product over the width. How many pairs of
+   positions are there, and how many heads?
+2  np.dtype(dtype).itemsize is the number of bytes of one number. For longest, solve
+   T * T * itemsize <= memory in whole numbers; math.isqrt rounds down.
+3  Loop over range(0, T, block) and slice the queries. Each slice has its own scores,
+   its own softmax over the keys and its own rows of the output.
+"""
+WHY = """There is one score for each pair of positions in each head, so the memory grows
+with T^2 and does not depend on the width. A row of weights needs all keys but no other
+query, so a block of queries is finished before the next one begins."""
