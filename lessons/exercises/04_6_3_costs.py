@@ -129,7 +129,8 @@ SIZES = (  # T, d_s, d_h, d_a
 def one_step(my, rng):
     """one step that computes all W_h h_j: 341 multiplications for four states"""
     for sizes in SIZES:
-        my.mults_additive(*sizes, False)
+        n = my.mults_additive(*sizes, False)
+        my.holds("mults_additive", isinstance(n, int), "an int", repr(n), "float")
 
 
 def one_cached_step(my, rng):
@@ -141,7 +142,8 @@ def one_cached_step(my, rng):
 def dot_scores(my, rng):
     """dot scores"""
     for sizes in ((5, 3), (7, 11), (1, 13), (17, 2)):
-        my.mults_dot(*sizes)
+        n = my.mults_dot(*sizes)
+        my.holds("mults_dot", isinstance(n, int), "an int", repr(n), "float")
 
 
 def a_sentence(my, rng):

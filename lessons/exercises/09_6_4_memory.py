@@ -120,7 +120,9 @@ def megabytes(my, rng):
     for case in itertools.product((3, 7), (10,), (1, 5), BYTES):
         my.attn_bytes(*case)
     for d_model in (2, 512, 10**6):
-        my.attn_bytes(64, d_model, 2, "float32")
+        n = my.attn_bytes(64, d_model, 2, "float32")
+        is_int = isinstance(n, (int, np.integer))
+        my.holds("attn_bytes", is_int, "an int", repr(n), "float")
 
 
 def one_further(my, rng):

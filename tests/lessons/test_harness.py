@@ -538,7 +538,7 @@ def test_a_chain_of_expressions_finds_the_false_step():
     bad = Chain(square, "a square").then(lambda a, b: a * b / (a - a), "a quotient")
     for call in (check(bad), lambda: links_that_run(harness(), bad, draw())):
         lines = fails("link-raises", call, "ZeroDivisionError")
-        assert lines[0].startswith("link 2, at a ")
+        assert lines[0].startswith("expected a value of link 2, at a ")
 
 
 def test_fractions_are_compared_exactly_and_floats_up_to_rounding():

@@ -3,6 +3,8 @@
 Each case yields pairs of arrays: what the exercise's answer returns, and the library.
 """
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,7 @@ from attention import definitions
 from attention.variants import hard
 from attention.costs.counted import OpCounter
 from lessons.classroom.catalogue import find
+from lessons.classroom.theory import rationals, two_point_mean
 from lessons.course import check
 
 
@@ -30,6 +33,52 @@ def against(theirs, ours, rng, *inputs):
     found = backward(g)
     found = found if isinstance(found, tuple) else (found,)
     yield from ((a, t.grad) for a, t in zip(found, tensors, strict=True))
+def projected(rng):
+    """38.1: the general score, and the multiplications, counted while they run."""
+    s, H, W = rng.normal(size=(5, 3)), rng.normal(size=(2, 7)), rng.normal(size=(3, 7))
+    scores = s @ reference("38.1", "project_keys")(H, W).T
+    yield scores, definitions.general(s, H, W)
+    for precomputed in (True, False):
+        ops = OpCounter()
+        s, H, W = (ops.array(x) for x in (s, H, W))
+        keys = [W @ h for h in H] if precomputed else H
+        [q @ (h if precomputed else W @ h) for q in s for h in keys]
+        yield reference("38.1", "mults")(1, 5, 2, 3, 7, precomputed), ops.multiplications
+
+
+def variance(rng):
+    """38.2: entries mean +- deviation, all cases, in exact fractions."""
+
+    def of(f, x):
+        return two_point_mean(lambda y: f(y) ** 2, *x) - two_point_mean(f, *x) ** 2
+
+    for d in (1, 2):
+        mu_s, mu_h, *sds = rationals(rng, 4)
+        sd_s, sd_h = (abs(sd) + Fraction(1, 3) for sd in sds)
+        args, queries, keys = (mu_s, mu_h, sd_s**2, sd_h**2), *(
+            ([mu] * d, [sd] * d) for mu, sd in ((mu_s, sd_s), (mu_h, sd_h))
+        )
+
+        def between(s):
+            return of(lambda h: sum(x * y for x, y in zip(s, h)), keys)
+
+        def score(x):
+            return sum(x[k] * x[d + k] for k in range(d))
+
+        both = [a + b for a, b in zip(queries, keys)]
+        found = reference("38.2", "var_dot")(d, *args)
+        assert found == of(score, both)
+        assert reference("38.2", "var_between_keys")(d, *args) == two_point_mean(
+            between, *queries
+        )
+        gain = reference("38.2", "centred_gain")(*args)
+        yield float(gain * d * args[2] * args[3]), float(found)
+    x = rng.normal(size=(3, 5))
+    normed = mg.layer_norm(mg.tensor(x), mg.tensor(np.ones(5)), mg.tensor(np.zeros(5)))
+    found = reference("38.2", "centre")(x)
+    yield found / np.sqrt(x.var(1, keepdims=True) + 1e-5), normed.numpy()
+
+
 def uniform(rng):
     """6.1: the softmax, and the gradients of a product by the engine."""
     e, H, g = rng.normal(size=7), rng.normal(size=(7, 5)), rng.normal(size=5)
@@ -248,6 +297,8 @@ CASES = {
     "E.6": recurrent,
     "E.7": masked,
 CASES = {
+    "38.1": projected,
+    "38.2": variance,
     "6.1": uniform,
     "6.2": bilinear,
     "6.3": costs_of_scores,
