@@ -150,8 +150,9 @@ def in_blocks(my, rng):
         if np.shape(got) == np.shape(right) and block < 7:
             rows = np.isclose(got, right).all(1)
             goes_on = rows[block:].any() or not rows[:block].all()
+            what = "7 rows of output: does the loop go on after its first block?"
             found = f"the first {block} right, and all others wrong"
-            my.holds("attention_in_blocks", goes_on, "7 rows", found, "early-return")
+            my.holds("attention_in_blocks", goes_on, what, found, "early-return")
         my.attention_in_blocks(*case)
     my.attention_in_blocks(*rng.normal(size=(3, 5, 5)), 2)
 
