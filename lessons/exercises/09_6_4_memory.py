@@ -26,6 +26,7 @@ def attn_bytes(T, d_model, heads, dtype):
     #! scores = T * T * (d_model // heads)  | that with d_model / heads for heads
     #! scores = T * d_model  | T * d_model * itemsize, the bytes of the states
     #! scores = heads * T * d_model  | T * d_model * itemsize * heads
+    #! scores = T * T  | the number for one head
     #! scores = T * T // heads  | the number of one head / heads: each head has scores of its own
     #! scores = heads * T * (T + 1) // 2  | that of T (T + 1) / 2 scores, but there is no mask
     #! scores = heads * T * (T - 1)  | that of T (T - 1) scores
@@ -112,13 +113,13 @@ BYTES = {"int8": 1, "float16": 2, "float32": 4, "float64": 8}
 
 
 def megabytes(my, rng):
-    """2 MB, 4 MB, 67 MB, 4.3 GB; with 32 heads, 137 GB; and few positions"""
+    """few positions; 2 MB, 4 MB, 67 MB, 4.3 GB; with 32 heads, 137 GB"""
+    for case in itertools.product((3, 7), (10,), (1, 5), BYTES):
+        my.attn_bytes(*case)
     for case in ((1000, 512, 1, "float16"), (1000, 512, 1, "float32")):
         my.attn_bytes(*case)
     for T, heads in ((4096, 1), (32768, 1), (32768, 32)):
         my.attn_bytes(T, 512, heads, "float32")
-    for case in itertools.product((3, 7), (10,), (1, 5), BYTES):
-        my.attn_bytes(*case)
     for d_model in (2, 512, 10**6):
         n = my.attn_bytes(64, d_model, 2, "float32")
         is_int = isinstance(n, (int, np.integer))
