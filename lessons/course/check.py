@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lessons import NotWritten
+from minigrad import Tensor
 
 from ..classroom import stubs
 from ..classroom.catalogue import LESSONS
@@ -30,7 +31,7 @@ from . import naming
 from .own_work import own_work
 
 CLOSE = 1e-11  # of an entry: a formula has these digits, a difference quotient has not
-ROUNDING = 1e-12  # of the largest entry
+ROUNDING = 0.1  # of that, of the largest entry
 TINY = 1e-200  # numbers below are 0
 COTANGENTS = 2  # of each backward
 
@@ -142,25 +143,47 @@ class Made:
         """Return the result of the same call of another answer."""
         args, options = fresh((self.args, self.options))
         result = names[self.name](*args, **options)
-        return result if self.gs is None else result[-1](*map(readonly, self.gs))
+        if self.gs is None:
+            return with_parameters(as_numbers(result), args)
+        return result[-1](*map(readonly, self.gs))
 
 
-def fresh(value):
-    """Return a copy of an argument whose arrays refuse writes."""
-    if isinstance(value, np.random.Generator):
-        return copy.deepcopy(value)
+def fresh(value, copies=None):
+    """Return a copy of an argument: arrays that refuse writes, objects as they are now.
+
+    copies   of the objects so far: an optimizer moves the copies of the parameters
+    """
+    copies = {} if copies is None else copies
     if type(value) in (list, tuple):
-        return type(value)(map(fresh, value))
+        return type(value)(fresh(each, copies) for each in value)
     if type(value) is dict:
-        return {key: fresh(each) for key, each in value.items()}
-    return readonly(value)
+        return {key: fresh(each, copies) for key, each in value.items()}
+    if isinstance(value, (np.ndarray, list, tuple, dict)):
+        return readonly(value)
+    try:
+        return copy.deepcopy(value, copies)
+    except Exception:  # a tensor with a graph
+        return value
+
+
+def with_parameters(result, args):
+    """Return a result, with those of the models that the call may have moved."""
+    found = {}
+    for model in args:
+        if hasattr(model, "parameters"):
+            own = getattr(model, "__dict__", {})
+            names = {id(p): name for name, p in own.items()}
+            for k, p in enumerate(model.parameters(), 1):
+                found[names.get(id(p), f"parameter {k}")] = p.numpy().copy()
+    return (result, found) if found else result
 
 
 class My:
     """The functions of an answer.
 
     my.f(…)         the learner's f, compared with the reference f: the result and, if
-                    it is (array, backward), the gradients for random cotangents
+                    it is (array, backward), the gradients for random cotangents; the
+                    parameters of a model that is an argument, after the call
     my.only.f(…)    the learner's f, not compared
     my.near(1e-6)   the same, compared with another relative tolerance
     my.holds(…)     a law of a function holds
@@ -214,12 +237,16 @@ class My:
 
     def _call(self, name, /, *args, **options):
         """Call the learner's function, compare the result, and return it."""
-        call = Made(name, fresh(args), fresh(options))
+        call = Made(name, *fresh((args, options)))
         got = self._run(call, self.calls.wrap(name, self.made[name]), *args, **options)
         want = None
         if self.compares:
-            want = call.repeat(self.right)
+            want, moved = call.repeat(self.right), {}
+            if (whole := with_parameters(got, args)) is not got:
+                want, moved = want
             self._equal(got, want, self.source.results(name))
+            for parameter, array in moved.items():
+                self._equal(whole[1][parameter], array, (), f"the new {parameter}")
         pair = isinstance(got, tuple) and len(got) > 1 and callable(got[-1])
         if pair and (want is None or isinstance(want, tuple)):
             self._backward(call, got, want)
@@ -229,7 +256,7 @@ class My:
         """Run a function of the answer, and note the call with its result."""
         self.log.append(call)
         result = function(*args, **options)
-        call.result = copied(result)
+        call.result = with_parameters(copied(result), args)
         return result
 
     def _backward(self, call, got, want):
@@ -355,7 +382,7 @@ class My:
             self._fail("float32", line, str(array.dtype), label)
         if want.dtype.kind == "f":
             size = np.abs(want[np.isfinite(want)]).max(initial=0)
-            least = ROUNDING * size + TINY
+            least = ROUNDING * self.close * size + TINY
             right = np.isclose(array, want, self.close, least, equal_nan=True)
         else:
             right = array == want
@@ -382,6 +409,7 @@ class My:
 
 def array_of(value):
     """Return a number, an array, or a list of rows of one length as an array, or None."""
+    value = as_numbers(value)
     if isinstance(value, (str, bytes)) or value is None or callable(value):
         return None
     try:
@@ -389,6 +417,11 @@ def array_of(value):
     except (ValueError, TypeError):  # rows of different lengths
         return None
     return array if array.dtype.kind in "biuf" else None
+
+
+def as_numbers(value):
+    """Return the array of a tensor; other values as they are."""
+    return value.numpy() if isinstance(value, Tensor) else value
 
 
 def as_arrays(value):
@@ -401,6 +434,7 @@ def as_arrays(value):
 
 def copied(value):
     """Return a copy of a result, which the answer cannot change; functions stay."""
+    value = as_numbers(value)
     if isinstance(value, (tuple, list)) and any(map(callable, value)):
         return tuple(map(copied, value))
     return value if callable(value) else copy.deepcopy(value)

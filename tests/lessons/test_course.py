@@ -261,3 +261,28 @@ def test_a_gradient_that_is_zero_is_no_fault():
     text = TEXT.replace("x.sum(1) / 2  #", "0 * x.sum(1)  #")
     text = text.replace("g[:, None], n, 1) / 2,)", "0 * g[:, None], n, 1),)")
     assert not list(audit.gradients_of(source(text)))
+def test_a_step_is_compared_with_the_same_step_of_a_copy_of_the_model():
+    """The model and its optimizer change from call to call; so do their copies."""
+    import minigrad as mg
+    from minigrad import optim
+
+    text = TEXT.partition("def half")[0] + """def step(model, optimizer, x):
+    model.w.sum().backward()
+    optimizer.step()  #? Which call moves the parameters?
+    #! pass  | a model that does not move
+    return 0.0
+
+
+# ---- THE CHECK
+"""
+    model = mg.nn.Module()
+    model.w = mg.nn.Parameter(np.ones(3))
+    optimizer, of = optim.SGD(model.parameters(), 0.5), source(text)
+    for answer, moves in ((of.answer, True), (of.slips[0].text, False)):
+        my = check.load(of, "w_1.py", answer)
+        for _ in range(2 if moves else 0):
+            my.step(model, optimizer, 1.0)
+    assert np.allclose(model.w.numpy(), 1 - 0.5 - 1.0)  # the gradients are not cleared
+    with pytest.raises(check.CheckFailed) as failure:
+        my.step(model, optimizer, 1.0)
+    assert failure.value.lines[0] == "the new w, in the result of"
