@@ -305,6 +305,16 @@ CASES = {
     "6.4": in_blocks,
     "E.9": local_p,
 }
+def windows(rng):
+    """38.5: attention through a window."""
+    Q, K, V = (rng.normal(size=n) for n in ((5, 3), (7, 3), (2, 7, 11)))
+    allowed = reference("38.5", "local_mask")(7, 5, 1, lambda t: 4 - t)
+    ours = reference("38.5", "local_attention")(*map(mg.Tensor, (Q, K, V)), allowed)
+    for o, v in zip(ours.numpy(), V):
+        yield o, definitions.scaled_dot_attention(Q, K, v, allowed)
+
+
+CASES = {"38.5": windows, "E.9": local_p}
 
 
 @pytest.mark.parametrize("id", CASES)

@@ -1,0 +1,287 @@
+"""6.10  The temperature of a softmax  ●●○○  25 min  needs 6.1  book §6.5
+
+    p = softmax(e / tau)
+
+A low temperature tau moves the weight to the largest score, a high one makes the
+weights equal. Look at the weights of the self-attention of 6.8 at five temperatures.
+The entropy H of the weights never falls as tau grows, because its slope is a variance:
+
+    dH/dtau = Var_p(e) / tau^3  >=  0
+"""
+
+import numpy as np
+
+
+def softmax_t(e, tau):
+    """Return softmax(e / tau) over the last axis of e (…, n), for any tau > 0."""
+    m = e.max(-1, keepdims=True)  #? Each row has its own largest score. What is exp of 710, and of a row that is 1000 below another?
+    #! m = e.max()  | exp(e - the largest of all rows), divided by its sum
+    #! m = e.max(0, keepdims=True)  | the softmax of e, less the maximum of each column
+    #! m = 0.0  | exp(e / tau) / sum exp(e / tau)
+    #! m = e.mean(-1, keepdims=True)  | the softmax of e, less the mean of each row
+    z = np.exp((e - m) / tau)  #? Does the largest weight grow or shrink at a low temperature? Is the largest exponent 0?
+    #! z = np.exp((e - m) * tau)  | softmax(e * tau)
+    #! z = np.exp((e - m) / tau**0.5)  | softmax(e / sqrt(tau))
+    #! z = np.exp(e / tau - m)  | exp(e / tau - the largest e), divided by its sum
+    #! z = np.exp(e - m) ** (1 / tau)  | exp(e) to the power 1 / tau, divided by its sum
+    return z / z.sum(-1, keepdims=True)  #? Over which axis do the weights of one query sum to 1?
+    #! return (z := np.exp((e - e.max(0, keepdims=True)) / tau)) / z.sum(0, keepdims=True)  | the softmax over the queries, axis 0
+    #! return z / z.sum(0, keepdims=True)  | weights whose columns sum to one
+    #! return (z := np.exp(e - m)) / z.sum(-1, keepdims=True) / tau  | softmax(e) / tau
+
+
+def entropy(p):
+    """Return H = -sum_j p_j ln p_j over the last axis of p (…, n), with 0 ln 0 = 0."""
+    logs = np.log(np.where(p > 0, p, 1.0))  # ln 1 = 0 replaces ln 0  #? The entropy is in nats: which logarithm is it? What is 0 * -inf?
+    #! logs = np.log2(np.where(p > 0, p, 1.0))  | the entropy in bits
+    #! logs = np.log(p)  | -sum_j p_j ln p_j, which is NaN where p is 0
+    #! logs = np.log(p + 1e-6)  | epsilon
+    #! logs = np.log(np.where(p > 0, p, 1.0)) / np.log(p.shape[-1])  | the entropy / log n
+    return -(p * logs).sum(-1)  #? Each term has the weight p_j. The entropy is the sum itself.
+    #! return -logs.sum(-1)  | -sum_j ln p_j
+    #! return -logs.mean(-1)  | the mean of -ln p_j
+    #! return np.log(p.shape[-1]) + (p * logs).sum(-1)  | ln n - H
+    #! return 1 - (p * p).sum(-1)  | 1 - sum_j p_j^2
+    #! return -(p * logs).min(-1)  | the largest of -p_j ln p_j
+
+
+def dH_dtau(e, tau):
+    """Return the slope of H(softmax(e / tau)) in tau, for each row of e (…, n).
+
+    If you add one number to all scores, also 1e6, the slope changes by rounding only.
+    """
+    p = softmax_t(e, tau)  #? Which weights does the entropy belong to?
+    #! p = softmax_t(e, 1.0)  | Var_p(e) / tau^3 with p = softmax(e)
+    #! p = softmax_t(e, 1 / tau)  | Var_p(e) / tau^3 with p = softmax(e tau)
+    #! p = softmax_t(e, tau**2)  | Var_p(e) / tau^3 with p = softmax(e / tau^2)
+    mean = (p * e).sum(-1, keepdims=True)  #? The mean in a variance under p is taken under p as well, row by row.
+    #! mean = e.mean(-1, keepdims=True)  | sum_j p_j (e_j - m)^2 / tau^3, m the plain mean of e
+    #! mean = (p * e).sum()  | E_p (e - m)^2 / tau^3, m the mean of all rows together
+    variance = (p * (e - mean) ** 2).sum(-1)  #? The variance is that of the scores e, with the weights p: a mean of squares.
+    #! variance = p.var(-1)  | Var(p) / tau^3
+    #! variance = e.var(-1)  | Var(e) / tau^3 under equal weights
+    #! variance = (p * abs(e - mean)).sum(-1)  | E_p |e - m| / tau^3
+    #! variance = (p * e**2).sum(-1) - mean[..., 0]  | (E_p e^2 - E_p e) / tau^3
+    #! variance = (p * e**2).sum(-1)  | E_p(e^2) / tau^3
+    #! variance = ((e - mean) ** 2).sum(-1)  | sum_j (e_j - m)^2 / tau^3
+    #! variance = ((e - mean) ** 2).mean(-1)  | the plain mean of (e_j - m)^2 / tau^3
+    #! variance = (p * (e - mean) ** 2).sum(-1) ** 0.5  | the root of Var_p(e), / tau^3
+    #= variance = np.einsum("...j,...j", p, np.square(mean - e))
+    return variance / tau**3  #? By which power of tau does your slope differ from the right one?
+    #! return variance / tau**7  | dH/dtau / tau^4
+    #! return variance * tau  | dH/dtau x tau^4
+
+
+def sweep(X, taus):
+    """Return weights and mean entropies of a self-attention at each temperature.
+
+    The scores are those of 6.8 with scale 1, x_i . x_j, for X (T, d). 6.8 belongs to
+    lesson 09; you may write it later, because nothing else of it is needed here.
+    ->  weights (n, T, T) and H (n,), the mean over the T queries, for n taus
+    """
+    e = X @ X.T  #? The scores are x_i . x_j, whatever the lengths of the rows are, divided by tau alone.
+    #! e = X @ X.T / X.shape[1] ** 0.5  | the softmax of the scores / sqrt(d)
+    #! e = X @ X.T / X.shape[1]  | the softmax of the scores / d
+    #! e = X @ X.T / 4  | the softmax of the scores / 4
+    #! e = (U := X / np.linalg.norm(X, axis=1, keepdims=True)) @ U.T  | the softmax of cosines / tau
+    weights = np.array([softmax_t(e, tau) for tau in taus])  #? Row k belongs to taus[k], in the order of the argument. Which way does a low temperature go?
+    #! weights = np.array([softmax_t(e, tau).T for tau in taus])  | weights whose columns sum to 1
+    #! weights = np.array([softmax_t(e, tau) for tau in (0.1, 0.5, 1, 2, 5)])  | the weights at 0.1, 0.5, 1, 2 and 5
+    #! weights = np.array([softmax_t(e, tau) for tau in sorted(taus)])  | the weights at the sorted temperatures
+    #! weights = np.array([softmax_t(e, 1 / tau) for tau in taus])  | the softmax of scores * tau
+    #! weights = np.array([softmax_t(e, tau**2) for tau in taus])  | the softmax of scores / tau^2
+    H = entropy(weights).mean(-1)  #? H is the mean over the queries of the entropy of each, in nats.
+    #! H = entropy(weights.mean(1))  | the entropy of the mean weights
+    #! H = entropy(weights)[:, 0]  | the entropy of the first query
+    #! H = entropy(weights)[:, -1]  | the entropy of the last query
+    #! H = entropy(weights).max(-1)  | the largest entropy
+    #! H = np.median(entropy(weights), -1)  | the median entropy
+    #! H = entropy(weights).mean(-1) / np.log(2)  | the entropy in bits
+    return weights, H
+
+
+def draw(fig, taus, weights, H):
+    """Draw a heatmap for each temperature, and H against tau, into a matplotlib figure.
+
+    All heatmaps have the limits of colour 0 and 1, and a title that contains tau. The
+    panel of the entropy has a label at both axes. ``fig.subplots(2, 3)``, flattened, is
+    a list of six panels.
+    """
+    *maps, last = fig.subplots(2, 3).ravel()
+    for ax, tau, p in zip(maps, taus, weights):  #? Which heatmap is of which temperature?
+        #! for ax, tau, p in zip(maps, (0.1, 0.5, 1.0, 2.0, 5.0), weights):  | no-title
+        ax.imshow(p, vmin=0, vmax=1)  #? Row i of the image is row i of the weights. A colour must mean the same weight at every temperature.
+        #! ax.imshow(p)  | own-limits
+        #! ax.imshow(p.T, vmin=0, vmax=1)  | transposed
+        ax.set(title=f"tau = {tau:g}")  #? Which heatmap is of which temperature?
+        #! pass  | no-title
+    last.plot(taus, H, "o-")  #? The curve has H on the vertical axis and tau on the other.
+    #! last.plot(H, taus, "o-")  | axes-exchanged
+    #! last.plot((0.1, 0.5, 1.0, 2.0, 5.0), H, "o-")  | curves
+    last.set(xlabel="tau", ylabel="mean entropy, nats")  #? A reader needs to know what each axis is.
+    #! last.set(ylabel="mean entropy, nats")  | unlabelled
+
+
+def explanation():
+    """Return a string: what happens as tau tends to 0 and to infinity, and what is tau
+    used for at inference?
+
+    Write ten words or more; they are not graded. After that, the check prints what a
+    good answer says.
+    """
+    return (  #? What do the weights, the entropy and the output tend to?
+        "As tau tends to 0 all weight goes to the largest score, equally to tied "
+        "ones: hard attention, entropy 0 or the log of the ties. As tau grows the "
+        "weights tend to 1/T and the output to the mean, entropy log T. A trained "
+        "model was trained at tau = 1, so another tau at inference changes how far it "
+        "trusts its scores: sharper copies, softer averages, and both leave what it "
+        "has learned."
+    )
+
+
+# ---- THE CHECK: each call my.f(…) is compared with the function f above
+
+from lessons.checks import pictures
+from lessons.checks.words import self_assessed
+
+TEMPERATURES = (0.1, 0.5, 1.0, 2.0, 5.0)
+OTHERS = (3.0, 0.2, 0.7, 8.0, 1.5)  # neither the chapter's, nor in order
+EPSILON = 1e-10  # so that log(p + 1e-12) is near enough
+
+
+def at_five_temperatures(my, rng):
+    """softmax_t and entropy, at five temperatures"""
+    for shape in ((3, 5), (5, 5), (2, 3, 5)):
+        e = rng.normal(size=shape)
+        for tau in TEMPERATURES:
+            my.softmax_t(e, tau)
+        p = np.array([softmax_t(e, tau) for tau in TEMPERATURES])
+        off = my.only.entropy(p) - entropy(p)
+        for added in 10.0 ** -np.arange(1, 11):
+            with_it = -(p * np.log(p + added)).sum(-1) - entropy(p)
+            is_it = np.shape(off) == with_it.shape and np.allclose(off, with_it, 0.01, 0)
+            texts = "-sum_j p_j ln p_j", f"-sum_j p_j ln(p_j + {added:g})"
+            my.holds("entropy", not is_it, *texts, "epsilon")
+        my.near(EPSILON).entropy(p)
+
+
+def two_scores(my, rng):
+    """weights 1/4 and 3/4 at tau = 2; the entropy of 1/2, 1/4, 1/4"""
+    my.softmax_t(np.array([0.0, 2 * np.log(3)]), 2.0)
+    my.near(EPSILON).entropy(np.array([0.5, 0.25, 0.25]))
+
+
+def the_slope(my, rng):
+    """the slope of the entropy"""
+    e = rng.normal(size=(3, 5))
+    for tau in (0.7, 2.0, 5.0):  # no small power of the first is a round number
+        found = my.near(1e-9).dH_dtau(e, tau)
+        off = np.abs(np.asarray(found) / dH_dtau(e, tau) - 1).max()
+        my.holds(
+            "dH_dtau",
+            off < 1e-12,
+            "12 right digits, as the formula gives them",
+            f"a relative error of {off:.1g}, as differences have",
+            "differences",
+        )
+
+
+def far_from_zero(my, rng):
+    """the slope of the entropy of scores near 1e6"""
+    e = rng.normal(size=(3, 5))
+    for tau in (0.5, 2.0):
+        found, near = (np.asarray(my.only.dH_dtau(x, tau)) for x in (e + 1e6, e))
+        off = np.abs(found / near - 1).max()
+        my.holds(
+            "dH_dtau",
+            off < 1e-6,
+            "the same slope for e and for e + 1e+06",
+            f"slopes that differ by {off:.1g} of the right one: digits cancel",
+            "cancels",
+        )
+
+
+def far_apart(my, rng):
+    """large scores, and rows that are far apart"""
+    for tau, scores in (
+        (1.0, [705.0, 708.0, 712.0]),  # exp of the last is inf
+        (0.5, [705.0, 708.0, 712.0]),
+        (400.0, [0.0, -700.0, -800.0]),  # exp of the last is 0, and so is its power
+        # less the largest of all, exp of the first row has few digits left, or none
+        (1.0, [[0.0, 1.0], [742.0, 743.0]]),
+        (1.0, [[0.0, 1.0], [1000.0, 1001.0]]),
+        (1e-3, [[1e3, -1e3, 0.0], [1e3, 1e3, 0.0]]),  # a tie
+    ):
+        my.softmax_t(np.array(scores), tau)
+
+
+def weights_of_0(my, rng):
+    """the entropy of weights that are exactly 0"""
+    my.near(EPSILON).entropy(np.array([[1.0, 0.0, 0.0], [0.5, 0.5, 0.0]]))
+
+
+def of_self_attention(my, rng):
+    """weights and mean entropies at five temperatures"""
+    my.near(EPSILON).sweep(0.7 * rng.normal(size=(7, 5)), OTHERS)
+
+
+def five_heatmaps(my, rng):
+    """five heatmaps and the curve of the entropy"""
+    for taus in (sorted(OTHERS), TEMPERATURES):
+        weights, H = sweep(rng.normal(size=(8, 16)), taus)
+        fig = pictures.drawn(my, "draw", (9, 5.6), taus, weights, H)
+        for tau, p in zip(taus, weights):
+            turned = [("transposed", "the weights, transposed", p.T)]
+            text = f"the weights at tau = {tau:g}"
+            limits = pictures.has_image(fig, p, "no-image", text, turned)
+            text = "colours from 0 to 1 for every heatmap", f"{limits} at tau = {tau:g}"
+            my.holds("draw", limits == (0, 1), *text, "own-limits")
+            titles = [t for array, _, t in pictures.images(fig) if np.allclose(array, p)]
+            text = f"{tau:g} in the title of its heatmap", titles
+            my.holds("draw", any(f"{tau:g}" in t for t in titles), *text, "no-title")
+        pictures.has_curve(fig, taus, H, "curves", "the mean entropy against tau")
+        pictures.is_labelled(fig, "tau|τ|temp", r"entrop|nat|\bH\b")
+    pictures.keep(my, fig)
+
+
+def your_own_words(my, rng):
+    """the limits and inference, in your own words"""
+    self_assessed(
+        my,
+        my.only.explanation(),
+        "tau to 0: the largest score takes all, ties share equally, H tends to 0 or "
+        "to the logarithm of the ties; no gradient is left",
+        "tau to infinity: weights 1 / T, H = log T, the output is the mean of the "
+        "values",
+        "at inference: a lower tau makes a soft model decide, a higher one makes it "
+        "hedge; for the words of a language model it is the sampling temperature",
+        "tau is one factor for all scores, as 1 / sqrt(d) is, and the model was "
+        "trained with one of them",
+    )
+
+
+HINTS = """
+draw  Five images with one range of colours, and one curve.
+sweep  One row for each temperature.
+softmax_t  Which exponents do scores of 0 and 1000 have at tau = 0.5?
+entropy  Compute H of the weights (1, 0) by hand, term by term.
+dH_dtau  The mean and the variance are those under p, with p = softmax(e / tau).
+cancels  E(e^2) and E(e)^2 are near 1e12 if e is near 1e6: what remains of their
+   difference? Subtract the mean from e first.
+epsilon  A small number was added where nothing needs it: every entropy is off.
+differences  A difference of two entropies loses the digits that they have in common.
+   The formula keeps them.
+axes-exchanged  tau is on the horizontal axis, H on the vertical one.
+no-image  There is one heatmap for each temperature.
+transposed  Row i of the image is row i of the weights.
+own-limits  A colour must mean the same weight at every temperature.
+no-title  Which heatmap is of which temperature?
+curves  The curve has H on the vertical axis and tau on the other.
+unlabelled  A reader needs to know what each axis is.
+1  Divide by tau first, then do what a stable softmax does.
+2  0 ln 0 is 0, but np.log(0) is -inf and 0 * -inf is NaN: do not take the log of 0.
+3  The mean of e under p is sum_j p_j e_j; the variance is the mean of (e - mean)^2.
+"""
+WHY = """With b = 1 / tau, the entropy has the slope -b Var_p(e) in b, and db / dtau is
+-1 / tau^2; the product is Var_p(e) / tau^3. A variance is never negative, so the
+entropy never falls as tau grows."""
