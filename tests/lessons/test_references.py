@@ -314,7 +314,21 @@ def windows(rng):
         yield o, definitions.scaled_dot_attention(Q, K, v, allowed)
 
 
-CASES = {"38.5": windows, "E.9": local_p}
+def cosines(rng):
+    """6.8: self-attention without projections."""
+    X = rng.normal(size=(7, 5))
+    _, Z = reference("6.8", "self_attention")(X, 1 / np.sqrt(5))
+    yield Z, definitions.scaled_dot_attention(X, X, X)
+
+
+def temperature(rng):
+    """6.10: the weights of scores that are divided by tau."""
+    e = rng.normal(size=(5, 7))
+    for tau in (0.1, 2.0):
+        yield reference("6.10", "softmax_t")(e, tau), definitions.softmax(e / tau)
+
+
+CASES = {"38.5": windows, "6.8": cosines, "6.10": temperature, "E.9": local_p}
 
 
 @pytest.mark.parametrize("id", CASES)

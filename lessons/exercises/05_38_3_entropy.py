@@ -1,0 +1,296 @@
+"""38.3  Entropy and width, with 64 keys  ●●○○  25 min  book §38.5
+
+How evenly does a query distribute its weights as the width d of the vectors grows? With
+16 keys the chapter finds two things: unscaled scores soon give all weight to one key,
+and scaled scores keep the entropy "at log T". With 64 keys it expects the same, but at
+smaller widths. Lesson 05 has measured that. Here you make the plot, predict two numbers
+that the lesson does not have, and derive the limit for scores of another distribution.
+
+    H = -sum_j p_j ln p_j      p = softmax(e)      e_j = s . h_j, or that / sqrt(d)
+"""
+
+import numpy as np
+
+
+def _scores(T, d, samples, rng):
+    """Return unscaled scores of ``samples`` random queries with T keys each.
+
+    All entries of queries and keys are N(0, 1)  ->  (samples, T)
+    """
+    rows = []
+    for _ in range(samples):
+        s, H = rng.normal(size=d), rng.normal(size=(T, d))
+        rows.append(H @ s)
+    return np.array(rows)
+
+
+def prediction():
+    """Return your prediction, written before you run anything. No answer is wrong.
+
+    "gap"    by how many nats the entropy is below log 64, at d = 64, if the scores are
+             multiplied by 2 / sqrt(d), so that their standard deviation is 2
+    "half"   the width d at which the unscaled entropy of 1024 keys is half of log 1024
+    ->  a dictionary with these two numbers
+    """
+    return {"gap": 2.0, "half": 7.0}  # variance / 2, and log 1024  #? The docstring gives the two keys, and a number for each.
+    #! return {"gap": 2.0}  | prediction
+
+
+def entropy(p):
+    """Return H in nats over the last axis of p (…, T), with 0 ln 0 = 0."""
+    logs = np.log(np.where(p > 0, p, 1.0))  # ln 1 = 0 replaces ln 0  #? The entropy is in nats. Which argument of the logarithm avoids ln 0?
+    #! logs = np.log2(np.where(p > 0, p, 1.0))  | the entropy in bits
+    #! logs = np.log(p)  | -sum_j p_j ln p_j, which is NaN where p is 0
+    #! logs = np.log(p + 1e-6)  | epsilon
+    return -np.sum(p * logs, axis=-1)  #? H = -sum_j p_j ln p_j is a mean of -ln p_j. With which weights, over which axis?
+    #! return -np.sum(logs, axis=-1)  | -sum_j ln p_j, without p_j
+    #! return -np.sum(p * logs, axis=-1) / np.log(p.shape[-1])  | the entropy / log T
+
+
+def entropy_curve(T, ds, scaled, rng, samples):
+    """Return the mean entropy of the weights for each width d in ds: (len(ds),)
+
+    For each d in turn, call ``_scores`` once. The mean is over the ``samples`` queries,
+    each with its own weights.
+    """
+    curve = []
+    for d in ds:
+        e = _scores(T, d, samples, rng)  #? _scores takes T first, then d. The same seed must give the same scores.
+        #! e = _scores(d, T, samples, rng)  | the curve of _scores(d, T, …)
+        #! e = _scores(T, d, samples, np.random.default_rng(0))  | own-generator
+        if scaled:  #? Which curve has scores divided by sqrt(d): scaled=True, or False?
+            #! if not scaled:  | the curves with the scaling where scaled is False
+            #! if False:  | the unscaled curve, twice
+            #! if True:  | the scaled curve, twice
+            e = e / np.sqrt(d)  #? The variance of the scores is d. What is their standard deviation?
+            #! e = e / d  | the curve of scores / d
+            #! e = e * np.sqrt(d)  | the curve of scores * sqrt(d)
+            #! e = e / np.sqrt(T)  | the curve of scores / sqrt(T)
+        m = e.max(axis=-1, keepdims=True)  #? Which m makes all e - m at most 0, and leaves their differences?
+        #! m = e.max()  | exp(e - the largest of all scores), divided by its sum
+        #! m = 0.0  | exp(e), which overflows, divided by its sum
+        #! m = e - np.clip(e, -700, 700)  | the entropy of scores that are clipped
+        z = np.exp(e - m)  # (samples, T)
+        p = z / z.sum(axis=-1, keepdims=True)  #? The weights of one query sum to 1 over its keys, not over the queries.
+        #! p = z / z.sum()  | the curve of exponents divided by their sum over all queries
+        #! p = z / z.sum(axis=0, keepdims=True)  | the curve of exponents divided by their sum over the queries
+        #! p = (z := np.exp(e - e.max(0))) / z.sum(0)  | the curve of weights that sum to one over the queries
+        #! p = z  | the curve of exponentials, not divided by their sum
+        curve.append(entropy(p).mean())  #? One entropy for each query, then the mean over the samples.
+        #! curve.append(entropy(p.mean(0)))  | the entropy of the mean weights
+        #! curve.append(np.median(entropy(p)))  | the median over the samples
+        #! curve.append(entropy(p)[0])  | the entropy of the first query
+        #! curve.append(entropy(p).max())  | the largest entropy of a query
+        #! curve.append(entropy(p).mean() / np.log(T))  | the curve / log T
+        #! curve.append(entropy(p).mean() / np.log(2))  | the curve in bits
+    return np.array(curve)
+
+
+def large_T_entropy(T, a):
+    """Return the limit of H for many keys whose scores are uniform from -a to a.
+
+    Sums over many keys become T times expectations. With x for one score, Z = sum_j
+    exp(e_j) tends to T E[exp(x)], and sum_j p_j e_j to E[x exp(x)] / E[exp(x)]. Both
+    are integrals.
+    """
+    log_Z = np.log(T) + np.log(np.sinh(a) / a)  # E exp(x) = sinh(a) / a  #? Z is a sum over T keys: T times an expectation. The interval has the length 2 a.
+    #! log_Z = np.log(T) - np.log(np.sinh(a) / a)  | log T - ln(sinh(a) / a) - the mean score
+    #! log_Z = np.log(T) + np.log(2 * np.sinh(a) / a)  | expected + ln 2
+    #! log_Z = np.log(T) + np.log(np.sinh(a) / a / 2)  | expected - ln 2
+    #! log_Z = np.log(T) + np.log(np.sinh(a))  | expected + ln a
+    #! log_Z = np.log(T) + np.log(2 * np.sinh(a))  | expected + ln (2 a)
+    #! log_Z = np.log(T) + np.log(np.cosh(a) / a)  | the limit with cosh a for sinh a in E[exp(x)]
+    # the slope of E exp(x) in a scale of x gives E[x exp(x)]
+    mean_score = a / np.tanh(a) - 1  #? sum_j p_j e_j: p_j has a denominator. What does it become for many keys?
+    #! mean_score = np.cosh(a) - np.sinh(a) / a  | ln Z - E[x exp(x)], not divided by E[exp(x)]
+    #! mean_score = a / np.tanh(a)  | expected - 1
+    #! mean_score = a * np.tanh(a) - 1  | the limit with tanh a for coth a
+    return log_Z - mean_score  #? H = ln Z - sum_j p_j e_j, for scores that are uniform, not normal.
+    #! return log_Z  | ln Z
+    #! return log_Z + mean_score  | ln Z plus the mean score
+    #! return np.log(T)  | log T, the entropy of equal weights
+    #! return np.log(T) - a * a / 6  | log T - variance / 2
+    #! return np.log(T) - a / 2  | log T - a / 2
+    #! return np.log(T) - a * a / 2  | log T - a^2 / 2
+    #! return 2 * np.log(T) - log_Z + mean_score  | log T plus what is to be subtracted
+    #! return (log_Z - mean_score) / np.log(2)  | expected in bits
+
+
+def draw(fig, T, ds, scaled, unscaled):
+    """Draw both curves, mean entropies for each width in ds, into a matplotlib figure.
+
+    One panel: entropy against d, only d on a logarithmic axis, a horizontal line at
+    log T, both axes with a label, and a legend. The labels of the curves are "scaled"
+    and "unscaled". ``fig.subplots()`` returns the panel.
+    """
+    ax = fig.subplots()
+    ax.semilogx(ds, scaled, "o-", label="scaled")  #? Which label belongs to which curve? Widths need a logarithmic axis.
+    #! ax.semilogx(ds, unscaled, "o-", label="scaled")  | curves
+    #! ax.semilogx(ds, scaled, "o-", label="unscaled")  | exchanged
+    #! ax.loglog(ds, scaled, "o-", label="scaled")  | logarithmic-entropy
+    ax.semilogx(ds, unscaled, "s--", label="unscaled")  #? What does each label say?
+    #! ax.semilogx(ds, unscaled, "s--", label="e")  | unlabelled
+    ax.axhline(np.log(T), color="0.5", label=f"log {T}, equal weights")  #? Draw log T as well: the entropy of equal weights.
+    #! ax.axhline(T, color="0.5", label=f"log {T}, equal weights")  | no-level
+    ax.set(xlabel="width d", ylabel="entropy, nats")  #? A reader needs to know what each axis is.
+    #! ax.set(ylabel="entropy, nats")  | unlabelled
+    #! ax.set(xlabel="width d", ylabel="entropy, nats", xscale="linear")  | linear-axis
+    ax.legend()  #? A reader needs to know what each curve is.
+    #! pass  | unlabelled
+
+
+# ---- THE CHECK: each call my.f(…) is compared with the function f above
+
+import math
+
+from lessons.checks import pictures
+from lessons.checks.predictions import locked
+
+EPSILON = 1e-10  # so that log(p + 1e-12) is near enough
+
+
+def known_entropies(my, rng):
+    """entropies of random weights, of 1/2, 1/3, 1/6 and of equal ones"""
+    known = [[1 / 2, 1 / 4, 1 / 4], [1 / 3, 1 / 3, 1 / 3], [1 / 2, 1 / 3, 1 / 6]]
+    for p in (rng.dirichlet(np.ones(7), (3, 5)), np.array(known)):
+        found = my.only.entropy(p)
+        for added in 10.0 ** -np.arange(1, 11):
+            with_it = -(p * np.log(p + added)).sum(-1)
+            off = np.abs(with_it - entropy(p)).max() / 100
+            is_it = np.shape(found) == with_it.shape and np.allclose(found, with_it, 0, off)
+            texts = "-sum_j p_j ln p_j", f"-sum_j p_j ln(p_j + {added:g})"
+            my.holds("entropy", not is_it, *texts, "epsilon")
+        my.near(EPSILON).entropy(p)
+
+
+def weights_of_0(my, rng):
+    """the entropy of weights that are exactly 0"""
+    my.near(EPSILON).entropy(np.array([[1.0, 0.0, 0.0], [0.5, 0.0, 0.5]]))
+
+
+def both_curves(my, rng):
+    """both curves, of 7 and of 11 queries"""
+    for wanted in (True, False):
+        source, unused = (np.random.default_rng(3) for _ in range(2))
+        my.only.entropy_curve(7, (3, 5), wanted, source, 11)
+        is_used = source.bit_generator.state != unused.bit_generator.state
+        text = "scores that are drawn from the argument rng", "that rng was not used"
+        my.holds("entropy_curve", is_used, *text, "own-generator")
+        my.near(EPSILON).entropy_curve(7, (3, 5, 17), wanted, rng, 11)
+        my.near(EPSILON).entropy_curve(7, (5, 7, 11), wanted, rng, 7)
+
+
+def certain(my, rng):
+    """one key, and scores whose exp overflows"""
+    alone = my.only.entropy_curve(1, (5, 3), True, rng, 3)
+    is_right = np.shape(alone) == (2,) and np.allclose(alone, 0, 0, EPSILON)
+    my.holds("entropy_curve", is_right, "[0. 0.], with one key", alone)
+    large = 100.0, 100.0, 100 - math.log(3) / 100, -100.0  # s_1, then h_j
+    small = 1.0, 0.0, -math.log(3), -1000.0  # scores far below those of the other
+    my.near(EPSILON).entropy_curve(3, (1,), False, Prepared(*large), 1)
+    my.near(EPSILON).entropy_curve(3, (1,), False, Prepared(*large, *small), 2)
+
+
+def the_limit(my, rng):
+    """the limit for many keys"""
+    cases = (64, 1.5), (4096, 3.0), (64, 0.3), (10**6, 1.0)
+    off = [my.only.large_T_entropy(*c) / large_T_entropy(*c) - 1 for c in cases]
+    is_near = np.allclose(off, 0, 0, 0.005)  # no wrong formula is so near
+    my.holds(
+        "large_T_entropy",
+        not is_near or np.allclose(off, 0, 0, 1e-9),
+        "both integrals in closed form",
+        "the limit, but for the error of a sum over a grid of x",
+        "grid",
+    )
+    for T, a in cases:
+        my.large_T_entropy(T, a)
+
+
+def predicted(my, rng):
+    """your prediction and the measurement"""
+    found = my.only.prediction()
+    text = '{"gap": a number, "half": a number}', repr(found)
+    my.holds("prediction", is_prediction(found), *text, "prediction")
+    first = locked(my, is_prediction)
+    z = np.exp(2 * _scores(64, 64, 400, rng) / 8)
+    gap = math.log(64) - entropy(z / z.sum(-1, keepdims=True)).mean()
+    ds = np.arange(2, 31, 4)
+    left = entropy_curve(1024, ds, False, rng, 60) / math.log(1024)
+    half = np.interp(-0.5, -left, ds)
+    print(f"deviation 2: predicted {first['gap']:g} nats below log 64, found {gap:.2f}")
+    guess = first["half"]
+    print(f"half of log 1024 is left: predicted d = {guess:g}, found {half:.0f}")
+
+
+def the_plot(my, rng):
+    """the plot"""
+    T, ds = 64, 2 ** np.arange(9)
+    scaled, unscaled = (
+        entropy_curve(T, ds, wanted, np.random.default_rng(1), 20)
+        for wanted in (True, False)
+    )
+    fig = pictures.drawn(my, "draw", (6, 3.6), 7, ds, scaled, unscaled)
+    pictures.has_level(fig, math.log(7), "no-level", f"log 7 = {math.log(7):.4g}")
+    fig = pictures.drawn(my, "draw", (6, 3.6), T, ds, scaled, unscaled)
+    for y, what in ((scaled, "scaled"), (unscaled, "unscaled")):
+        pictures.has_curve(fig, ds, y, "curves", f"the {what} entropies against ds")
+    pictures.has_level(fig, math.log(T), "no-level", f"log {T} = {math.log(T):.4g}")
+    pictures.is_labelled(fig, r"\bd\b|width|dim", r"entrop|nat|\bH\b")
+    curves = [curve for curve in pictures.lines(fig) if len(curve[1]) == len(ds)]
+    for y, what in ((scaled, "scaled"), (unscaled, "unscaled")):
+        label = next(label for _, b, label in curves if np.allclose(b, y))
+        words = label.lower().replace("not scaled", "unscaled")
+        text = f'label="{what}" for this curve in the legend', repr(label)
+        my.holds("draw", "scaled" in words, *text, "unlabelled")
+        is_un = "unscaled" in words
+        my.holds("draw", is_un == (what == "unscaled"), *text, "exchanged")
+    kind = pictures.panels(fig)[0].get_xscale()
+    my.holds("draw", kind != "linear", "a logarithmic axis for d", kind, "linear-axis")
+    kind = pictures.panels(fig)[0].get_yscale()
+    text = "a linear axis for the entropy", kind
+    my.holds("draw", kind == "linear", *text, "logarithmic-entropy")
+    pictures.keep(my, fig)
+
+
+class Prepared:
+    """A generator whose ``normal`` returns prepared numbers, in their order."""
+
+    def __init__(self, *numbers):
+        self.numbers = list(numbers)
+
+    def normal(self, loc=0.0, scale=1.0, size=()):
+        return loc + scale * np.array(
+            [self.numbers.pop(0) for _ in range(np.prod(size, dtype=int))]
+        ).reshape(size)
+
+
+def is_prediction(found):
+    both = isinstance(found, dict) and set(found) == {"gap", "half"}
+    return both and all(np.ndim(v) == 0 and np.isreal(v) for v in found.values())
+
+
+HINTS = """
+draw  Two curves, a level, two labels and a legend.
+prediction  The docstring gives the two keys, and a number for each.
+entropy  Where p is 0 the term is 0: which argument of the logarithm avoids ln 0 there?
+entropy_curve  One softmax for each query, one entropy for each query, then the mean.
+large_T_entropy  H = ln Z - sum_j p_j e_j. What do both terms become for many keys?
+grid  Both integrals have a closed form: write them without a sum.
+no-level  Draw log T as well: the entropy of equal weights.
+exchanged  Which label belongs to which curve?
+logarithmic-entropy  Only the widths cover several powers of ten.
+linear-axis  Widths from 1 to 4096 need a logarithmic axis.
+unlabelled  A reader needs to know what each axis and each curve is.
+own-generator  The same seed must give the same scores: pass rng on.
+1  A row of _scores belongs to one query: compute softmax and entropy along it, and the
+   mean over the rows last.
+2  ln p_j = e_j - ln Z, so H = ln Z - sum_j p_j e_j. This also gives the limit: replace
+   both sums by T times an expectation.
+3  The density of x is 1 / (2 a). E[exp(x)] is sinh(a) / a, and E[x exp(x)] is
+   cosh(a) - sinh(a) / a; divide the second by the first.
+"""
+WHY = """With many keys a sum over the keys becomes T times an expected value, so H tends
+to ln T minus a number that depends on the distribution of the scores alone. Scaling
+keeps this distribution, and with it the gap, the same for every width; without it, the
+variance is d."""
