@@ -216,7 +216,7 @@ def predicted(my, rng):
     z = np.exp(2 * _scores(64, 64, 400, rng) / 8)
     gap = math.log(64) - entropy(z / z.sum(-1, keepdims=True)).mean()
     ds = np.arange(2, 31, 4)
-    left = entropy_curve(1024, ds, False, rng, 60) / math.log(1024)
+    left = np.asarray(my.only.entropy_curve(1024, ds, False, rng, 60)) / math.log(1024)
     half = np.interp(-0.5, -left, ds)
     print(f"deviation 2: predicted {first['gap']:g} nats below log 64, found {gap:.2f}")
     guess = first["half"]

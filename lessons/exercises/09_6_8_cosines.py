@@ -214,9 +214,9 @@ def predicted(my, rng):
     X = rng.normal(size=(8, 16))
     print("scale   gain, predicted   rank correlation, predicted   own weight")
     for scale in SCALES:
-        own = np.diag(self_attention(X, scale)[0]).mean()
-        mutual, gain = geometry_change(X, scale)
-        rank, (guess, sign) = rank_correlation(mutual, gain), first[scale]
+        own = np.diag(my.only.self_attention(X, scale)[0]).mean()
+        mutual, gain = map(np.asarray, my.only.geometry_change(X, scale))
+        rank, (guess, sign) = my.only.rank_correlation(mutual, gain), first[scale]
         print(
             f"{scale:<6g} {gain.mean():+6.2f}, {guess:+8.2f}   "
             f"{rank:+16.2f}, {int(sign):+9d}   {own:10.3f}"
