@@ -157,7 +157,8 @@ def known_entropies(my, rng):
         for added in 10.0 ** -np.arange(1, 11):
             with_it = -(p * np.log(p + added)).sum(-1)
             off = np.abs(with_it - entropy(p)).max() / 100
-            is_it = np.shape(found) == with_it.shape and np.allclose(found, with_it, 0, off)
+            is_it = np.shape(found) == with_it.shape
+            is_it = is_it and np.allclose(found, with_it, 0, off)
             texts = "-sum_j p_j ln p_j", f"-sum_j p_j ln(p_j + {added:g})"
             my.holds("entropy", not is_it, *texts, "epsilon")
         my.near(EPSILON).entropy(p)

@@ -159,7 +159,8 @@ def at_five_temperatures(my, rng):
         off = my.only.entropy(p) - entropy(p)
         for added in 10.0 ** -np.arange(1, 11):
             with_it = -(p * np.log(p + added)).sum(-1) - entropy(p)
-            is_it = np.shape(off) == with_it.shape and np.allclose(off, with_it, 0.01, 0)
+            is_it = np.shape(off) == with_it.shape
+            is_it = is_it and np.allclose(off, with_it, 0.01, 0)
             texts = "-sum_j p_j ln p_j", f"-sum_j p_j ln(p_j + {added:g})"
             my.holds("entropy", not is_it, *texts, "epsilon")
         my.near(EPSILON).entropy(p)

@@ -201,7 +201,8 @@ def through_a_window(my, rng):
     allowed[2] = False
     found = my.local_attention(*map(mg.Tensor, (Q, K, V)), allowed)
     kind = type(found).__name__
-    my.holds("local_attention", isinstance(found, mg.Tensor), "a Tensor", kind, "detached")
+    is_tensor = isinstance(found, mg.Tensor)
+    my.holds("local_attention", is_tensor, "a Tensor", kind, "detached")
 
 
 def three_steps(my, rng):

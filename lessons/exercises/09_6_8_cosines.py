@@ -205,8 +205,8 @@ def predicted(my, rng):
     my.holds(
         "prediction",
         is_prediction(found),
-        "{1: (gain, sign), 1 / 4: (gain, sign), 1 / 20: (gain, sign)}, gain from -2 to 2 "
-        "and sign +1 or -1",
+        "{1: (gain, sign), 1 / 4: (gain, sign), 1 / 20: (gain, sign)}, gain from -2 to "
+        "2 and sign +1 or -1",
         repr(found),
         "prediction",
     )
@@ -235,7 +235,8 @@ def three_heatmaps(my, rng):
         pictures.has_image(fig, array, "no-image", f"the cosines of {name}")
         for array, name in ((before, "X"), (after, "Z"))
     ]
-    text = "colours from -1 to 1 for both images of cosines", f"{limits[0]} and {limits[1]}"
+    found = f"{limits[0]} and {limits[1]}"
+    text = "colours from -1 to 1 for both images of cosines", found
     my.holds("draw", limits == [(-1, 1)] * 2, *text, "own-limits")
     titles = [title for _, _, title in pictures.images(fig)]
     my.holds("draw", all(titles), "a title for each panel", titles, "no-title")
