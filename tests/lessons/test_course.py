@@ -286,3 +286,26 @@ def test_a_step_is_compared_with_the_same_step_of_a_copy_of_the_model():
     with pytest.raises(check.CheckFailed) as failure:
         my.step(model, optimizer, 1.0)
     assert failure.value.lines[0] == "the new w, in the result of"
+
+
+def test_no_warning_of_an_edit_is_shown(recwarn):
+    text = TEXT.replace("x.sum(1) / 2  #", "(1 + x)[:, 0] / 2  #")  # an edit: 1[:, 0]
+    assert failures("(1 + x)[:, 0] / 2", "(3 - x**3)[:, 0] / 2", text)
+    assert not recwarn.list
+
+
+def test_a_backward_that_changes_what_it_needs_is_named():
+    new = "y = x.sum(1) / 2\n    share = np.full(n, 0.5)\n"
+    text = source().answer.replace("y = x.sum(1) / 2\n", new)
+    old = "        return (np.repeat(g[:, None], n, 1) / 2,)"
+    assert old in text
+    changed = "        nonlocal share\n        found = (g[:, None] * share,)\n"
+    changed += "        share = 0 * share\n        return found"
+    failed, _ = audit.judge(source(), text.replace(old, changed))
+    assert failed[0].tag == "stateful" and "called again" in failed[0].lines[-1]
+
+
+def test_a_call_may_follow_one_that_is_not_compared():
+    my = check.load(source(), "w_1.py", source().answer)
+    my.only.half(np.ones((3, 5)), 5)
+    my.half(np.ones((3, 5)), 5)

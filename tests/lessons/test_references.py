@@ -12,6 +12,7 @@ import minigrad as mg
 from attention import definitions
 from attention.variants import hard
 from attention.costs.counted import OpCounter
+from attention.variants.pointer_generator import copy_loss
 from lessons.classroom.catalogue import find
 from lessons.classroom.theory import rationals, two_point_mean
 from lessons.course import check
@@ -329,6 +330,38 @@ def temperature(rng):
 
 
 CASES = {"38.5": windows, "6.8": cosines, "6.10": temperature, "E.9": local_p}
+def pointer_generator(rng):
+    """E.20: the probabilities; the loss, and its gradients for logits and for scores."""
+    z, e, r = rng.normal(size=(4, 5)), rng.normal(size=(4, 7)), rng.normal(size=4)
+    x, y = np.array([2, 7, 0, 2, 8, 7, 7]), np.array([2, 7, 4, 8])
+    a = definitions.softmax(e)
+    P = reference("E.20", "probabilities")(z, e, r, x, 11)
+    for row, *inputs in zip(P, z, a, r):
+        yield row, definitions.copy_probabilities(*inputs, x, 11)
+    loss, backward = reference("E.20", "copy_loss")(z, e, r, x, y)
+    inputs = [mg.Tensor(each, requires_grad=True) for each in (z, e, r)]
+    z, e, r = inputs
+    g, theirs = rng.normal(size=4), copy_loss(z, mg.softmax(e), r, np.tile(x, (4, 1)), y)
+    yield loss, theirs.data
+    (theirs * g).sum().backward()
+    yield from zip(backward(g), [each.grad for each in inputs])
+    pi, rho = reference("E.20", "posteriors")(*(each.data for each in inputs), x, y)
+    yield pi + rho.sum(1), np.ones(4)
+
+
+def delta(rng):
+    """E.21: the outputs of all tokens, and the state after one token."""
+    q, k, v = (rng.normal(size=(5, n)) / 2 for n in (3, 3, 7))
+    b = rng.uniform(0.3, 0.9, (5, 1))
+    yield reference("E.21", "delta_rule")(q, k, v, b[:, 0])[0], definitions.delta_rule(q, k, v, b)
+    S = reference("E.21", "write")(np.zeros((3, 7)), k[0], v[0], b[0, 0])
+    yield q[:1] @ S, definitions.delta_rule(q[:1], k[:1], v[:1], b[:1])
+
+
+CASES = {
+    "E.9": local_p, "E.17": sparsemax, "E.18": sink, "E.19": reinforce,
+    "E.20": pointer_generator, "E.21": delta,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("id", CASES)
