@@ -362,6 +362,22 @@ CASES = {
     "E.9": local_p, "E.17": sparsemax, "E.18": sink, "E.19": reinforce,
     "E.20": pointer_generator, "E.21": delta,
 }  # fmt: skip
+def multi_head(rng):
+    """E.10: keys and values come from Y."""
+    X, Y, *W = (rng.normal(size=(n, 6)) for n in (5, 7, 6, 6, 6, 6))
+    Z, _ = reference("E.10", "multihead")(X, Y, *W, 3)
+    yield Z, definitions.multi_head(X, Y, Y, *W, [definitions.scaled_dot_attention] * 3)
+
+
+def linear_attention(rng):
+    """E.13: the library's features are those of q and k themselves."""
+    q, k, v = rng.random((5, 3)), rng.random((5, 3)), rng.normal(size=(5, 7))
+    o, _ = reference("E.13", "linear_attention")(q, k, v)
+    yield o, definitions.causal_linear(q, k, v, phi=lambda x: x, eps=0)
+
+
+CASES = {"E.9": local_p, "E.10": multi_head, "E.11": rope, "E.12": buckets,
+         "E.13": linear_attention}  # fmt: skip
 
 
 @pytest.mark.parametrize("id", CASES)
