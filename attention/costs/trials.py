@@ -46,14 +46,20 @@ def in_the_middle(variant, parameters, S):
 def measured(variant, n, E=64, backend="numpy"):
     """Return the bytes that a call with n queries and keys holds beside the inputs."""
     call = call_of(variant, n, E)
-    with kernels.backend(backend):
-        return peak_bytes(call)
+    with kernels.backend(backend), no_grad():
+        if backend == "numpy":
+            return peak_bytes(call)
+        call()  # compile
+        return peak_bytes(call, tracemalloc.start)  # loops use no arrays of NumPy
 
 
-def peak_bytes(call):
-    """Return the bytes that a call allocates at its widest point, without a graph."""
+def peak_bytes(call, trace=None):
+    """Return the bytes that a call allocates at its widest point, without a graph.
+
+    trace   starts tracemalloc; None: for the arrays of NumPy alone
+    """
     with no_grad():
-        _trace_arrays()
+        (trace or _trace_arrays)()
         try:
             for _ in range(2):
                 before = tracemalloc.get_traced_memory()[0]

@@ -14,7 +14,7 @@ from attention.app.experiments import reversal as experiment
 from attention.seq2seq.reverser import KINDS, Reverser
 from attention.tasks.reversal import make_batch, random_batch
 
-from .app_cases import fits, main, refused, runs_of, start, stopped_at, wait_for
+from .app_cases import fits, joined, main, refused, runs_of, start, stopped_at, wait_for
 
 SMALL = dict(hidden=8, embedding=4, batch=4, samples=6)
 
@@ -194,8 +194,8 @@ def test_what_it_refuses(tmp_path, capsys, no_figures):
     reversal("--scores", "dot", "--out", done)
     for arguments, sentence in [
         (["--scores", "nearest"], "'nearest'; expected one or more of additive,dot"),
-        (["--steps", "0"], "found '0'; expected a whole number of 1 or more"),
-        (["--steps", 10**20 - 1, "--out", tmp_path / "a"], "or more, below 10^18"),
+        (["--steps", "0"], "found '0'; expected a whole number from 1 to 1000000000"),
+        (["--steps", 10**20 - 1, "--out", tmp_path / "a"], "from 1 to 1000000000"),
         (["--seed", "7" * 400, "--out", tmp_path / "a"], "0 or more, below 10^18"),
         (["--resume", tmp_path / "none"], "There is nothing to resume: "),
         (["--resume", done, "--steps", "9", "--width", "8"], "--steps was 1. Leave"),
@@ -213,4 +213,9 @@ def test_a_broken_checkpoint_is_one_sentence(
 ):
     reversal("--scores", "dot", "--out", tmp_path)
     (tmp_path / "state" / name).write_bytes(content)
-    assert name in refused(capsys, "reversal", "--resume", tmp_path)
+    if name == "config.npz":
+        assert name in refused(capsys, "reversal", "--resume", tmp_path)
+        return
+    reversal("--resume", tmp_path)
+    error = joined(capsys.readouterr().err)
+    assert f"{name}" in error and "dot-1.damaged; its run starts again." in error
