@@ -296,7 +296,7 @@ def _start(args):
     print(f"fill in  {display_path(exercise.work)}")
     say(
         "rules    inputs are not written to; results are float64 arrays or lists of\n"
-        "         rows, right to nine digits: lessons/exercises/README.md"
+        "         rows, right to 11 digits: lessons/exercises/README.md"
     )
     say(f"then     python -m lessons check {exercise.id}")
     return 0

@@ -216,3 +216,22 @@ def test_importing_loads_neither_numba_nor_matplotlib():
     loaded = set(done.stdout.split())
     assert not loaded & {"numba", "matplotlib", "torch", "pytest"}
     assert {"minigrad", "attention.template"} <= loaded
+
+
+# Lines of Python a folder may have, with its subfolders, in hundreds: what was reached.
+# Whoever needs more raises a number in the same commit, with a reason for a reader.
+LINES = {
+    "minigrad": 92, "attention": 314, "lessons": 481, "lessons/book": 223,
+    "lessons/checks": 64, "lessons/classroom": 64, "lessons/course": 15,
+    "lessons/exercises": 71, "lessons/pages": 30, "lessons/solutions": 14,
+    "tests": 407, "tests/attention": 213, "tests/lessons": 62, "tests/minigrad": 69,
+    "tests/ops": 48,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("folder", LINES)
+def test_a_folder_keeps_its_budget_of_lines(folder):
+    files = [p for p in (ROOT / folder).rglob("*.py")
+             if "work" not in p.relative_to(ROOT).parts]  # a learner's own  # fmt: skip
+    lines = sum(len(p.read_text(encoding="utf-8").splitlines()) for p in files)
+    assert lines <= 100 * LINES[folder], f"{folder}: {lines} lines"
