@@ -5,7 +5,8 @@
     python -m tests.lessons.judge --add FILE    add rows {"id", "source", "right", "kind"}
 
 ``answers.json`` has, for each exercise, a few texts ("bases") and its answers. An answer
-is a base with edits [old, new], each of which occurs once, or a text of its own. ``name``
+is a base with edits [old, new], each of which occurs once, or a text of its own; with a
+``form``, its results have another form (other_forms.py). ``name``
 is what the check said of a wrong answer when the answer was added: the tag and the
 sentence, or null if it said what is wrong and named no mistake. ``today`` marks the
 answers that were judged wrongly then: "passed", though wrong, or "refused", though right.
@@ -85,7 +86,13 @@ def text_of(row, bases):
         if text.count(old) != 1:
             raise ValueError(f"{old!r} occurs {text.count(old)} times; expected 1: {row}")
         text = text.replace(old, new)
-    return text
+    return text + other_form(row["form"]) if "form" in row else text
+
+
+def other_form(name):
+    """Return what turns the results of an answer into another form (other_forms.py)."""
+    path = pathlib.Path(__file__).with_name("other_forms.py")
+    return "\n\n" + path.read_text(encoding="utf-8").replace("MODE'", f"{name}'")
 
 
 # the check
