@@ -98,9 +98,7 @@ def multiplications(my, rng):
     """multiplications, precomputed and not"""
     for sizes in (*SIZES, (1, 1, 1, 1, 1), (1, 10**6, 5, 3, 7)):
         for precomputed in (True, False):
-            n = my.mults(*sizes, precomputed)
-            is_int = isinstance(n, (int, np.integer))
-            my.holds("mults", is_int, "an int", repr(n), "float")
+            my.mults(*sizes, precomputed)
 
 
 def the_chain(my, rng):

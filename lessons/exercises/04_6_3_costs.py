@@ -118,7 +118,6 @@ def explanation():
 
 # ---- THE CHECK: each call my.f(…) is compared with the function f above
 
-from numbers import Integral
 
 from lessons.checks.words import self_assessed
 
@@ -131,8 +130,7 @@ SIZES = (  # T, d_s, d_h, d_a
 def one_step(my, rng):
     """one step that computes all W_h h_j: 341 multiplications for four states"""
     for sizes in SIZES:
-        n = my.mults_additive(*sizes, False)
-        my.holds("mults_additive", isinstance(n, Integral), "an int", repr(n), "float")
+        my.mults_additive(*sizes, False)
 
 
 def one_cached_step(my, rng):
@@ -144,8 +142,7 @@ def one_cached_step(my, rng):
 def dot_scores(my, rng):
     """dot scores"""
     for sizes in ((5, 3), (7, 11), (1, 13), (17, 2)):
-        n = my.mults_dot(*sizes)
-        my.holds("mults_dot", isinstance(n, Integral), "an int", repr(n), "float")
+        my.mults_dot(*sizes)
 
 
 def a_sentence(my, rng):
