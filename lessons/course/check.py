@@ -31,7 +31,7 @@ from . import naming
 from .own_work import own_work
 
 CLOSE = 1e-11  # of an entry: a formula has these digits, a difference quotient has not
-ROUNDING = 0.1  # of that, of the largest entry
+ROUNDING = 1e-12  # of the largest entry; a tenth of a larger tolerance
 TINY = 1e-200  # numbers below are 0
 COTANGENTS = 2  # of each backward
 
@@ -382,7 +382,7 @@ class My:
             self._fail("float32", line, str(array.dtype), label)
         if want.dtype.kind == "f":
             size = np.abs(want[np.isfinite(want)]).max(initial=0)
-            least = ROUNDING * self.close * size + TINY
+            least = max(0.1 * self.close, ROUNDING) * size + TINY
             right = np.isclose(array, want, self.close, least, equal_nan=True)
         else:
             right = array == want

@@ -103,8 +103,6 @@ def test_a_constant_mask_has_no_complement():
     "id, old, new, said",
     [
         ("6.5", "d_pre.T @ H,", "H.T @ d_pre,", "d_W_h, in the result of"),
-        ("E.7", "base + np.log(np.exp(s - base[..., None])", "np.log(np.exp(s)",
-         "found inf, 1, "),
     ],
 )  # fmt: skip
 def test_a_report_says_which_output_and_which_call(id, old, new, said):
