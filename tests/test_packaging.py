@@ -159,8 +159,9 @@ def test_the_course_runs(installed):
     run(programs / "lessons", "run", "0", cwd=folder, **work)
     run(programs / "lessons", "start", "E.1", cwd=folder, **work)
     (answer,) = (folder / "work").glob("ex_*.py")
-    (solution,) = folder.glob("environment/lib/python*/site-packages/lessons/solutions")
-    shutil.copyfile(solution / answer.name, answer)
+    code = "from lessons.classroom.catalogue import find; print(find('E.1').answer_text)"
+    solution = run(programs / "python", "-c", code, cwd=folder)
+    answer.write_text(solution, encoding="utf-8")
     assert "passed" in run(programs / "lessons", "check", "E.1", cwd=folder, **work)
 
 
