@@ -14,7 +14,6 @@ import minigrad as mg
 from minigrad.checking.verdict import VacuousCheckError
 
 from ..classroom.catalogue import exercises
-from ..classroom.steps import CheckFailed
 from . import check
 
 LONG = 20  # characters from which a line of an answer would give it away

@@ -56,8 +56,7 @@ def with_name(failure, sentence, question, tag=None):
     tag = tag or sentence
     if not sentence.startswith("yours"):
         sentence = f"yours equals {sentence}"
-    lines = failure.unfolded, sentence, *filter(None, [question])
-    found = CheckFailed(tag, *failure.unfolded, *lines[1:])
+    found = CheckFailed(tag, *failure.unfolded, sentence, *[question] * bool(question))
     found.question, found.arrays, found.back = question, failure.arrays, failure.back
     return found
 

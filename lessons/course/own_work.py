@@ -2,7 +2,7 @@
 
 import ast
 
-from ..checks.own_work import MORE, aliases, imports, is_allowed, is_patch
+from ..checks.own_work import aliases, imports, is_allowed, is_patch
 from ..classroom.steps import CheckFailed
 
 
