@@ -156,7 +156,8 @@ def clip_grad_norm_(params, max_norm):
     number("clip_grad_norm_", "max_norm", max_norm, positive=True, finite=False)
     params = [params] if isinstance(params, Tensor) else list(params)
     gradients = {i: p.grad for i, p in enumerate(params) if p.grad is not None}
-    wide = (g.astype(wide_dtype(g.dtype), copy=False) for g in gradients.values())
+    # a sum of float16 squares is computed in float64, whose digits no processor loses
+    wide = (g.astype(float) if g.itemsize < 4 else g for g in gradients.values())
     norm = math.sqrt(sum(float(np.vdot(g, g)) for g in wide))
     if not math.isfinite(norm):  # squares overflow earlier in float32
         squares = (np.square(g, dtype=np.float64).sum() for g in gradients.values())
