@@ -205,6 +205,17 @@ def backwards(rng):
     yield from against(mg.log_softmax, reference("E.2", "log_softmax"), rng, x)
 
 
+def graph(rng):
+    """E.3: the engine's gradients of y = b x with b = a + 2 x."""
+    a, x = (mg.Tensor(n, requires_grad=True) for n in rng.normal(size=2))
+    b = a + 2 * x
+    y = b * x
+    y.backward()
+    pairs = {"y": [("b", x.item()), ("x", b.item())], "b": [("a", 1.0), ("x", 2.0)]}
+    found = reference("E.3", "backward")(pairs | {"a": [], "x": []}, "y")
+    yield from ((found[name], each.grad) for name, each in (("a", a), ("x", x)))
+
+
 def masked(rng):
     """E.7: weights and lse over the allowed keys, of the definitions."""
     x, mask = rng.normal(size=(3, 5)), rng.random((3, 5)) < 0.6
@@ -367,6 +378,7 @@ CASES = {
     "6.10": temperature,
     "E.1": broadcasts,
     "E.2": backwards,
+    "E.3": graph,
     "E.6": recurrent,
     "E.7": masked,
     "E.9": local_p,
