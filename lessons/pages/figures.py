@@ -5,10 +5,8 @@
     show(fig, "entropy", alt="Entropy against d: it falls from ... to ...")
 
 A lesson that runs writes its figures to the learner's folder; in a notebook they
-appear where they are made. A lesson that is woven
-writes them to ``figures/`` beside it, and ``digest.json`` keeps some numbers of each
-curve: how many values, least, largest, mean, and a weighted mean. A later run compares
-these numbers up to rounding, never pixels.
+appear where they are made. A lesson that is woven writes them to ``figures/`` beside
+it.
 """
 
 import base64
@@ -31,7 +29,6 @@ from ..classroom.terminal import display_path
 from .raster import as_png
 
 SHORTEST_ALT = 30  # letters
-TOLERANCE = 1e-5  # of the largest value: two processors round differently
 
 
 def figure(title, rows=1, columns=1, size=None, **options):
@@ -126,7 +123,6 @@ class Picture:
     name: str
     title: str  # the question above it, or its name
     caption: str
-    digest: dict
     svg: bytes | None
 
 
@@ -134,7 +130,7 @@ class Gallery:
     """The figures of one run of a lesson.
 
     folder   write each figure there at once and print its path; None: keep them
-    draw     make the SVG, or only the digest
+    draw     make the SVG
     """
 
     def __init__(self, folder=None, draw=True):
@@ -155,7 +151,7 @@ class Gallery:
             raise ValueError(f"show: there are two figures named {name!r}.")
         svg = render(fig) if self.draw or self.folder else None
         title = fig.get_suptitle() or name.replace("-", " ")
-        self.pictures[name] = Picture(name, title, caption, digest(fig), svg)
+        self.pictures[name] = Picture(name, title, caption, svg)
         if self.folder:
             self.folder.mkdir(parents=True, exist_ok=True)
             path = self.folder / f"{name}.svg"
@@ -183,75 +179,6 @@ def svg_of(make, *arguments):
 
     with matplotlib.rc_context():
         return render(make(*arguments))
-
-
-def digest(fig):
-    """Return {what: [numbers of each array]} for all that is plotted, in order."""
-    found = {}
-    for a, ax in enumerate(fig.axes):
-        if ax.get_label() == "<colorbar>":
-            continue
-        for kind, artist, arrays in _artists(ax):
-            label = artist.get_label()
-            label = "" if str(label).startswith("_") else f" {label!r}"
-            key = f"panel {a}, {kind}{label}"
-            while key in found:
-                key += "'"
-            found[key] = [summary(each) for each in arrays]
-    return found
-
-
-def summary(array):
-    """Return [size, number of finite values, least, largest, mean, weighted mean].
-
-    The weights, cos(1), cos(2), …, notice values that are exchanged.
-    """
-    array = np.ma.filled(np.ma.asarray(array, float), np.nan).ravel()
-    weighted = (array * np.cos(1 + np.arange(array.size)))[np.isfinite(array)]
-    finite = array[np.isfinite(array)]
-    if not finite.size:
-        return [array.size, 0]
-    numbers = finite.min(), finite.max(), finite.mean(), weighted.mean()
-    return [array.size, finite.size, *(float(f"{x:.7g}") for x in numbers)]
-
-
-def same_digest(a, b):
-    """Return whether two digests are equal up to rounding."""
-    return a.keys() == b.keys() and all(
-        len(a[key]) == len(b[key]) and all(map(_same_summary, a[key], b[key]))
-        for key in a
-    )
-
-
-def _same_summary(a, b):
-    if a[:2] != b[:2] or len(a) != len(b):
-        return False
-    largest = max(map(abs, a[2:4]), default=0.0)
-    return bool(np.allclose(a[2:], b[2:], rtol=0, atol=TOLERANCE * largest))
-
-
-def _artists(ax):
-    """Yield (kind, artist, arrays) of everything in a panel that shows numbers."""
-    from matplotlib.contour import ContourSet
-
-    for line in ax.lines:
-        yield "line", line, line.get_xydata().T
-    for image in ax.images:
-        yield "image", image, [image.get_array()]
-    for patch in ax.patches:
-        path = patch.get_patch_transform().transform_path(patch.get_path())
-        yield "shape", patch, [path.vertices]
-    for collection in ax.collections:
-        paths = [path.vertices for path in collection.get_paths()]
-        if isinstance(collection, ContourSet):
-            # the number of points on a contour depends on the last bit of a number
-            extents = [[p.min(), p.max()] for p in paths if p.size]
-            yield "contours", collection, [collection.levels, *extents]
-            continue
-        arrays = [collection.get_offsets(), *paths]
-        if collection.get_array() is not None:
-            arrays.append(collection.get_array())
-        yield "marks", collection, arrays
 
 
 def _style():

@@ -1,11 +1,10 @@
 """Weave lessons into pages, and check that the pages are fresh.
 
 run 5                 print what it prints; figures go to the learner's folder
-dev weave 5           write README.md, figures/ and digest.json beside lesson.py
-dev weave 5 --check   run it again and compare text and digests
+dev weave 5           write README.md and figures/ beside lesson.py
+dev weave 5 --check   run it again and compare the text
 """
 
-import json
 import pathlib
 import re
 import sys
@@ -25,9 +24,10 @@ from .cells import (
     run_cells,
     source,
 )
-from .figures import Gallery, readers_figures, same_digest
+from .figures import Gallery, readers_figures
 from .reading import for_the_reader
 
+FIGURE = re.compile(r"^!\[.+\]\(figures/(.+)\.svg\)$", re.M)
 DECIMAL = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 
 
@@ -61,8 +61,9 @@ class Woven:
     pictures: dict
 
     @property
-    def digest(self):
-        return {name: p.digest for name, p in self.pictures.items()}
+    def figures(self):
+        """The names of all its figures, also of those that no code draws."""
+        return set(FIGURE.findall(self.text))
 
 
 def weave_lesson(folder, draw=True):
@@ -113,16 +114,9 @@ def differences(fresh):
             in_code = a == "```python"
         elif a.startswith("#") and not in_code:
             heading = a.lstrip("# ")
-    kept = json.loads(_text(folder / "digest.json") or "{}")
-    for name in sorted(kept.keys() | fresh.digest.keys()):
-        if name not in kept or name not in fresh.digest:
-            state = "is new" if name in fresh.digest else "is no longer drawn"
-            found.append(f"figure {name} {state}")
-        elif not same_digest(kept[name], fresh.digest[name]):
-            found.append(f"figure {name} plots other numbers")
     files = {path.stem for path in (folder / "figures").glob("*.svg")}
-    found += [f"figures/{name}.svg is missing" for name in fresh.digest.keys() - files]
-    found += [f"figures/{name}.svg is unused" for name in files - fresh.digest.keys()]
+    found += [f"figures/{name}.svg is missing" for name in fresh.figures - files]
+    found += [f"figures/{name}.svg is unused" for name in files - fresh.figures]
     return found
 
 
@@ -220,16 +214,10 @@ def _write(fresh):
     target = fresh.folder / "figures"
     target.mkdir(exist_ok=True)
     for path in target.glob("*.svg"):
-        if path.stem not in fresh.pictures:
+        if path.stem not in fresh.figures:
             path.unlink()
     for name, picture in fresh.pictures.items():
         (target / f"{name}.svg").write_bytes(picture.svg)
-    lines = [
-        f" {json.dumps(name)}: {json.dumps(digest, ensure_ascii=False)}"
-        for name, digest in fresh.digest.items()
-    ]
-    digest = "{\n" + ",\n".join(lines) + "\n}\n"
-    (fresh.folder / "digest.json").write_text(digest, encoding="utf-8")
     (fresh.folder / "README.md").write_text(fresh.text, encoding="utf-8")
 
 

@@ -211,7 +211,7 @@ def test_the_figure_of_a_record(id):
         words = [
             t.get_text() for ax in fig.axes for t in (ax.xaxis.label, ax.yaxis.label)
         ]
-        assert all(words) and figures.digest(fig) and b"<svg" in figures.render(fig)
+        assert all(words) and b"<svg" in figures.render(fig)
     first = {
         "38.4": lambda: found["runs"][0]["watched"]["loss"],
         "6.6": lambda: found["seconds"]["additive"],

@@ -280,9 +280,6 @@ def test_weaving_in_another_process_gives_the_same_bytes(folder):
         ("README.md", "sum 10.0", "sum 11.0", "kept  sum 11.0"),
         ("README.md", "arange(5.0)", "arange(5.1)", "kept  x = np.arange(5.1)"),
         ("README.md", "sum 10.0", "sum 10.1", "07_squares: fresh"),  # the last digit
-        ("digest.json", "16.0, 6.0", "16.0, 6.001", "squares plots other numbers"),
-        ("digest.json", "16.0, 6.0", "16.0, 6.00001", "07_squares: fresh"),
-        ("digest.json", '"squares"', '"circles"', "circles is no longer drawn"),
     ],
 )
 def test_a_stale_page_is_found_and_the_difference_is_shown(
@@ -341,37 +338,6 @@ def test_numbers_are_compared_up_to_their_last_digit(a, b, same):
 
 
 # figures
-
-
-def test_a_digest_notices_other_numbers_and_no_rounding():
-    def digest(x):
-        return {"line": [figures.summary(x)]}
-
-    x = np.array([1.0, 2.0, 3.0])
-    for k in (1e20, 1.0, 1e-20, 0.0):
-        assert figures.same_digest(digest(k * x), digest(k * x * (1 + 1e-9)))
-    for other in (x * [1, 1, 1 + 1e-3], x[::-1], x[:2], [1, 2, np.nan], []):
-        assert not figures.same_digest(digest(x), digest(other))
-    assert figures.same_digest(digest([np.nan]), digest([np.inf]))
-
-
-def test_a_digest_knows_lines_images_bars_points_and_contours():
-    x = np.linspace(-1, 1, 9)
-
-    def made(k=0, noise=0.0):
-        fig, axes = figures.figure("What is drawn?", columns=5)
-        axes[0].plot([0, 1 + (k == 1)], label="a")
-        axes[1].imshow([[0, 1 + (k == 2)]])
-        axes[2].bar([0, 1], [1, 2 + (k == 3)])
-        axes[3].scatter([0, 1], [1, 2 + (k == 4)])
-        axes[4].contourf(x, x, x[:, None] + x * (1 + (k == 5)) + noise, levels=8)
-        return figures.digest(fig)
-
-    with figures.Gallery():
-        found = [made(k) for k in range(6)]
-        assert figures.same_digest(made(noise=1e-15), found[0])
-    for other in found[1:]:
-        assert not figures.same_digest(found[0], other)
 
 
 def test_the_settings_of_a_lesson_end_with_it(folder):
