@@ -8,7 +8,7 @@ import shutil
 import types
 from dataclasses import replace
 
-from attention.app.experiments.fair import Comparison
+from attention.app.experiments.fair import Study
 from attention.app.experiments.verdict import over_seeds, verdict, written
 from lessons import NotWritten
 from lessons.classroom import stubs
@@ -38,7 +38,7 @@ def examine(my, seed, but):
                 raise CheckFailed(outcome.tag, text, *outcome.lines, again)
 
 
-class OwnModels(Comparison):
+class OwnModels(Study):
     """A comparison of models that are trained with the functions of an answer.
 
     my      the answer

@@ -29,7 +29,6 @@ from lessons import NotWritten
 from . import copies, stubs
 from .catalogue import (
     LESSONS,
-    ROOT,
     UsageError,
     exercises,
     find,
@@ -53,7 +52,8 @@ def _text(path):
 
 
 # the running script as it was at its start: an edit in the meantime has not run
-SCRIPT = _text(getattr(sys.modules.get("__main__"), "__file__", None) or "")
+PATH = pathlib.Path(getattr(sys.modules.get("__main__"), "__file__", None) or "none")
+SCRIPT = _text(PATH)
 START = time.perf_counter()
 
 
@@ -80,18 +80,16 @@ def _load(path):
     )
 
 
-def write_record(name, results, *, command, seeds, records=None):
+def write_record(name, results, *, seeds, records=None):
     """Write ``results`` (numbers, text, lists, dicts, arrays); return the path.
 
-    command   what makes the record of the page again
     seeds     the seeds that were used
-    records   the folder; without it that of the verb ``experiment``, a reader's own,
-              or, if a script runs alone, that of the pages
+    records   the folder; without it that of the verb ``experiment``
 
     The entry "made" is added: command, seeds, versions, machine, fingerprint.
     """
     made = {
-        "command": command,
+        "command": command_of(PATH),
         "seeds": list(seeds),
         "python": platform.python_version(),
         "numpy": importlib.metadata.version("numpy"),
@@ -101,6 +99,20 @@ def write_record(name, results, *, command, seeds, records=None):
     }
     folder = pathlib.Path(records or os.environ.get("LESSONS_RECORDS") or RECORDS)
     return _write(folder / f"{name}.json", {"made": made} | results)
+
+
+def command_of(script):
+    """Return what runs a script of a lesson, and makes its record again."""
+    script = pathlib.Path(script).resolve()
+    words = number(script.parent).lstrip("0"), script.stem
+    return "python -m lessons experiment " + " ".join(words).removesuffix(" experiment")
+
+
+def script_of(command):
+    """Return the script that a command runs; Path() if there is none."""
+    id, name = [*command.split()[4:], "experiment", ""][:2]
+    folders = [f for f in lesson_folders() if number(f) == id.zfill(2)]
+    return folders[0] / f"{name}.py" if folders else pathlib.Path()
 
 
 def how_made(kept):
@@ -117,9 +129,9 @@ def how_made(kept):
     )
 
 
-def which_script(made, root=ROOT):
-    """Return in words whether the script, the command's last word, has changed."""
-    now = fingerprint(_text(root / made["command"].split()[-1]))
+def which_script(made):
+    """Return in words whether the script of a record has changed."""
+    now = fingerprint(_text(script_of(made["command"])))
     same = made["code"] == now
     return "the script as it is now" if same else "an earlier version of the script"
 
@@ -215,26 +227,29 @@ def _require_experiment(exercise):
 def _lesson_experiment(args, error):
     """Run the script that makes the record of a lesson: ``experiment 11``.
 
-    The reader's record stands in the work folder; that of the page stays as it is.
+    The reader's record stands in the work folder; that of the page stays as it is. An
+    author replaces it with ``--impl solution``.
     """
     try:
         found = find_lessons(args.id)
     except UsageError:
         raise error from None
-    if (args.impl, args.seed, args.weights) != ("work", 0, None):
-        raise UsageError("The experiment of a lesson takes no option but --quick.")
+    if (args.seed, args.weights) != (0, None):
+        text = "The experiment of a lesson takes no option but --quick and --impl."
+        raise UsageError(text)
     script = _script_of(args.id, found, args.script)
     quick = ["--quick"] if args.quick else []
     if quick and "study(" not in _text(script):
         raise UsageError(f"{display_path(script)} has no --quick: it is no study.")
-    say(without_breaks(" ".join(["python", str(display_path(script)), *quick])))
     say(about_run(script))
-    own, seconds = _folder("work"), None if quick else _recorded_seconds(script)
-    say(without_breaks(f"Your record will be in {display_path(own)}."))
+    target, seconds = _folder(args.impl), None if quick else _recorded_seconds(script)
+    say(without_breaks(f"The record will be in {display_path(target)}."))
+    # each process computes with one thread; NumPy reads this when it is imported
+    threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1")
     # a group of its own: Ctrl-C arrives here, and ends all its processes
     process = subprocess.Popen(
         [sys.executable, script, *quick],
-        env=os.environ | {"LESSONS_RECORDS": str(own)},
+        env=runner.found_here() | threads | {"LESSONS_RECORDS": str(target)},
         start_new_session=os.name == "posix",
     )
     try:
@@ -285,7 +300,7 @@ def _recorded_seconds(script):
     """Return the seconds that the script took for its record, or None."""
     for path in RECORDS.glob("*.json"):
         made = _load(path).get("made", {})
-        if ROOT / made.get("command", "").split(" ")[-1] == script:
+        if script_of(made.get("command", "")) == script:
             return made.get("seconds")
     return None
 

@@ -1,36 +1,33 @@
 """Run the studies of a lesson: comparisons of models, one record for a script.
 
-    study("local", [Window("copy"), Window("reversal")], __file__)
+    study("local", [windows("copy"), windows("reversal")])
 
 A script of a lesson ends with this call. It can be stopped, and goes on when it is
 started again. ``--quick`` trains each arm once, with the rate that the record of the
 page has chosen, and prints what it finds; it writes no record.
 """
 
-import argparse
-import pathlib
 import shutil
 import sys
 
 from attention.app.experiments import fair
 from attention.app.run_folder import States
 
-from .catalogue import ROOT, work_folder
-from .records import SCRIPT, fingerprint, record, write_record
+from .catalogue import work_folder
+from .records import PATH, SCRIPT, command_of, fingerprint, record, write_record
 from .terminal import display_path, say
 
 
-def study(name, comparisons, script, more=None):
-    """Train all runs of the comparisons; write the record ``name``.
+def study(name, comparisons, more=None):
+    """Train all runs of the comparisons; write the record ``name``; end the program.
 
-    script   the file that calls, which makes the record again
-    more     a function without arguments that returns other entries of the record
+    more   a function without arguments that returns other entries of the record
     """
-    options = argparse.ArgumentParser(description=comparisons[0].question)
-    text = "one seed, with the rates of the record; print, and write no record"
-    options.add_argument("--quick", action="store_true", help=text)
-    quick = options.parse_args().quick
-    command = f"python {_relative(script)}"
+    sys.exit(_study(name, comparisons, more, "--quick" in sys.argv))
+
+
+def _study(name, comparisons, more, quick):
+    command = command_of(PATH) + " --quick" * quick
     # the runs of another version of the script are other runs
     folder = work_folder() / "records" / "states" / f"{name}-{fingerprint(SCRIPT)}"
     found = {}
@@ -45,7 +42,7 @@ def study(name, comparisons, script, more=None):
         return 0
     found |= more() if more else {}
     seeds = sorted({seed for each in comparisons for seed in each.seeds})
-    path = write_record(name, found, command=command, seeds=seeds)
+    path = write_record(name, found, seeds=seeds)
     shutil.rmtree(folder, ignore_errors=True)
     say(f"recorded in {display_path(path)}")
     return 0
@@ -76,7 +73,3 @@ def _kept(name, part):
         return record(name)[part]
     except (FileNotFoundError, KeyError):
         return {}
-
-
-def _relative(script):
-    return pathlib.Path(script).resolve().relative_to(ROOT).as_posix()

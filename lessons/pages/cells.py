@@ -6,7 +6,7 @@
     # %% [source] package.name    the source of a function or class of the library
 
 The text before the first mark runs and is not shown. The file is plain Python:
-``python lesson.py`` runs it. Lessons run on the NumPy twins of the kernels, so that
+``python -m lessons run`` runs it. Lessons run on the NumPy twins of the kernels, so that
 nothing is compiled and every machine prints the same.
 
 Prose holds no number typed by hand, and no math that GitHub would not render; a broken

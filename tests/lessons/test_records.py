@@ -135,33 +135,32 @@ def test_a_fingerprint_is_the_same_in_all_versions_of_python():
 
 def test_a_record_says_how_it_was_made(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(ROOT))  # the script is outside of it
-    script = tmp_path / "experiment.py"
+    script = tmp_path / "07_t" / "experiment.py"
+    script.parent.mkdir()
     script.write_text(
         "import pathlib\n"
         "from lessons.classroom.records import write_record\n"
         "here = pathlib.Path(__file__)\n"
         "here.write_text(here.read_text() + 'x = 1\\n')  # edited while it runs\n"
-        "write_record('r', {'a': 1}, command='python experiment.py', seeds=[1, 2],\n"
-        "             records=here.parent)\n"
+        "write_record('r', {'a': 1}, seeds=[1, 2], records=here.parent)\n"
     )
     then = script.read_text()
     done = subprocess.run([sys.executable, script], cwd=ROOT, text=True, stderr=-1)
     assert done.returncode == 0, done.stderr
-    made = records.record("r", tmp_path)["made"]
+    made = records.record("r", script.parent)["made"]
     assert made["code"] == fingerprint(then) != fingerprint(script.read_text())
-    assert records.which_script(made, tmp_path) == "an earlier version of the script"
+    monkeypatch.setattr(records, "lesson_folders", lambda: [script.parent])
+    assert records.which_script(made) == "an earlier version of the script"
     script.write_text(then + "\n# a thought\n")
-    assert records.which_script(made, tmp_path) == "the script as it is now"
+    assert records.which_script(made) == "the script as it is now"
     lines = records.how_made({"made": made}).splitlines()
-    assert lines[0] == "python experiment.py" and max(map(len, lines)) <= 80
+    assert lines[0] == "python -m lessons experiment 7" and max(map(len, lines)) <= 80
     assert lines[1].startswith("seeds 1, 2; Python")
 
 
 def test_a_record_is_read_as_it_was_written(tmp_path):
     results = {"curve": np.array([1.5, 2.0]), "n": np.int64(3)}
-    path = records.write_record(
-        "run", results, command="python it", seeds=[1], records=tmp_path
-    )
+    path = records.write_record("run", results, seeds=[1], records=tmp_path)
     found = records.record("run", records=tmp_path)
     assert found["curve"] == [1.5, 2.0] and found["n"] == 3
     assert found["made"]["numpy"] == np.__version__
@@ -179,8 +178,8 @@ OF_EXERCISES = [e for e in catalogue.exercises() if records.read_record(e)]
 @pytest.mark.parametrize("name", OF_LESSONS)
 def test_a_page_says_how_its_record_was_made(name):
     kept = records.record(name)
-    script = ROOT / kept["made"]["command"].split()[-1]
-    assert script.parent in catalogue.lesson_folders()
+    script = records.script_of(kept["made"]["command"])
+    assert records.command_of(script) == kept["made"]["command"]
     page = (script.parent / "README.md").read_text(encoding="utf-8")
     assert f"```text\n{records.how_made(kept)}\n" in page
     writes = rf'\b(write_record|study)\(\s*"{name}"'
@@ -358,7 +357,7 @@ def test_the_experiment_of_a_reader_writes_into_the_work_folder(
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     code = (
         "from lessons.classroom.records import write_record\n"
-        "write_record('of a reader', {}, command='python it', seeds=[1])\n"
+        "write_record('of a reader', {}, seeds=[1])\n"
     )
     (tmp_path / "experiment.py").write_text(code, encoding="utf-8")
     monkeypatch.setattr(records, "find_lessons", lambda id: [tmp_path])
@@ -379,12 +378,14 @@ def test_an_experiment_shows_its_time_and_that_of_the_record(
         time.sleep(1)
     assert capsys.readouterr().err.splitlines()[1:] == ["0:00:01, longer than that run"]
     monkeypatch.setattr(records, "RECORDS", tmp_path)
-    assert records._recorded_seconds(ROOT / "lessons/b.py") is None
-    records.write_record(
-        "s", {}, command="python lessons/b.py", seeds=[1], records=tmp_path
-    )
+    [folder] = catalogue.find_lessons("8")
+    local = folder / "local.py"
+    assert records._recorded_seconds(local) is None
+    monkeypatch.setattr(records, "PATH", local)
+    records.write_record("s", {}, seeds=[1], records=tmp_path)
     seconds = records.record("s", tmp_path)["made"]["seconds"]
-    assert records._recorded_seconds(ROOT / "lessons/b.py") == seconds > 0
+    assert records._recorded_seconds(local) == seconds > 0
+    assert records._recorded_seconds(folder / "repeating.py") is None
 
 
 def test_a_quick_experiment_passes_the_option_on(tmp_path, monkeypatch):

@@ -1,10 +1,10 @@
 """Compare models fairly: each with its best learning rate, and trained long enough.
 
-    class Copying(Comparison):
-        name, question = "copying", "Which window can copy?"
-        arms, rates = ("global", "window"), (1e-3, 2e-3, 4e-3)
-        ...
-    record = run(Copying(), folder)
+    counting = Study(
+        "counting", "Which weights can count?", arms=("softmax", "sigmoid"),
+        model=Counter, draw=counts, rates=(1e-3, 3e-3, 1e-2), budget=6000,
+    )
+    record = run(counting, folder)
 
 The models that are compared are the *arms*. Their data are the same, and so are
 
@@ -20,15 +20,17 @@ The models that are compared are the *arms*. Their data are the same, and so are
 A run is saved as it goes. If it is stopped, the same call continues it.
 """
 
-import abc
 import copy
+import functools
 import os
 
 import numpy as np
 
+import minigrad as mg
+from minigrad import optim
 from minigrad.optim.schedule import Schedule
 
-from ...training import Diverged, fit, stop_signals
+from ...training import Diverged, Run, fit, stop_signals
 from ..machine import versions
 from ..progress_line import Progress
 from ..run_folder import restore
@@ -39,8 +41,10 @@ TAIL = 1 / 5  # the steps in which the rate falls to 0, for each step before
 FEWEST = 24  # validations before a plateau; fewer do not show what is noise
 
 
-class Comparison(abc.ABC):
-    """What is compared, and how. A subclass sets the attributes and four methods.
+class Study:
+    """What is compared, and how: settings, and functions that make models and data.
+
+        Study(name, question, arms=..., model=..., draw=..., budget=...)
 
     name         of the record
     question     in words
@@ -56,35 +60,76 @@ class Comparison(abc.ABC):
     trivial      a figure that needs no more than a trivial solution; None: ``chance``
     resolution   a difference of the figure that does not count
     processes    whether runs may be trained at the same time, in processes
+
+    model(arm, rng)     returns a model before its training
+    draw(n, *key)       returns n examples: the inputs of the model, then the answers
+    batch               the number of examples of a step, drawn with the key (seed, step)
+    held_out            the numbers of examples of the validation and of the test
+    keys                with which these are drawn
+
+    A setting or method of the class is replaced by an argument or in a subclass. The
+    functions are those of a module, so that processes can find them.
     """
 
-    name = question = measure = ""
+    name = question = ""
+    measure = "share of right answers"
     arms = rates = ()
     choosing, seeds = (101,), (1, 2, 3, 4, 5)
     budget, least, every, warmup = 2000, 0, 50, 50
     chance, trivial, resolution = 0.0, None, 0.01
     processes = True
+    model = draw = None
+    batch, held_out, keys = 32, (500, 2000), (10**6, 2 * 10**6)
 
-    @abc.abstractmethod
+    def __init__(self, name=None, question=None, **declared):
+        if name:
+            declared |= {"name": name, "question": question}
+        if unknown := declared.keys() - set(dir(self)):
+            raise TypeError(f"Study: there is no setting {', '.join(sorted(unknown))}.")
+        vars(self).update(declared)
+
     def build(self, arm, rate, seed):
         """Return a ``Run`` before its first step; its optimizer has this rate."""
+        model = self.model(arm, np.random.default_rng(seed))
+        return Run(model, optim.Adam(model.parameters(), lr=rate))
 
-    @abc.abstractmethod
     def loss_at(self, arm, run, seed, step):
         """Return the loss of ``run.model`` in the batch of this seed and step."""
+        return self.loss(run.model, *self.draw(self.batch, seed, step))
 
-    @abc.abstractmethod
+    def loss(self, model, *examples):
+        """Return the cross-entropy of the answers."""
+        *x, y = examples
+        return mg.cross_entropy(model(*x), y)
+
+    def figure(self, model, *examples):
+        """Return the share of right answers."""
+        *x, y = examples
+        return float((model(*x).numpy().argmax(-1) == y).mean())
+
+    def measured(self, model, part):
+        """Return the figure on the data of the validation (0) or of the test (1)."""
+        examples = self.drawn(self.held_out[part], self.keys[part])
+        with mg.no_grad():
+            return self.figure(model, *examples)
+
+    @functools.lru_cache(8)
+    def drawn(self, n, *key):
+        """Draw examples once."""
+        return self.draw(n, *key)
+
     def validate(self, arm, model):
         """Return the figure on data for validation. The model is in evaluation mode."""
+        return self.measured(model, 0)
 
-    @abc.abstractmethod
     def test(self, arm, model):
         """Return {name: number or list} on the test data; "figure" is one of them."""
+        return {"figure": self.measured(model, 1)}
 
     def watch(self, arm, model):
         """Return {name: number}, what is kept beside the curve, before all steps too.
 
-        A subclass may have this method. The model is in evaluation mode.
+        The model is in evaluation mode.
         """
         return {}
 
@@ -96,7 +141,7 @@ class Comparison(abc.ABC):
     def train_and_save(self, config, job, data, folder, progress):
         """Train one model from where it was saved; return (result or None, step).
 
-        ``config`` and ``data`` are unused: a comparison holds its own.
+        ``config`` and ``data`` are unused: a study holds its own.
         """
         arm, rate, seed = job
         run, curve = self.build(arm, rate, seed), []
@@ -143,7 +188,7 @@ class Comparison(abc.ABC):
         return result, self.steps
 
     def quick(self):
-        """Return the same comparison with one seed."""
+        """Return the same study with one seed."""
         small = copy.copy(self)
         small.seeds = self.seeds[:1]
         return small
@@ -160,7 +205,7 @@ class Comparison(abc.ABC):
 
 
 def evaluated(method, arm, model):
-    """Return what a method of a ``Comparison`` finds, in evaluation mode."""
+    """Return what a method of a ``Study`` finds, in evaluation mode."""
     model.eval()
     found = method(arm, model)
     model.train()

@@ -11,10 +11,10 @@ The figure is the share of strings that are right as a whole, or BLEU of sentenc
 import functools
 
 from . import scoring, translation
-from .fair import Comparison
+from .fair import Study
 
 
-class Translating(Comparison):
+class Translating(Study):
     """A comparison of translators.
 
     options    of all arms, for ``TranslationConfig``

@@ -1,10 +1,5 @@
 """Lesson 00: a tape and the chain rule.  ●○○○"""
 
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
-
 # %% [markdown]
 # # 00. A tape and the chain rule
 #

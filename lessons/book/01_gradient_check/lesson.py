@@ -1,10 +1,5 @@
 """Lesson 01: the gradient check.  ●●○○"""
 
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
-
 # %% [markdown]
 # # 01. The gradient check
 #

@@ -1,16 +1,11 @@
 """How long a string can be reversed from one vector? The record of lesson 02.
 
-    python lessons/book/02_gru_bottleneck/experiment.py
+    python -m lessons experiment 2
 
 Encoder-decoders of one GRU each, without attention and with it, learn to reverse random
 strings of 1 to 32 letters, every batch new. What they get right is then measured length
 by length, up to 48, and letter by letter. Three seeds, a quarter of an hour.
 """
-
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 
 import numpy as np
 
@@ -84,12 +79,7 @@ def main():
         "looked_at": LOOKED_AT,
         "runs": runs,
     }
-    write_record(
-        "bottleneck",
-        results,
-        command="python lessons/book/02_gru_bottleneck/experiment.py",
-        seeds=SEEDS,
-    )
+    write_record("bottleneck", results, seeds=SEEDS)
 
 
 if __name__ == "__main__":

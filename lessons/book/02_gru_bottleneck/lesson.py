@@ -1,10 +1,5 @@
 """Lesson 02: the GRU and the bottleneck.  ●●○○"""
 
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
-
 # %% [markdown]
 # # 02. The GRU and the bottleneck
 #

@@ -1,6 +1,6 @@
 """Can a model focus on one word without a softmax? A record of lesson 03.
 
-    python lessons/book/03_additive/experiment.py
+    python -m lessons experiment 3
 
 A model sees ten pairs of a key and a value, and the key of one of them, and has to
 name its value. Its weights are a softmax of the scores, or the scores divided by the
@@ -9,20 +9,12 @@ additive, or dot products of 4 or of 16 numbers. Three learning rates, five seed
 3 minutes on two cores.
 """
 
-import os
-import pathlib
-import sys
-
-# Each process computes with one thread; NumPy reads this when it is imported.
-os.environ.update(dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1"))
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
-
 from importlib import import_module
 
 import numpy as np
 
 import minigrad as mg
-from attention.app.experiments.fair import Comparison
+from attention.app.experiments.fair import Study
 from attention.training import Run
 from lessons.classroom.studies import study
 from minigrad import optim
@@ -62,7 +54,7 @@ def hardened(normalize):
     return hard
 
 
-class Lookups(Comparison):
+class Lookups(Study):
     """A softmax beside two divisions by a sum of absolute values."""
 
     measure = "share of right values"
@@ -122,4 +114,4 @@ def right(model, x, y):
 
 if __name__ == "__main__":
     settings = ("additive", 4), ("dot", 4), ("dot", 16)
-    sys.exit(study("normalizers", [Lookups(*each) for each in settings], __file__))
+    study("normalizers", [Lookups(*each) for each in settings])

@@ -1,10 +1,5 @@
 """Lesson 03: additive attention.  ●●○○"""
 
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
-
 # %% [markdown]
 # # 03. Additive attention
 #

@@ -1,6 +1,6 @@
 """How much faster is a dot product? The record of lesson 04.
 
-    python lessons/book/04_scores/experiment.py
+    python -m lessons experiment 4
 
 One query meets T keys of 128 numbers. Three scores are timed in NumPy, on one thread:
 the scores alone; a whole pass, with the softmax and the context; and the whole pass of
@@ -8,13 +8,6 @@ a decoder that projected its keys before the first step. For additive scores thi
 pass is timed in two ways: each call makes new arrays, or all calls write into the same
 one. The tanhs of that pass are timed alone, too. Half a minute.
 """
-
-import os
-import pathlib
-import sys
-
-os.environ.update(dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1"))
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 
 import time
 
@@ -89,12 +82,8 @@ def main():
                 run[part].setdefault(name, []).append(x)
         runs.append(run)
         print(seed, run, flush=True)
-    write_record(
-        "scores",
-        {"T": LENGTHS, "d": WIDTH, "calls": CALLS, "runs": runs},
-        command="python lessons/book/04_scores/experiment.py",
-        seeds=SEEDS,
-    )
+    results = {"T": LENGTHS, "d": WIDTH, "calls": CALLS, "runs": runs}
+    write_record("scores", results, seeds=SEEDS)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,5 @@
 """Lesson 04: dot, general, concat, and the attentional state.  ●●○○"""
 
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
-
 # %% [markdown]
 # # 04. Dot, general, concat
 #

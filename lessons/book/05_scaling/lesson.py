@@ -1,10 +1,5 @@
 """Lesson 05: why divide by the square root of d.  ●●●○"""
 
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
-
 # %% [markdown]
 # # 05. Why divide by the square root of d
 #

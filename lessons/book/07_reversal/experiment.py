@@ -1,6 +1,6 @@
 """The reversal experiment of chapter 38.6, and the controlled one. Lesson 07's record.
 
-    python lessons/book/07_reversal/experiment.py
+    python -m lessons experiment 7
 
 Four scores, three set-ups, three seeds (the last set-up has one): each model is trained
 once, as ``python -m attention reversal`` trains it, and then looked at from several
@@ -11,11 +11,7 @@ sides, which that command does one at a time. Some tens of minutes on two cores.
     masked, encoder  and the decoder starts from the encoder's last state, not from zero
 """
 
-import pathlib
-import sys
 from dataclasses import replace
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 
 import numpy as np
 
@@ -81,8 +77,7 @@ def keep(runs):
         "word": "reversal",
         "runs": runs,
     }
-    command = "python lessons/book/07_reversal/experiment.py"
-    return write_record("reversal", results, command=command, seeds=SEEDS)
+    return write_record("reversal", results, seeds=SEEDS)
 
 
 def main():

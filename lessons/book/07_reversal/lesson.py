@@ -1,10 +1,5 @@
 """Lesson 07: the reversal experiment.  ●●●○"""
 
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
-
 # %% [markdown]
 # # 07. The reversal experiment
 #

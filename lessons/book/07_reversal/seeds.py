@@ -1,6 +1,6 @@
 """Does a model of lesson 07 count its steps, or follow itself? Lesson 07's record.
 
-    python lessons/book/07_reversal/seeds.py
+    python -m lessons experiment 7 seeds
 
 The additive score is trained with twelve seeds and the dot score with three, all
 attending to padding, as in ``experiment.py``. Then each model is disturbed. A step
@@ -13,11 +13,7 @@ A model that counts its steps looks next where it would look after step t, a mod
 follows what is exchanged where it would look after step u. Some minutes, two cores.
 """
 
-import pathlib
-import sys
 from concurrent.futures import ProcessPoolExecutor
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 
 import numpy as np
 
@@ -115,9 +111,7 @@ def main():
             print(*(found[k] for k in list(found)[:-1]), flush=True)
     additive = [run["accuracy"] for run in runs if run["kind"] == "additive"]
     results = {"lengths": LENGTHS, "accuracy": additive, "word": WORD, "runs": runs}
-    command = "python lessons/book/07_reversal/seeds.py"
-    seeds = SEEDS["additive"]
-    print(write_record("reversal_seeds", results, command=command, seeds=seeds))
+    print(write_record("reversal_seeds", results, seeds=SEEDS["additive"]))
 
 
 if __name__ == "__main__":

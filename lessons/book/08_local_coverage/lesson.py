@@ -1,10 +1,5 @@
 """Lesson 08: local attention and coverage.  ●●○○"""
 
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
-
 # %% [markdown]
 # # 08. Local attention and coverage
 #

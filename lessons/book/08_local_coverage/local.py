@@ -1,6 +1,6 @@
 """What does a window lose and save in training? A record of lesson 08.
 
-    python lessons/book/08_local_coverage/local.py
+    python -m lessons experiment 8 local
 
 Global attention, no attention, local-m and local-p (general score, Luong's decoder,
 windows of several widths) learn to copy a string, to reverse it, and to translate 500
@@ -9,14 +9,7 @@ what they can. And one call of each layer for longer and longer sources, forward
 backward, in processor time. Some 20 minutes on two cores.
 """
 
-import os
-import pathlib
-import sys
 import time
-
-# Each process computes with one thread; NumPy reads this when it is imported.
-os.environ.update(dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1"))
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 
 import numpy as np
 
@@ -107,4 +100,4 @@ def tasks():
 
 
 if __name__ == "__main__":
-    sys.exit(study("local", tasks(), __file__, calls))
+    study("local", tasks(), calls)

@@ -1,6 +1,6 @@
 """Does coverage keep a trained decoder from repeating itself? A record of lesson 08.
 
-    python lessons/book/08_local_coverage/repeating.py
+    python -m lessons experiment 8 repeating
 
 Two tasks in which the attention must not return: to copy a list without its
 repetitions, and to write the letters of a list in a random order. The decoders are
@@ -11,14 +11,7 @@ long as those of the training, and longer ones. Some 15 minutes on two cores.
 """
 
 import functools
-import os
-import pathlib
-import sys
 from collections import Counter
-
-# Each process computes with one thread; NumPy reads this when it is imported.
-os.environ.update(dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1"))
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 
 import numpy as np
 
@@ -183,4 +176,4 @@ def baselines():
 
 
 if __name__ == "__main__":
-    sys.exit(study("repeating", TASKS, __file__, baselines))
+    study("repeating", TASKS, baselines)

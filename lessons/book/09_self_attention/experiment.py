@@ -1,6 +1,6 @@
 """Does "it" find the noun that it means? A record of lesson 09.
 
-    python lessons/book/09_self_attention/experiment.py
+    python -m lessons experiment 9
 
 Small models read sentences such as "yesterday the animal did not cross the old street
 because it was too tired ." and name the noun that "it" means. Where "it" looks is
@@ -9,14 +9,6 @@ full stop, and before the training. A GRU of equal size answers, too. Three lear
 rates, six seeds. Some 2 minutes on two cores.
 """
 
-import os
-import pathlib
-import sys
-
-# Each process computes with one thread; NumPy reads this when it is imported.
-os.environ.update(dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1"))
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
-
 import functools
 from dataclasses import dataclass
 from importlib import import_module
@@ -24,7 +16,7 @@ from importlib import import_module
 import numpy as np
 
 import minigrad as mg
-from attention.app.experiments.fair import Comparison
+from attention.app.experiments.fair import Study
 from attention.tasks.vocabulary import Vocabulary
 from attention.training import Run
 from attention.transformer import TransformerConfig
@@ -144,7 +136,7 @@ class Recurrent(nn.Module):
         return self.output(self.gru(self.embedding(ids))[0])
 
 
-class Pronouns(Comparison):
+class Pronouns(Study):
     """Transformers and a GRU name the noun that "it" means."""
 
     name, question = "models", 'Does "it" find the noun that it means?'
@@ -289,4 +281,4 @@ def before_training():
 
 
 if __name__ == "__main__":
-    sys.exit(study("pronouns", [Pronouns()], __file__, before_training))
+    study("pronouns", [Pronouns()], before_training)

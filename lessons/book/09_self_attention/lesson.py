@@ -1,10 +1,5 @@
 """Lesson 09: self-attention, and attention as a dictionary.  ●●○○"""
 
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
-
 # %% [markdown]
 # # 09. Self-attention
 #

@@ -1,6 +1,6 @@
 """What do the heads of a language model look at, and which of them matter?
 
-    python lessons/book/10_heads/ablation.py
+    python -m lessons experiment 10 ablation
 
 A model of four blocks with four heads learns to continue sentences of the course's
 English grammar, with six seeds and the best of four learning rates, until it has
@@ -16,20 +16,14 @@ lesson 10; some 6 minutes on two cores.
 
 import collections
 import functools
-import os
-import pathlib
-import sys
 from typing import NamedTuple
-
-os.environ["OPENBLAS_NUM_THREADS"] = "1"  # each process; NumPy reads this once
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 
 from importlib import import_module
 
 import numpy as np
 
 import minigrad as mg
-from attention.app.experiments.fair import Comparison
+from attention.app.experiments.fair import Study
 from attention.exact.multihead import heads
 from attention.metrics import attention_entropy, self_attention_pattern
 from attention.tasks.batch import EOS, PAD, SOS
@@ -139,7 +133,7 @@ def counted_loss(after):
     return float(-np.log(p[x, y][y != PAD]).mean())
 
 
-class Sentences(Comparison):
+class Sentences(Study):
     """One arm: what its heads do."""
 
     name, question = "models", "What do the heads of a language model look at?"
@@ -335,4 +329,4 @@ def before_training():
 
 
 if __name__ == "__main__":
-    sys.exit(study("heads", [Sentences()], __file__, before_training))
+    study("heads", [Sentences()], before_training)

@@ -1,6 +1,6 @@
 """What does a Transformer's block need in order to train? The record of lesson 10.
 
-    python lessons/book/10_heads/experiment.py
+    python -m lessons experiment 10
 
 Pre-norm blocks learn a table of two entries: of the token at a place and of the one
 before it, y_t = F[x_t, x_(t-1)]. Whole, and without each of the four things that the
@@ -8,13 +8,6 @@ sidebar of section 6.4.4 calls necessary: two and four blocks, the best of three
 learning rates (four without positions), five seeds, until they have learned what they
 can. Some 12 minutes on two cores.
 """
-
-import os
-import pathlib
-import sys
-
-os.environ["OPENBLAS_NUM_THREADS"] = "1"  # each process; NumPy reads this once
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 
 from importlib import import_module
 
@@ -59,4 +52,4 @@ def without_order():
 
 if __name__ == "__main__":
     depths = [comparison(layers) for layers in DEPTHS]
-    sys.exit(study("transformer", [*depths, without_order()], __file__))
+    study("transformer", [*depths, without_order()])

@@ -1,10 +1,5 @@
 """Lesson 10: many heads, causal and cross-attention.  ●●●○"""
 
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
-
 # %% [markdown]
 # # 10. Many heads, causal and cross
 #

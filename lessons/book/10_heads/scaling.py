@@ -1,19 +1,12 @@
 """Does a Transformer train without the factor 1 / sqrt(d)? A record of lesson 10.
 
-    python lessons/book/10_heads/scaling.py
+    python -m lessons experiment 10 scaling
 
 Six blocks learn the table of ``experiment.py``, y_t = F[x_t, x_(t-1)], with scaled and
 with unscaled scores: four learning rates, five seeds, until they have learned what they
 can. A block has one head, so that d_k is the width, 64, as in Vaswani's model and in
 BERT. Some 7 minutes on two cores.
 """
-
-import os
-import pathlib
-import sys
-
-os.environ["OPENBLAS_NUM_THREADS"] = "1"  # each process; NumPy reads this once
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 
 from importlib import import_module
 
@@ -38,4 +31,4 @@ def comparison():
 
 
 if __name__ == "__main__":
-    sys.exit(study("scaling", [comparison()], __file__))
+    study("scaling", [comparison()])

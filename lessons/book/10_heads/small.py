@@ -11,7 +11,7 @@ import numpy as np
 
 import minigrad as mg
 from attention import MultiHeadAttention, sinusoidal
-from attention.app.experiments.fair import Comparison
+from attention.app.experiments.fair import Study
 from attention.metrics.alignment import attention_entropy
 from attention.training import Run
 from attention.transformer import FeedForward, TransformerConfig
@@ -95,7 +95,7 @@ def draw(rng, n):
     return x, TABLE[x, np.roll(x, 1, 1)]
 
 
-class Table(Comparison):
+class Table(Study):
     """Transformers that learn the table F.
 
     arms   {name: options of ``Transformer``}

@@ -1,6 +1,6 @@
 """Which positions carry on beyond the trained lengths? The record of lesson 11.
 
-    python lessons/book/11_positions/experiment.py
+    python -m lessons experiment 11
 
 Small decoders, one for each scheme, are trained on sequences of up to 32 tokens, with
 five seeds and four learning rates, until they have learned what they can. Then they
@@ -12,17 +12,10 @@ sequence it then reads only the 32 tokens that end with the question. Whatever t
 others know about far tokens, they must be better than that.
 """
 
-import os
-import pathlib
-import sys
-
-os.environ.update(dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1"))
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
-
 import numpy as np
 
 import minigrad as mg
-from attention.app.experiments.fair import Comparison
+from attention.app.experiments.fair import Study
 from attention.tasks.bindings import NOTHING, Bindings
 from attention.training import Run
 from attention.transformer import DecoderOnly, TransformerConfig
@@ -47,7 +40,7 @@ def answers(rng, rows, length):
     return ids, targets, distance
 
 
-class Positions(Comparison):
+class Positions(Study):
     """The task of lesson 11; the figure is that of the trained lengths."""
 
     name, question = "schemes", "Which positions work beyond the trained lengths?"
@@ -143,4 +136,4 @@ def answers_by_distance():
 
 
 if __name__ == "__main__":
-    sys.exit(study("positions", [Positions()], __file__, answers_by_distance))
+    study("positions", [Positions()], answers_by_distance)

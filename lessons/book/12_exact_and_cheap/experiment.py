@@ -1,6 +1,6 @@
 """What does each attention take, in time and memory? The record of lesson 12.
 
-    python lessons/book/12_exact_and_cheap/experiment.py
+    python -m lessons experiment 12
 
 The sweep of ``attention/app/benchmark/sweep.py``: one head of width 64, forward,
 float32. And self-attention beside a recurrence, both with their projections. Two sides
@@ -11,14 +11,7 @@ five of them. Some 3 minutes; the machine should have nothing else to do.
 
 import functools
 import multiprocessing
-import os
-import pathlib
-import sys
 from concurrent.futures import ProcessPoolExecutor
-
-# Each process computes with one thread; NumPy reads this when it is imported.
-os.environ.update(dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1"))
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 
 import numpy as np
 
@@ -74,9 +67,8 @@ def main():
         for found in process.map(one_run, range(RUNS)):
             runs.append(found)
             print(f"run {len(runs)} of {RUNS}", flush=True)
-    command = "python lessons/book/12_exact_and_cheap/experiment.py"
     results = {"rounds": ROUNDS, "runs": runs}
-    print(write_record("sweep", results, command=command, seeds=[0]))
+    print(write_record("sweep", results, seeds=[0]))
 
 
 if __name__ == "__main__":

@@ -1,10 +1,5 @@
 """Lesson 12: exact and cheap.  ●●●○"""
 
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
-
 # %% [markdown]
 # # 12. Exact and cheap
 #

@@ -1,6 +1,6 @@
 """What do cheaper forms of attention lose in quality? A record of lesson 12.
 
-    python lessons/book/12_exact_and_cheap/quality.py
+    python -m lessons experiment 12 quality
 
 A small causal Transformer for each form: dense, window, BigBird, linear with four heads
 and with one, and dense with fewer key heads. It reads pairs of a key and a value, each
@@ -9,16 +9,11 @@ tokens back the answer stands. Five learning rates, five seeds, 4000 steps. Some
 minutes on two cores.
 """
 
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
-
 import numpy as np
 
 import minigrad as mg
 from attention import MultiHeadAttention, linear_attention, masks
-from attention.app.experiments.fair import Comparison
+from attention.app.experiments.fair import Study
 from attention.exact.multihead import heads
 from attention.training import Run
 from attention.transformer import Block, TransformerConfig
@@ -96,7 +91,7 @@ def draw(rng, n):
     return x, values[rows, order], P + np.arange(P) - order
 
 
-class Quality(Comparison):
+class Quality(Study):
     """All forms in one task. "by distance" has the share of each range."""
 
     name, question = "forms", "What do cheaper forms of attention lose in quality?"
@@ -148,4 +143,4 @@ def task():
 
 
 if __name__ == "__main__":
-    sys.exit(study("quality", [Quality()], __file__, task))
+    study("quality", [Quality()], task)

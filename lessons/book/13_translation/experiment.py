@@ -1,6 +1,6 @@
 """Which model translates best, and where? The record of lesson 13.
 
-    python lessons/book/13_translation/experiment.py
+    python -m lessons experiment 13
 
 English to German, four learning rates and five seeds, until a plateau. With 2000
 pairs: a GRU with attention and without, and a Transformer, of nearly equally many
@@ -8,14 +8,7 @@ parameters. With 500 pairs: one model with each of three scores in Bahdanau's or
 with two of them in Luong's, and without attention. Half an hour on two cores.
 """
 
-import os
-import pathlib
-import sys
 from collections import Counter
-
-# Each process computes with one thread; NumPy reads this when it is imported.
-os.environ.update(dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1"))
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 
 import numpy as np
 
@@ -170,4 +163,4 @@ def baselines():
 
 
 if __name__ == "__main__":
-    sys.exit(study("translation", [Models(), Scores()], __file__, baselines))
+    study("translation", [Models(), Scores()], baselines)

@@ -1,10 +1,5 @@
 """Lesson 13: translation.  ●●○○"""
 
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
-
 # %% [markdown]
 # # 13. Translation
 #

@@ -1,6 +1,6 @@
 """What does a small language model write, at which temperature? A record of lesson 13.
 
-    python lessons/book/13_translation/writing.py
+    python -m lessons experiment 13 writing
 
 A Transformer reads 4000 English sentences of the grammar and learns each next word,
 with four learning rates and five seeds, until it writes as well as it can. Then it
@@ -9,18 +9,11 @@ often does which word follow which? Three minutes on two cores.
 """
 
 import functools
-import os
-import pathlib
-import sys
-
-# Each process computes with one thread; NumPy reads this when it is imported.
-os.environ.update(dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1"))
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 
 import numpy as np
 
 import minigrad as mg
-from attention.app.experiments.fair import Comparison
+from attention.app.experiments.fair import Study
 from attention.decoding.sampling import sample
 from attention.tasks.batch import PAD, SOS
 from attention.tasks.batching import Batches
@@ -35,7 +28,7 @@ READ, ALL, WRITTEN = 4000, 30_000, 400
 TEMPERATURES = (0.3, 0.7, 1.0, 1.5)
 
 
-class Writing(Comparison):
+class Writing(Study):
     """A language model; the figure is the share of right sentences that it writes."""
 
     name, question = "model", "How many sentences of a language model are right?"
@@ -151,4 +144,4 @@ def baselines():
 
 
 if __name__ == "__main__":
-    sys.exit(study("writing", [Writing()], __file__, baselines))
+    study("writing", [Writing()], baselines)

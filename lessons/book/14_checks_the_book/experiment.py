@@ -1,19 +1,11 @@
 """Which score can look a key up? The comparison that lesson 14 does with the reader.
 
-    python lessons/book/14_checks_the_book/experiment.py
+    python -m lessons experiment 14
 
 A model sees ten pairs of a key and a value, and the key of one of them. It has to find
 the value: by additive scores, by dot products, or, as a baseline, from the mean of all
 ten values. Half a minute.
 """
-
-import os
-import pathlib
-import sys
-
-# Each process computes with one thread; NumPy reads this when it is imported.
-os.environ.update(dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1"))
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 
 import numpy as np
 
@@ -66,7 +58,7 @@ def draw(n, *key):
     return (keys[rows, place][:, None], keys, values), values[rows, place]
 
 
-class Scores(fair.Comparison):
+class Scores(fair.Study):
     """Additive scores against dot products."""
 
     name, measure = "lookup", "share of right values"
@@ -94,4 +86,4 @@ class Scores(fair.Comparison):
 
 
 if __name__ == "__main__":
-    sys.exit(study("lookup", [Scores()], __file__))
+    study("lookup", [Scores()])

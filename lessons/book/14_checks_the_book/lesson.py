@@ -1,10 +1,5 @@
 """Lesson 14: the engine checks the book.  ●●●○"""
 
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
-
 # %% [markdown]
 # # 14. The engine checks the book
 #

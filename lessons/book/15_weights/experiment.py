@@ -1,6 +1,6 @@
 """Which normaliser finds nothing, finds one of many, counts? The record of lesson 15.
 
-    python lessons/book/15_weights/experiment.py
+    python -m lessons experiment 15
 
 Small models attend with a single query, and differ in how weights are made of scores:
 
@@ -13,13 +13,6 @@ Each arm has four learning rates and five seeds. Some eight minutes on two cores
 """
 
 import functools
-import os
-import pathlib
-import sys
-
-# Each process computes with one thread; NumPy reads this when it is imported.
-os.environ.update(dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1"))
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 
 import numpy as np
 
@@ -86,7 +79,7 @@ def lookups(B, n, width, missing, *key):
     return q[:, None], k, v, np.where(none[:, None], 0, v[rows, place]), place, none
 
 
-class Lookup(fair.Comparison):
+class Lookup(fair.Study):
     """Find the value of the key that is the query; what ``Nothing`` and ``Many`` share.
 
     The figure is 1 - (mean squared error) / (mean square of the wanted output), so that
@@ -215,7 +208,7 @@ def counts(B, *key):
     return (x, n, asked), ((x == asked) & inside).sum(1)
 
 
-class Counting(fair.Comparison):
+class Counting(fair.Study):
     """How often does the symbol of the query occur?"""
 
     name, question = "counting", "Which weights can count?"
@@ -273,7 +266,7 @@ def choices(B, *key):
     return k[rows, place][:, None], k, v, label[rows, place], place
 
 
-class Choosing(fair.Comparison):
+class Choosing(fair.Study):
     """Learn which key to choose."""
 
     name, question = "choosing", "How does a model learn to choose one key?"
@@ -326,4 +319,4 @@ def chosen(model, key):
 
 
 if __name__ == "__main__":
-    sys.exit(study("weights", [Nothing(), Many(), Counting(), Choosing()], __file__))
+    study("weights", [Nothing(), Many(), Counting(), Choosing()])

@@ -1,10 +1,5 @@
 """Lesson 15: weights of another kind.  ●●●○"""
 
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
-
 # %% [markdown]
 # # 15. Weights of another kind
 #

@@ -1,6 +1,6 @@
 """Which attention points, copies, goes on by one? The record of lesson 16.
 
-    python lessons/book/16_pointing/experiment.py
+    python -m lessons experiment 16
 
 Small models, each with attention whose weights are what matters:
 
@@ -13,13 +13,6 @@ Each arm has four learning rates, and five seeds or ten. Some six minutes on two
 """
 
 import functools
-import os
-import pathlib
-import sys
-
-# Each process computes with one thread; NumPy reads this when it is imported.
-os.environ.update(dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1"))
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 
 import numpy as np
 
@@ -80,7 +73,7 @@ def sort(model, x):
     return np.stack(places, 1)
 
 
-class Sorting(fair.Comparison):
+class Sorting(fair.Study):
     """Point at the numbers of a list in their order."""
 
     name, question = "sorting", "Which score can point at the next larger number?"
@@ -205,7 +198,7 @@ def letters(task, B, n, *key):
     return x, before, y
 
 
-class Letters(fair.Comparison):
+class Letters(fair.Study):
     """Write letters from left to right; what ``Copying`` and ``Runs`` share."""
 
     measure = "share of right letters, twice as many as in training"
@@ -371,7 +364,7 @@ class Writer(Decoder):
         return right.mean(), np.array(gates).T
 
 
-class Names(fair.Comparison):
+class Names(fair.Study):
     """Put a sentence into other words, and keep its names."""
 
     name, question = "names", "Can a model write names that are new?"
@@ -423,4 +416,4 @@ def gates(model, names):
 
 if __name__ == "__main__":
     comparisons = [Sorting(), Names(), Copying(), Runs()]
-    sys.exit(study("pointing", comparisons, __file__))
+    study("pointing", comparisons)

@@ -1,10 +1,5 @@
 """Lesson 16: pointing and copying.  ●●●○"""
 
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
-
 # %% [markdown]
 # # 16. Pointing and copying
 #

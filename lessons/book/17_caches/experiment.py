@@ -1,6 +1,6 @@
 """What does a small cache lose? The record of lesson 17.
 
-    python lessons/book/17_caches/experiment.py
+    python -m lessons experiment 17
 
     lookup   names are told, with eight values each, and asked for; by bytes of the cache
     stream   texts of 1024 tokens, after a training with 64
@@ -14,14 +14,6 @@ all tokens in 8 bits.
 Each arm has three or four learning rates and five seeds. Some eight minutes on two
 cores.
 """
-
-import os
-import pathlib
-import sys
-
-# Each process computes with one thread; NumPy reads this when it is imported.
-os.environ.update(dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1"))
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 
 import numpy as np
 
@@ -133,7 +125,7 @@ FORMS = {  # name: what makes a layer; numbers in the cache, a token and layer
 }
 
 
-class Lookups(fair.Comparison):
+class Lookups(fair.Study):
     """Which value has each part of a name that was told?"""
 
     name, question = "lookup", "What does a small cache lose?"
@@ -288,7 +280,7 @@ WAYS = {
 }
 
 
-class Streams(fair.Comparison):
+class Streams(fair.Study):
     """Which value has a name, if it was told? Texts of 64 tokens in training."""
 
     name, question = "stream", "Which cache can read a text that goes on?"
@@ -395,7 +387,7 @@ class Finder(nn.Module):
         return self.output(o)[:, 0]
 
 
-class Apart(fair.Comparison):
+class Apart(fair.Study):
     """Find one of 32 keys by a noisy query."""
 
     name, question = "noisy", "Does a difference of softmaxes find better?"
@@ -460,4 +452,4 @@ def task():
 
 if __name__ == "__main__":
     parts = [Lookups(), Streams(), Apart(), Minus()]
-    sys.exit(study("caches", parts, __file__, task))
+    study("caches", parts, task)

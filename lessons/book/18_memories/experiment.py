@@ -1,6 +1,6 @@
 """Which memories overwrite, forget, and hold many names? The record of lesson 18.
 
-    python lessons/book/18_memories/experiment.py
+    python -m lessons experiment 18
 
 One layer reads pairs of a name and a value, each as one token, then names alone, and
 says the value of each. The arms differ in how the layer remembers:
@@ -15,13 +15,6 @@ eight minutes on two cores.
 """
 
 import functools
-import os
-import pathlib
-import sys
-
-# Each process computes with one thread; NumPy reads this when it is imported.
-os.environ.update(dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1"))
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 
 import numpy as np
 
@@ -102,7 +95,7 @@ class Memory(nn.Module):
         return attention.delta_rule(q, k, v, b, log_a)[0]
 
 
-class Reading(fair.Comparison):
+class Reading(fair.Study):
     """Read writes, answer questions. A subclass draws x, the answers and two tables.
 
     The figure is the share of right answers.
@@ -329,4 +322,4 @@ def tiles_read(mask):
 
 if __name__ == "__main__":
     tasks = [Names(), Reset(), Capacity(), Blocks()]
-    sys.exit(study("memories", tasks, __file__, times))
+    study("memories", tasks, times)

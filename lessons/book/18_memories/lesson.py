@@ -1,10 +1,5 @@
 """Lesson 18: memories that forget and correct.  ●●●○"""
 
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
-
 # %% [markdown]
 # # 18. Memories that forget and correct
 #

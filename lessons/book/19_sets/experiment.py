@@ -1,6 +1,6 @@
 """Who finds its partner, pools a set, follows a chain, reads a picture? Lesson 19.
 
-    python lessons/book/19_sets/experiment.py
+    python -m lessons experiment 19
 
 Small models of width 32 attend to what has no order, or two dimensions:
 
@@ -15,14 +15,7 @@ Each arm has three learning rates or more, and five seeds. Some eight minutes on
 
 import functools
 import itertools
-import os
-import pathlib
-import sys
 from importlib import import_module
-
-# Each process computes with one thread; NumPy reads this when it is imported.
-os.environ.update(dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1"))
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 
 import numpy as np
 
@@ -39,7 +32,7 @@ drawn = import_module("lessons.book.19_sets.drawn")
 WIDTH = 32
 
 
-class Small(fair.Comparison):
+class Small(fair.Study):
     """What the five comparisons share; ``Model`` is built from an arm and a generator."""
 
     rates, every, warmup = (0.003, 0.01, 0.03), 50, 50
@@ -472,4 +465,4 @@ def told(model, key):
 STUDY = Lookup(), Pooling(), Chain(), Places(), Telling()
 
 if __name__ == "__main__":
-    sys.exit(study("sets", list(STUDY), __file__))
+    study("sets", list(STUDY))

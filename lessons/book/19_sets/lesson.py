@@ -1,10 +1,5 @@
 """Lesson 19: sets, graphs, pictures.  ●●●○"""
 
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
-
 # %% [markdown]
 # # 19. Sets, graphs, pictures
 #

@@ -1,6 +1,6 @@
 """Ten tasks, and the attention of a decade: the record of lesson 20.
 
-    python lessons/book/20_tournament/experiment.py
+    python -m lessons experiment 20
 
 One small model, whose attention alone differs between the arms, learns ten tasks. Each
 arm has three learning rates and five seeds in each task. Some half an hour on two
@@ -8,13 +8,6 @@ cores.
 """
 
 import functools
-import os
-import pathlib
-import sys
-
-# Each process computes with one thread; NumPy reads this when it is imported.
-os.environ.update(dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1"))
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 
 import numpy as np
 
@@ -294,7 +287,7 @@ def held_out(draw, rows, key):
     return a, b, y[:, -READS:]
 
 
-class Task(fair.Comparison):
+class Task(fair.Study):
     """One task: ``draw(rng, B) -> a, b, y``, tokens and the answers at some of them.
 
     sizes    of the first symbols, of the second symbols, and of the answers
@@ -378,4 +371,4 @@ def tasks():
 
 
 if __name__ == "__main__":
-    sys.exit(study("tournament", tasks(), __file__))
+    study("tournament", tasks())

@@ -1,10 +1,5 @@
 """Lesson 20: the tournament: which attention for which task?  ●●●○"""
 
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
-
 # %% [markdown]
 # # 20. The tournament: which attention for which task?
 #

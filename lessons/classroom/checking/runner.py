@@ -201,11 +201,17 @@ def kill(process):
     process.wait()
 
 
-def environment(exercise):
-    """Return the variables of the process: where the project is, one BLAS thread."""
+def found_here():
+    """Return the variables of a process that imports the packages of this project."""
     env = dict(os.environ)
     others = env.get("PYTHONPATH")
     env["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), others)))
+    return env
+
+
+def environment(exercise):
+    """Return the variables of the process: where the project is, one BLAS thread."""
+    env = found_here()
     env["PYTHONUTF8"] = "1"
     env.setdefault("OPENBLAS_NUM_THREADS", "1")
     if not _setting(exercise, "NEEDS_NUMBA"):

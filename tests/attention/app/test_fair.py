@@ -31,7 +31,7 @@ from minigrad import nn, optim
 CLASSES = 4
 
 
-class Toy(fair.Comparison):
+class Toy(fair.Study):
     """Which of two models can tell four directions apart? One sees only the bias."""
 
     name, question, measure = "toy", "Which model sees x?", "share of right classes"
