@@ -21,17 +21,10 @@ def witness():
     Choose all widths yourself. [s; h] contains the entries of s first.
     """
     W_a = np.array([[1.0, 1.0], [-1.0, 1.0]])  # tanh(h + s) and tanh(h - s)  #? Which sum of shifted tanh curves rises first and falls then?
-    #! W_a = np.array([[1.0, 1.0, 0.0], [-1.0, 1.0, 0.0]])  | shape
     v_a = np.array([1.0, -1.0])  # their difference is a bump around h = 0  #? One tanh rises everywhere, and so does a sum of rising ones.
-    #! v_a = np.array([-1.0, 1.0])  | valley
-    #! v_a = np.array([1.0, 1.0])  | monotone
     s = np.array([1.0])
     h1, h3 = np.array([-2.0]), np.array([2.0])  #? The three keys must differ.
-    #! h1, h3 = np.array([2.0]), np.array([2.0])  | same-points
     return W_a, v_a, s, h1, (h1 + h3) / 2, h3  #? Return all results, in the order of the docstring.
-    #! return W_a, v_a, s, h1, (h1 + h3) / 2 + 0.1, h3  | not-midpoint
-    #! return v_a, W_a, s, h1, (h1 + h3) / 2, h3  | swapped
-    #! return W_a, v_a, s, h1, h3  | results
     #= return [W_a.tolist(), v_a, s, [-2.0], [0.0], [2]]
 
 
@@ -48,10 +41,6 @@ def proof():
         .then(lambda s, W_g, h1, h3: s @ W_g @ (h1 + h3) / 2, "a number moves out")
         .then(lambda s, W_g, h1, h3: (s @ W_g @ h1 + s @ W_g @ h3) / 2, "linear in h")
     )  #? In each step use one law only: the number, or the sum.
-    #! return Chain(lambda s, W_g, h1, h3: s @ W_g @ ((h1 + h3) / 2), "the middle").then(lambda s, W_g, h1, h3: (s @ W_g @ h1 + s @ W_g @ h3) / 2, "linear in h")  | two-steps
-    #! return Chain(lambda s, W_g, h1, h3: s @ W_g @ ((h1 + h3) / 2), "the middle").then(lambda s, W_g, h1, h3: s @ W_g @ h1, "h1").then(lambda s, W_g, h1, h3: (s @ W_g @ h1 + s @ W_g @ h3) / 2, "linear in h")  | false-link
-    #! return Chain(lambda s, W_g, h1, h3: s @ W_g @ (h1 + h3) / 2, "a number moves out").then(lambda s, W_g, h1, h3: (s @ W_g @ h1 + s @ W_g @ h3) / 2, "linear in h")  | starts-elsewhere
-    #! return Chain(lambda s, W_g, h1, h3: s @ W_g @ ((h1 + h3) / 2), "the middle").then(lambda s, W_g, h1, h3: s @ W_g @ (h1 + h3) / 2, "a number moves out").then(lambda s, W_g, h1, h3: s @ W_g @ h1 + s @ W_g @ h3, "linear in h")  | arrives-elsewhere
     #= return Chain(lambda s, W_g, h1, h3: s @ W_g @ (0.5 * (h1 + h3)), "the middle").then(lambda s, W_g, h1, h3: s @ W_g @ (h1 / 2) + s @ W_g @ (h3 / 2), "a sum splits").then(lambda s, W_g, h1, h3: 0.5 * (s @ W_g @ h1 + s @ W_g @ h3), "a number moves out")
 
 
@@ -62,9 +51,6 @@ def counterexample():
         is higher for h1 than for h2
     """
     return -np.eye(1), np.ones(1), np.zeros(1), np.ones(1)  #? s . h is the general score with W_g = I. Which change of W_g reverses its order?
-    #! return np.eye(1), np.ones(1), np.zeros(1), np.ones(1)  | no-counterexample
-    #! return -np.eye(1), np.ones(1), np.ones(1), np.zeros(1)  | dot-does-not-rise
-    #! return np.ones(1), -np.eye(1), np.zeros(1), np.ones(1)  | swapped
 
 
 def situation():
@@ -82,46 +68,35 @@ def situation():
 
 # ---- THE CHECK: the results are not unique, so laws of them are stated
 
-import math
-from fractions import Fraction
-
 from lessons.checks.words import self_assessed
-from lessons.classroom.checking.calls import array_of_rows
 from lessons.classroom.theory import check_chain, equal, links_that_run, rationals
+from lessons.course.check import array_of
 
 
 def the_middle(my, rng):
     """the key in the middle has the highest score"""
     W_a, v_a, s, h1, h2, h3 = arrays(my, "witness", "W_a, v_a, s, h1, h2, h3")
     widths = (v_a.size, s.size + h1.size), (v_a.size,), (s.size,), *[(h1.size,)] * 3
-    fit(my, "witness", "W_a, v_a, s, h1, h2, h3", (W_a, v_a, s, h1, h2, h3), widths)
-    text = "h1 and h3 to differ", f"both {h1}"
-    my.holds("witness", exact(h1) != exact(h3), *text, "same-points")
-    twice = [2 * x for x in exact(h2)]
-    ends = [a + b for a, b in zip(exact(h1), exact(h3))]
-    found = [float(b - a) for a, b in zip(twice, ends)]
-    text = "h2 = (h1 + h3) / 2, exactly", f"h1 + h3 - 2 h2 = {found}"
-    my.holds("witness", twice == ends, *text, "not-midpoint")
-    e1, e2, e3 = (additive(W_a, v_a, s, h) for h in (h1, h2, h3))
-    gap = 1e-9 * max(abs(e1), abs(e2), abs(e3))
-    my.holds(
-        "witness",
-        e2 > max(e1, e3) + gap,
-        "e(h2) above e(h1) and e(h3)",
-        f"e(h1) = {e1:.6g}, e(h2) = {e2:.6g}, e(h3) = {e3:.6g}",
-        "valley" if e2 < min(e1, e3) else "monotone",
-    )
+    fit(my, "witness", (W_a, v_a, s, h1, h2, h3), widths)
+    differ = not np.array_equal(h1, h3)
+    my.holds("witness", differ, "h1 and h3 to differ", f"both {h1}", "same-points")
+    text = "h2 = (h1 + h3) / 2, exactly", f"h1 + h3 - 2 h2 = {h1 + h3 - 2 * h2}"
+    my.holds("witness", not (h1 + h3 - 2 * h2).any(), *text, "not-midpoint")
+    e = np.array([v_a @ np.tanh(W_a @ [*s, *h]) for h in (h1, h2, h3)])
+    is_highest = e[1] > max(e[0], e[2]) + 1e-9 * np.abs(e).max()
+    tag = "valley" if e[1] < min(e[0], e[2]) else "monotone"
+    text = "e(h2) above e(h1) and e(h3)", "e(h1), e(h2), e(h3) = {:.6g}, {:.6g}, {:.6g}"
+    my.holds("witness", is_highest, text[0], text[1].format(*e), tag)
 
 
 def against_only(my, rng):
     """a general score that falls where s . h grows"""
     W_g, s, h1, h2 = arrays(my, "counterexample", "W_g, s, h1, h2")
-    widths = (s.size, s.size), *[(s.size,)] * 3
-    fit(my, "counterexample", "W_g, s, h1, h2", (W_g, s, h1, h2), widths)
-    a, b = (float(inner(exact(s), exact(h))) for h in (h1, h2))
+    fit(my, "counterexample", (W_g, s, h1, h2), [(s.size, s.size), *[(s.size,)] * 3])
+    a, b = s @ h1, s @ h2
     text = "s . h1 below s . h2", f"{a:g} and {b:g}"
     my.holds("counterexample", a < b, *text, "dot-does-not-rise")
-    a, b = (float(general(W_g, s, h)) for h in (h1, h2))
+    a, b = s @ W_g @ h1, s @ W_g @ h2
     text = "the general score of h1 above that of h2", f"{a:g} and {b:g}"
     my.holds("counterexample", a > b, *text, "no-counterexample")
 
@@ -129,48 +104,34 @@ def against_only(my, rng):
 def the_chain(my, rng):
     """the chain of equalities, at rational numbers"""
     chain = my.only.proof()
+    (first, _), *_, (last, _) = proof().links
 
     def draw():
         shapes = (3,), (3, 5), (5,), (5,)
-        drawn = [rationals(rng, math.prod(n)) for n in shapes]
+        drawn = [rationals(rng, np.prod(n)) for n in shapes]
         return [np.array(x, object).reshape(n) for x, n in zip(drawn, shapes)]
 
-    def middle(s, W_g, h1, h3):
-        return general(W_g, s, [(a + b) / 2 for a, b in zip(h1, h3)])
-
-    def mean(s, W_g, h1, h3):
-        return (general(W_g, s, h1) + general(W_g, s, h3)) / 2
-
-    links_that_run(my, chain, draw())
-    arguments = draw()
-    for tag, (link, _), right, what in (
-        ("starts-elsewhere", chain.links[0], middle, "first"),
-        ("arrives-elsewhere", chain.links[-1], mean, "last"),
+    links_that_run(my, chain, arguments := draw())
+    links = [link for link, _ in chain.links]
+    for link, right, tag, what in (
+        (links[0], first, "starts-elsewhere", "the score of (h1 + h3) / 2 first"),
+        (links[-1], last, "arrives-elsewhere", "half the sum of two scores last"),
     ):
-        want, found = right(*arguments), link(*arguments)
-        is_equal = np.shape(found) == () and equal(np.asarray(want), np.asarray(found))
-        text = f"the {what} expression to be {want} at random fractions", found
-        my.holds("proof", is_equal, *text, tag)
-    first = Trace.of(chain.links[0][0])
-    my.holds(
-        "proof",
-        first is None or Trace.products == [(2, True)],
-        "the score of (h1 + h3) / 2 first, one product with this key",
-        "another key, a number outside the product, or products of their own",
-        "starts-elsewhere",
-    )
-    check_chain(my, chain, middle, mean, draw)
-    text = "three expressions or more, one law for each step", len(chain.links)
-    my.holds("proof", len(chain.links) > 2, *text, "two-steps")
-    one_law_each(my, chain)
-    traced = Trace.of(chain.links[-1][0])
-    my.holds(
-        "proof",
-        traced is None or not traced[1],
-        "scores of h1 and of h3 alone in the last expression",
-        "a score of a sum of both",
-        "arrives-elsewhere",
-    )
+        want, found = np.asarray(right(*arguments)), np.asarray(link(*arguments))
+        text = f"{what}: {want} at random fractions", found
+        my.holds("proof", equal(want, found), *text, tag)
+        is_written = without_laws(link) in (None, without_laws(right))
+        my.holds("proof", is_written, what, "an expression that equals it", tag)
+    check_chain(my, chain, first, last, draw)
+    text = "three expressions or more, one law for each step", len(links)
+    my.holds("proof", len(links) > 2, *text, "two-steps")
+    moved = without_laws(lambda s, W_g, h1, h3: s @ W_g @ (h1 + h3) / 2)
+    split = without_laws(lambda s, W_g, h1, h3: s @ W_g @ (h1 / 2) + s @ W_g @ (h3 / 2))
+    two_laws = {without_laws(first), without_laws(last)}, {moved, split}
+    for k, (a, b) in enumerate(zip(links, links[1:]), 1):
+        both = {without_laws(a), without_laws(b)}
+        text = "one law for each step", f"two between links {k} and {k + 1}: show each"
+        my.holds("proof", both not in two_laws, *text, "two-steps")
 
 
 def your_own_words(my, rng):
@@ -187,147 +148,78 @@ def your_own_words(my, rng):
     )
 
 
-def one_law_each(my, chain):
-    """Fail if a step moves the number out and splits the sum at once."""
-    before = None
-    for k, (link, _) in enumerate(chain.links):
-        now = Trace.of(link)
-        my.holds(
-            "proof",
-            before is None or now is None or np.equal(before > 0, now > 0).any(),
-            "one law for each step: a number moves out of the product, or the product "
-            "with a sum becomes a sum of products",
-            f"both at once between links {k} and {k + 1}: show each",
-            "two-steps",
-        )
-        before = now
+class Score(float):
+    """The product of factors and a key."""
 
 
-class Trace:
-    """A number that records how an expression computes with it.
-
-    keys      which of h1 and h3 it contains
-    scaled    how many of them it contained when a number multiplied or divided it
-    products  (scaled, contains h1 and h3) for the key of each product so far
-    """
-
-    products = []
-
-    def __init__(self, keys=(), scaled=0):
-        self.keys, self.scaled = frozenset(keys), scaled
-
-    def __add__(self, other):
-        keys, scaled = getattr(other, "keys", ()), getattr(other, "scaled", 0)
-        return Trace(self.keys.union(keys), min(self.scaled + scaled, 1))
+class Factor:
+    """A factor whose product with a key x is x + x^2: a sum does not split."""
 
     def __mul__(self, other):
-        if not isinstance(other, Trace):
-            return Trace(self.keys, len(self.keys))
-        key = self if self.keys else other
-        if key.keys:
-            Trace.products.append((key.scaled, len(key.keys) == 2))
-        return Trace()
+        if isinstance(other, Key):
+            return Score(float(other) + float(other) ** 2)
+        return other if isinstance(other, Score) else self
 
-    def __neg__(self):
-        return Trace(self.keys, self.scaled)
-
-    def __rtruediv__(self, other):
-        return self
-
-    __radd__ = __sub__ = __rsub__ = __add__
-    __rmul__ = __truediv__ = __mul__
-
-    @staticmethod
-    def of(link):
-        """Return how a key in a product is scaled, and whether it is a sum.
-
-        None if the expression contains more than sums and products.
-        """
-        Trace.products = []
-        s, W_g = np.array([Trace()]), np.array([[Trace()]])
-        h1, h3 = np.array([Trace({1})]), np.array([Trace({3})])
-        try:
-            link(s, W_g, h1, h3)
-        except (TypeError, AttributeError):
-            return None
-        return np.max(Trace.products, axis=0) if Trace.products else None
+    __rmul__ = __mul__
 
 
-def additive(W_a, v_a, s, h):
-    x = [*s, *h]
-    return sum(
-        float(v) * math.tanh(sum(float(w) * float(y) for w, y in zip(row, x)))
-        for v, row in zip(v_a, W_a)
-    )
+class Key(float):
+    """A number whose multiples are squared: they cannot move out, or into a sum."""
+
+    def __add__(self, other):
+        return Key(float(self) + other)
+
+    def __sub__(self, other):
+        return Key(float(self) - other)
+
+    def __mul__(self, other):
+        return other * self if isinstance(other, Factor) else self / (1 / other)
+
+    def __truediv__(self, other):
+        return Key((float(self) / other) ** 2)
+
+    __radd__, __rmul__ = __add__, __mul__
 
 
-def general(W_g, s, h):
-    """Return s^T W_g h in fractions."""
-    rows = [[Fraction(w) for w in row] for row in W_g]
-    return inner(exact(s), [inner(row, exact(h)) for row in rows])
-
-
-def exact(x):
-    """Return the entries as fractions; every float is one."""
-    return [Fraction(v) for v in x]
-
-
-def inner(x, y):
-    return sum(a * b for a, b in zip(x, y))
+def without_laws(link):
+    """Return the value of an expression if no law holds; None if it needs numbers."""
+    factor = np.array([Factor()])
+    h1, h3 = (np.array([Key(n)], object) for n in (3, 5))
+    try:
+        return float(link(factor, factor[None], h1, h3))
+    except Exception:
+        return None
 
 
 def arrays(my, name, names):
     """Return the results of a function, if there is an array for each name."""
-    found, wanted = getattr(my.only, name)(), names.split(", ")
+    found = getattr(my.only, name)()
     count = len(found) if isinstance(found, (tuple, list)) else 1
-    text = f"{len(wanted)} results: {names}", count
-    my.holds(name, count == len(wanted), *text, "results")
-    found = [array_of_rows(a) if isinstance(a, (list, tuple)) else a for a in found]
-    for each, array in zip(wanted, found):
-        is_numbers = isinstance(array, np.ndarray) and array.dtype.kind in "fi"
-        is_right = is_numbers and np.isfinite(array).all()
-        text = f"an array of finite numbers for {each}", repr(array)
-        my.holds(name, is_right, *text, "type")
+    wanted = names.count(",") + 1
+    my.holds(name, count == wanted, f"{wanted} results: {names}", count, "results")
+    found = [array_of(a) for a in found]
+    is_right = all(a is not None and a.ndim and np.isfinite(a).all() for a in found)
+    my.holds(name, is_right, f"arrays of finite numbers: {names}", found, "type")
     matrices = [k for k, array in enumerate(found) if array.ndim == 2]
-    shapes = ", ".join(str(array.shape) for array in found)
-    my.holds(
-        name,
-        len(matrices) != 1 or matrices == [0],
-        f"{names}, of which {names[:3]} alone is a matrix",
-        f"shapes {shapes}: the same results in another order",
-        "swapped",
-    )
+    text = f"{names}, of which {names[:3]} alone is a matrix"
+    shapes = f"shapes {[a.shape for a in found]}: the same results in another order"
+    my.holds(name, len(matrices) != 1 or matrices == [0], text, shapes, "swapped")
     return found
 
 
-def fit(my, name, names, found, shapes):
+def fit(my, name, found, shapes):
     """Fail unless each array has its shape."""
-    for each, array, shape in zip(names.split(", "), found, shapes):
-        text = f"{each} with shape {shape}", array.shape
-        my.holds(name, array.shape == shape, *text, "shape")
+    shapes, found = [*shapes], [a.shape for a in found]
+    my.holds(name, found == shapes, f"the shapes {shapes}", found, "shape")
 
 
 HINTS = """
 witness  On a line of keys, which sum of shifted tanh curves rises first and falls then?
 proof  In each step use one law only: the number, or the sum.
 counterexample  Which W_g changes the sign of every score?
-not-midpoint  The check compares the middle exactly: choose numbers such as -2, 0, 2.
 valley  The middle has the lowest score of the three. Which sign turns a valley into a
    peak?
-monotone  One tanh rises everywhere, and so does a sum of rising ones.
-same-points  The three keys must differ.
-no-counterexample  s . h is the general score with W_g = I. Which change of W_g reverses
-   its order?
-dot-does-not-rise  Choose h1 and h2 first, with s . h1 below s . h2.
-starts-elsewhere  The first expression is the score of (h1 + h3) / 2.
-arrives-elsewhere  The last is half the sum of two scores.
-false-link  The report names the link at which the value changes. What did you change
-   there?
 two-steps  Which of the two happens first: does the 1/2 move out, or does the sum split?
-chain-repeats  Two neighbours are the same expression; + 0 and * 1 are no step. What
-   does each step change?
-chain  Return an expression that begins with Chain( and goes on with .then(.
-link-raises  Write the size of each factor of that expression beside it.
 1  Widths of 1 are enough: s, h1, h2, h3 are then arrays of one number, np.array([0.0]),
    and the score is a sum of shifted tanh curves.
 2  One tanh only rises or only falls. The difference of two shifted ones rises and falls
