@@ -33,18 +33,13 @@ def prediction():
     ->  a dictionary with these two numbers
     """
     return {"gap": 2.0, "half": 7.0}  # variance / 2, and log 1024  #? The docstring gives the two keys, and a number for each.
-    #! return {"gap": 2.0}  | prediction
 
 
 def entropy(p):
     """Return H in nats over the last axis of p (…, T), with 0 ln 0 = 0."""
     logs = np.log(np.where(p > 0, p, 1.0))  # ln 1 = 0 replaces ln 0  #? The entropy is in nats. Which argument of the logarithm avoids ln 0?
-    #! logs = np.log2(np.where(p > 0, p, 1.0))  | the entropy in bits
     #! logs = np.log(p)  | -sum_j p_j ln p_j, which is NaN where p is 0
-    #! logs = np.log(p + 1e-6)  | epsilon
     return -np.sum(p * logs, axis=-1)  #? H = -sum_j p_j ln p_j is a mean of -ln p_j. With which weights, over which axis?
-    #! return -np.sum(logs, axis=-1)  | -sum_j ln p_j, without p_j
-    #! return -np.sum(p * logs, axis=-1) / np.log(p.shape[-1])  | the entropy / log T
 
 
 def entropy_curve(T, ds, scaled, rng, samples):
@@ -57,32 +52,22 @@ def entropy_curve(T, ds, scaled, rng, samples):
     for d in ds:
         e = _scores(T, d, samples, rng)  #? _scores takes T first, then d. The same seed must give the same scores.
         #! e = _scores(d, T, samples, rng)  | the curve of _scores(d, T, …)
-        #! e = _scores(T, d, samples, np.random.default_rng(0))  | own-generator
         if scaled:  #? Which curve has scores divided by sqrt(d): scaled=True, or False?
             #! if not scaled:  | the curves with the scaling where scaled is False
-            #! if False:  | the unscaled curve, twice
             #! if True:  | the scaled curve, twice
             e = e / np.sqrt(d)  #? The variance of the scores is d. What is their standard deviation?
-            #! e = e / d  | the curve of scores / d
-            #! e = e * np.sqrt(d)  | the curve of scores * sqrt(d)
-            #! e = e / np.sqrt(T)  | the curve of scores / sqrt(T)
         m = e.max(axis=-1, keepdims=True)  #? Which m makes all e - m at most 0, and leaves their differences?
         #! m = e.max()  | exp(e - the largest of all scores), divided by its sum
         #! m = 0.0  | exp(e), which overflows, divided by its sum
         #! m = e - np.clip(e, -700, 700)  | the entropy of scores that are clipped
         z = np.exp(e - m)  # (samples, T)
         p = z / z.sum(axis=-1, keepdims=True)  #? The weights of one query sum to 1 over its keys, not over the queries.
-        #! p = z / z.sum()  | the curve of exponents divided by their sum over all queries
-        #! p = z / z.sum(axis=0, keepdims=True)  | the curve of exponents divided by their sum over the queries
         #! p = (z := np.exp(e - e.max(0))) / z.sum(0)  | the curve of weights that sum to one over the queries
-        #! p = z  | the curve of exponentials, not divided by their sum
         curve.append(entropy(p).mean())  #? One entropy for each query, then the mean over the samples.
         #! curve.append(entropy(p.mean(0)))  | the entropy of the mean weights
         #! curve.append(np.median(entropy(p)))  | the median over the samples
         #! curve.append(entropy(p)[0])  | the entropy of the first query
         #! curve.append(entropy(p).max())  | the largest entropy of a query
-        #! curve.append(entropy(p).mean() / np.log(T))  | the curve / log T
-        #! curve.append(entropy(p).mean() / np.log(2))  | the curve in bits
     return np.array(curve)
 
 
@@ -94,20 +79,15 @@ def large_T_entropy(T, a):
     are integrals.
     """
     log_Z = np.log(T) + np.log(np.sinh(a) / a)  # E exp(x) = sinh(a) / a  #? Z is a sum over T keys: T times an expectation. The interval has the length 2 a.
-    #! log_Z = np.log(T) - np.log(np.sinh(a) / a)  | log T - ln(sinh(a) / a) - the mean score
     #! log_Z = np.log(T) + np.log(2 * np.sinh(a) / a)  | expected + ln 2
     #! log_Z = np.log(T) + np.log(np.sinh(a) / a / 2)  | expected - ln 2
-    #! log_Z = np.log(T) + np.log(np.sinh(a))  | expected + ln a
     #! log_Z = np.log(T) + np.log(2 * np.sinh(a))  | expected + ln (2 a)
     #! log_Z = np.log(T) + np.log(np.cosh(a) / a)  | the limit with cosh a for sinh a in E[exp(x)]
     # the slope of E exp(x) in a scale of x gives E[x exp(x)]
     mean_score = a / np.tanh(a) - 1  #? sum_j p_j e_j: p_j has a denominator. What does it become for many keys?
     #! mean_score = np.cosh(a) - np.sinh(a) / a  | ln Z - E[x exp(x)], not divided by E[exp(x)]
-    #! mean_score = a / np.tanh(a)  | expected - 1
-    #! mean_score = a * np.tanh(a) - 1  | the limit with tanh a for coth a
     return log_Z - mean_score  #? H = ln Z - sum_j p_j e_j, for scores that are uniform, not normal.
     #! return log_Z  | ln Z
-    #! return log_Z + mean_score  | ln Z plus the mean score
     #! return np.log(T)  | log T, the entropy of equal weights
     #! return np.log(T) - a * a / 6  | log T - variance / 2
     #! return np.log(T) - a / 2  | log T - a / 2
@@ -125,18 +105,10 @@ def draw(fig, T, ds, scaled, unscaled):
     """
     ax = fig.subplots()
     ax.semilogx(ds, scaled, "o-", label="scaled")  #? Which label belongs to which curve? Widths need a logarithmic axis.
-    #! ax.semilogx(ds, unscaled, "o-", label="scaled")  | curves
-    #! ax.semilogx(ds, scaled, "o-", label="unscaled")  | exchanged
-    #! ax.loglog(ds, scaled, "o-", label="scaled")  | logarithmic-entropy
     ax.semilogx(ds, unscaled, "s--", label="unscaled")  #? What does each label say?
-    #! ax.semilogx(ds, unscaled, "s--", label="e")  | unlabelled
     ax.axhline(np.log(T), color="0.5", label=f"log {T}, equal weights")  #? Draw log T as well: the entropy of equal weights.
-    #! ax.axhline(T, color="0.5", label=f"log {T}, equal weights")  | no-level
     ax.set(xlabel="width d", ylabel="entropy, nats")  #? A reader needs to know what each axis is.
-    #! ax.set(ylabel="entropy, nats")  | unlabelled
-    #! ax.set(xlabel="width d", ylabel="entropy, nats", xscale="linear")  | linear-axis
     ax.legend()  #? A reader needs to know what each curve is.
-    #! pass  | unlabelled
 
 
 # ---- THE CHECK: each call my.f(…) is compared with the function f above
@@ -153,14 +125,6 @@ def known_entropies(my, rng):
     """entropies of random weights, of 1/2, 1/3, 1/6 and of equal ones"""
     known = [[1 / 2, 1 / 4, 1 / 4], [1 / 3, 1 / 3, 1 / 3], [1 / 2, 1 / 3, 1 / 6]]
     for p in (rng.dirichlet(np.ones(7), (3, 5)), np.array(known)):
-        found = my.only.entropy(p)
-        for added in 10.0 ** -np.arange(1, 11):
-            with_it = -(p * np.log(p + added)).sum(-1)
-            off = np.abs(with_it - entropy(p)).max() / 100
-            is_it = np.shape(found) == with_it.shape
-            is_it = is_it and np.allclose(found, with_it, 0, off)
-            texts = "-sum_j p_j ln p_j", f"-sum_j p_j ln(p_j + {added:g})"
-            my.holds("entropy", not is_it, *texts, "epsilon")
         my.near(EPSILON).entropy(p)
 
 
@@ -194,17 +158,7 @@ def certain(my, rng):
 
 def the_limit(my, rng):
     """the limit for many keys"""
-    cases = (64, 1.5), (4096, 3.0), (64, 0.3), (10**6, 1.0)
-    off = [my.only.large_T_entropy(*c) / large_T_entropy(*c) - 1 for c in cases]
-    is_near = np.allclose(off, 0, 0, 0.005)  # no wrong formula is so near
-    my.holds(
-        "large_T_entropy",
-        not is_near or np.allclose(off, 0, 0, 1e-9),
-        "both integrals in closed form",
-        "the limit, but for the error of a sum over a grid of x",
-        "grid",
-    )
-    for T, a in cases:
+    for T, a in ((64, 1.5), (4096, 3.0), (64, 0.3), (10**6, 1.0)):
         my.large_T_entropy(T, a)
 
 
@@ -226,17 +180,15 @@ def predicted(my, rng):
 
 def the_plot(my, rng):
     """the plot"""
-    T, ds = 64, 2 ** np.arange(9)
+    T, ds = 7, 2 ** np.arange(9)
     scaled, unscaled = (
-        entropy_curve(T, ds, wanted, np.random.default_rng(1), 20)
+        entropy_curve(64, ds, wanted, np.random.default_rng(1), 20)
         for wanted in (True, False)
     )
-    fig = pictures.drawn(my, "draw", (6, 3.6), 7, ds, scaled, unscaled)
-    pictures.has_level(fig, math.log(7), "no-level", f"log 7 = {math.log(7):.4g}")
     fig = pictures.drawn(my, "draw", (6, 3.6), T, ds, scaled, unscaled)
+    pictures.has_level(fig, math.log(T), "no-level", f"log {T} = {math.log(T):.4g}")
     for y, what in ((scaled, "scaled"), (unscaled, "unscaled")):
         pictures.has_curve(fig, ds, y, "curves", f"the {what} entropies against ds")
-    pictures.has_level(fig, math.log(T), "no-level", f"log {T} = {math.log(T):.4g}")
     pictures.is_labelled(fig, r"\bd\b|width|dim", r"entrop|nat|\bH\b")
     curves = [curve for curve in pictures.lines(fig) if len(curve[1]) == len(ds)]
     for y, what in ((scaled, "scaled"), (unscaled, "unscaled")):
@@ -246,9 +198,10 @@ def the_plot(my, rng):
         my.holds("draw", "scaled" in words, *text, "unlabelled")
         is_un = "unscaled" in words
         my.holds("draw", is_un == (what == "unscaled"), *text, "exchanged")
-    kind = pictures.panels(fig)[0].get_xscale()
+    ax = pictures.panels(fig)[0]
+    kind = ax.get_xscale()
     my.holds("draw", kind != "linear", "a logarithmic axis for d", kind, "linear-axis")
-    kind = pictures.panels(fig)[0].get_yscale()
+    kind = ax.get_yscale()
     text = "a linear axis for the entropy", kind
     my.holds("draw", kind == "linear", *text, "logarithmic-entropy")
     pictures.keep(my, fig)
@@ -277,13 +230,6 @@ prediction  The docstring gives the two keys, and a number for each.
 entropy  Where p is 0 the term is 0: which argument of the logarithm avoids ln 0 there?
 entropy_curve  One softmax for each query, one entropy for each query, then the mean.
 large_T_entropy  H = ln Z - sum_j p_j e_j. What do both terms become for many keys?
-grid  Both integrals have a closed form: write them without a sum.
-no-level  Draw log T as well: the entropy of equal weights.
-exchanged  Which label belongs to which curve?
-logarithmic-entropy  Only the widths cover several powers of ten.
-linear-axis  Widths from 1 to 4096 need a logarithmic axis.
-unlabelled  A reader needs to know what each axis and each curve is.
-own-generator  The same seed must give the same scores: pass rng on.
 1  A row of _scores belongs to one query: compute softmax and entropy along it, and the
    mean over the rows last.
 2  ln p_j = e_j - ln Z, so H = ln Z - sum_j p_j e_j. This also gives the limit: replace
