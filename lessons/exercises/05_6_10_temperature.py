@@ -16,29 +16,19 @@ def softmax_t(e, tau):
     """Return softmax(e / tau) over the last axis of e (…, n), for any tau > 0."""
     m = e.max(-1, keepdims=True)  #? Each row has its own largest score. What is exp of 710, and of a row that is 1000 below another?
     #! m = e.max()  | exp(e - the largest of all rows), divided by its sum
-    #! m = e.max(0, keepdims=True)  | the softmax of e, less the maximum of each column
-    #! m = 0.0  | exp(e / tau) / sum exp(e / tau)
     #! m = e.mean(-1, keepdims=True)  | the softmax of e, less the mean of each row
+    #! m = 0.0  | exp(e / tau) / sum exp(e / tau)
     z = np.exp((e - m) / tau)  #? Does the largest weight grow or shrink at a low temperature? Is the largest exponent 0?
-    #! z = np.exp((e - m) * tau)  | softmax(e * tau)
-    #! z = np.exp((e - m) / tau**0.5)  | softmax(e / sqrt(tau))
-    #! z = np.exp(e / tau - m)  | exp(e / tau - the largest e), divided by its sum
     #! z = np.exp(e - m) ** (1 / tau)  | exp(e) to the power 1 / tau, divided by its sum
     return z / z.sum(-1, keepdims=True)  #? Over which axis do the weights of one query sum to 1?
-    #! return (z := np.exp((e - e.max(0, keepdims=True)) / tau)) / z.sum(0, keepdims=True)  | the softmax over the queries, axis 0
-    #! return z / z.sum(0, keepdims=True)  | weights whose columns sum to one
     #! return (z := np.exp(e - m)) / z.sum(-1, keepdims=True) / tau  | softmax(e) / tau
 
 
 def entropy(p):
     """Return H = -sum_j p_j ln p_j over the last axis of p (…, n), with 0 ln 0 = 0."""
     logs = np.log(np.where(p > 0, p, 1.0))  # ln 1 = 0 replaces ln 0  #? The entropy is in nats: which logarithm is it? What is 0 * -inf?
-    #! logs = np.log2(np.where(p > 0, p, 1.0))  | the entropy in bits
     #! logs = np.log(p)  | -sum_j p_j ln p_j, which is NaN where p is 0
-    #! logs = np.log(p + 1e-6)  | epsilon
-    #! logs = np.log(np.where(p > 0, p, 1.0)) / np.log(p.shape[-1])  | the entropy / log n
     return -(p * logs).sum(-1)  #? Each term has the weight p_j. The entropy is the sum itself.
-    #! return -logs.sum(-1)  | -sum_j ln p_j
     #! return -logs.mean(-1)  | the mean of -ln p_j
     #! return np.log(p.shape[-1]) + (p * logs).sum(-1)  | ln n - H
     #! return 1 - (p * p).sum(-1)  | 1 - sum_j p_j^2
@@ -56,14 +46,11 @@ def dH_dtau(e, tau):
     #! p = softmax_t(e, tau**2)  | Var_p(e) / tau^3 with p = softmax(e / tau^2)
     mean = (p * e).sum(-1, keepdims=True)  #? The mean in a variance under p is taken under p as well, row by row.
     #! mean = e.mean(-1, keepdims=True)  | sum_j p_j (e_j - m)^2 / tau^3, m the plain mean of e
-    #! mean = (p * e).sum()  | E_p (e - m)^2 / tau^3, m the mean of all rows together
     variance = (p * (e - mean) ** 2).sum(-1)  #? The variance is that of the scores e, with the weights p: a mean of squares.
     #! variance = p.var(-1)  | Var(p) / tau^3
     #! variance = e.var(-1)  | Var(e) / tau^3 under equal weights
-    #! variance = (p * abs(e - mean)).sum(-1)  | E_p |e - m| / tau^3
+    #! variance = (p * e**2).sum(-1) - mean[..., 0] ** 2  | E_p(e^2) - E_p(e)^2, whose digits cancel, / tau^3
     #! variance = (p * e**2).sum(-1) - mean[..., 0]  | (E_p e^2 - E_p e) / tau^3
-    #! variance = (p * e**2).sum(-1)  | E_p(e^2) / tau^3
-    #! variance = ((e - mean) ** 2).sum(-1)  | sum_j (e_j - m)^2 / tau^3
     #! variance = ((e - mean) ** 2).mean(-1)  | the plain mean of (e_j - m)^2 / tau^3
     #! variance = (p * (e - mean) ** 2).sum(-1) ** 0.5  | the root of Var_p(e), / tau^3
     #= variance = np.einsum("...j,...j", p, np.square(mean - e))
@@ -85,9 +72,7 @@ def sweep(X, taus):
     #! e = X @ X.T / 4  | the softmax of the scores / 4
     #! e = (U := X / np.linalg.norm(X, axis=1, keepdims=True)) @ U.T  | the softmax of cosines / tau
     weights = np.array([softmax_t(e, tau) for tau in taus])  #? Row k belongs to taus[k], in the order of the argument. Which way does a low temperature go?
-    #! weights = np.array([softmax_t(e, tau).T for tau in taus])  | weights whose columns sum to 1
     #! weights = np.array([softmax_t(e, tau) for tau in (0.1, 0.5, 1, 2, 5)])  | the weights at 0.1, 0.5, 1, 2 and 5
-    #! weights = np.array([softmax_t(e, tau) for tau in sorted(taus)])  | the weights at the sorted temperatures
     #! weights = np.array([softmax_t(e, 1 / tau) for tau in taus])  | the softmax of scores * tau
     #! weights = np.array([softmax_t(e, tau**2) for tau in taus])  | the softmax of scores / tau^2
     H = entropy(weights).mean(-1)  #? H is the mean over the queries of the entropy of each, in nats.
@@ -96,7 +81,6 @@ def sweep(X, taus):
     #! H = entropy(weights)[:, -1]  | the entropy of the last query
     #! H = entropy(weights).max(-1)  | the largest entropy
     #! H = np.median(entropy(weights), -1)  | the median entropy
-    #! H = entropy(weights).mean(-1) / np.log(2)  | the entropy in bits
     return weights, H
 
 
@@ -109,17 +93,10 @@ def draw(fig, taus, weights, H):
     """
     *maps, last = fig.subplots(2, 3).ravel()
     for ax, tau, p in zip(maps, taus, weights):  #? Which heatmap is of which temperature?
-        #! for ax, tau, p in zip(maps, (0.1, 0.5, 1.0, 2.0, 5.0), weights):  | no-title
         ax.imshow(p, vmin=0, vmax=1)  #? Row i of the image is row i of the weights. A colour must mean the same weight at every temperature.
-        #! ax.imshow(p)  | own-limits
-        #! ax.imshow(p.T, vmin=0, vmax=1)  | transposed
         ax.set(title=f"tau = {tau:g}")  #? Which heatmap is of which temperature?
-        #! pass  | no-title
     last.plot(taus, H, "o-")  #? The curve has H on the vertical axis and tau on the other.
-    #! last.plot(H, taus, "o-")  | axes-exchanged
-    #! last.plot((0.1, 0.5, 1.0, 2.0, 5.0), H, "o-")  | curves
     last.set(xlabel="tau", ylabel="mean entropy, nats")  #? A reader needs to know what each axis is.
-    #! last.set(ylabel="mean entropy, nats")  | unlabelled
 
 
 def explanation():
@@ -173,33 +150,17 @@ def two_scores(my, rng):
 
 
 def the_slope(my, rng):
-    """the slope of the entropy"""
+    """the slope of the entropy, with the digits that a formula has"""
     e = rng.normal(size=(3, 5))
     for tau in (0.7, 2.0, 5.0):  # no small power of the first is a round number
-        found = my.near(1e-9).dH_dtau(e, tau)
-        off = np.abs(np.asarray(found) / dH_dtau(e, tau) - 1).max()
-        my.holds(
-            "dH_dtau",
-            off < 1e-12,
-            "12 right digits, as the formula gives them",
-            f"a relative error of {off:.1g}, as differences have",
-            "differences",
-        )
+        my.near(1e-12).dH_dtau(e, tau)
 
 
 def far_from_zero(my, rng):
     """the slope of the entropy of scores near 1e6"""
     e = rng.normal(size=(3, 5))
     for tau in (0.5, 2.0):
-        found, near = (np.asarray(my.only.dH_dtau(x, tau)) for x in (e + 1e6, e))
-        off = np.abs(found / near - 1).max()
-        my.holds(
-            "dH_dtau",
-            off < 1e-6,
-            "the same slope for e and for e + 1e+06",
-            f"slopes that differ by {off:.1g} of the right one: digits cancel",
-            "cancels",
-        )
+        my.near(1e-8).dH_dtau(e + 1e6, tau)
 
 
 def far_apart(my, rng):
@@ -267,18 +228,6 @@ sweep  One row for each temperature.
 softmax_t  Which exponents do scores of 0 and 1000 have at tau = 0.5?
 entropy  Compute H of the weights (1, 0) by hand, term by term.
 dH_dtau  The mean and the variance are those under p, with p = softmax(e / tau).
-cancels  E(e^2) and E(e)^2 are near 1e12 if e is near 1e6: what remains of their
-   difference? Subtract the mean from e first.
-epsilon  A small number was added where nothing needs it: every entropy is off.
-differences  A difference of two entropies loses the digits that they have in common.
-   The formula keeps them.
-axes-exchanged  tau is on the horizontal axis, H on the vertical one.
-no-image  There is one heatmap for each temperature.
-transposed  Row i of the image is row i of the weights.
-own-limits  A colour must mean the same weight at every temperature.
-no-title  Which heatmap is of which temperature?
-curves  The curve has H on the vertical axis and tau on the other.
-unlabelled  A reader needs to know what each axis is.
 1  Divide by tau first, then do what a stable softmax does.
 2  0 ln 0 is 0, but np.log(0) is -inf and 0 * -inf is NaN: do not take the log of 0.
 3  The mean of e under p is sum_j p_j e_j; the variance is the mean of (e - mean)^2.
