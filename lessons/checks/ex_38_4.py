@@ -11,17 +11,11 @@ from attention.app.experiments.verdict import above, below
 from attention.seq2seq.reverser import Reverser
 from attention.tasks.reversal import PAD, Batches
 from attention.training import Run
-from lessons.checks.long_runs import (
-    OwnModels,
-    compared,
-    examine,
-    judged,
-    own_record,
-)
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.checks.predictions import locked
 from lessons.checks.words import self_assessed
 from lessons.classroom.steps import edges, laws, numbers, shape, values
+from lessons.course.long_runs import OwnModels, compared, examine, judged, own_record
 from lessons.pages.figures import BLUE, ORANGE, figure
 from minigrad import cross_entropy, optim
 
@@ -259,7 +253,7 @@ def batches_of(seed, size=32):
 def experiment(my, seed=0, quick=False):
     """Compare both kinds, with the learner's training step and entropy."""
     locked(my, is_prediction)
-    examine(my, seed, but="the_long_run")
+    examine(my, but="the_long_run")
     found = {"d": Scaling.d, **compared(my, Scaling(my, seed), quick)}
     print(statement(found))
     return found

@@ -7,7 +7,6 @@ import numpy as np
 import minigrad as mg
 from lessons.checks import translating as given
 from lessons.checks.attending import softmax, wrong_weights
-from lessons.checks.long_runs import compared, examine, own_record
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.checks.predictions import locked
 from lessons.checks.results import equal_all, several, shape_all
@@ -24,6 +23,7 @@ from lessons.checks.translating import (
 )  # fmt: skip
 from lessons.checks.words import self_assessed
 from lessons.classroom.steps import edges, gradients, laws, numbers, shape, values
+from lessons.course.long_runs import compared, examine, own_record
 from lessons.pages.figures import BLUE, ORANGE, figure
 
 AXES = {"logits": "BV", "state": "Bd"}
@@ -469,7 +469,7 @@ def the_long_run(my, rng):
 def experiment(my, seed=0, quick=False):
     """Compare both kinds: the learner's decoder step, data and BLEU."""
     locked(my, is_prediction)
-    examine(my, seed, but="the_long_run")
+    examine(my, but="the_long_run")
     used = my.decode_step, my.hold_out, my.bleu_by_length  # of which the record is, too
     found = compared(my, given.Attending(my, seed), quick)
     print(given.statement(found))

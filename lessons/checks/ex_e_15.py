@@ -13,11 +13,11 @@ from attention.metrics import alignment
 from attention.seq2seq import translator
 from attention.tasks.grammar import splits
 from lessons.checks.before import answers_pass
-from lessons.checks.long_runs import judged, over_sentences
 from lessons.checks.measure import without_loops
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.checks.results import equal_all, shape_all
 from lessons.classroom.steps import CheckFailed, laws, shape, values
+from lessons.course.long_runs import judged, over_sentences
 from minigrad import safetensors
 
 # THE EXERCISE IN LOOPS

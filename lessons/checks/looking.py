@@ -20,8 +20,8 @@ from attention.training import Run
 from attention.transformer.config import EncoderDecoderConfig
 from attention.transformer.encoder_decoder import EncoderDecoder
 from lessons.checks import pictures
-from lessons.checks.long_runs import judged, over_sentences
 from lessons.classroom.steps import CheckFailed
+from lessons.course.long_runs import judged, over_sentences
 from minigrad import optim
 
 PAD, SOS, EOS = 0, 1, 2

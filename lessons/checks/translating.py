@@ -17,7 +17,7 @@ from attention.tasks.grammar import generate
 from attention.tasks.vocabulary import Vocabulary
 from attention.training import Run
 from lessons.checks.attending import softmax
-from lessons.checks.long_runs import OwnModels, judged
+from lessons.course.long_runs import OwnModels, judged
 from minigrad import optim
 
 B, S, V, E, D, M, A = 3, 7, 19, 5, 11, 13, 17

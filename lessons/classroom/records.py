@@ -4,17 +4,16 @@ Times and results of minutes of training differ between machines, so no lesson c
 them while its page is woven. An experiment writes a record once; lessons print what it
 says and ``how_made``: the command, the machine, and whether the script has changed.
 
-A record holds the fingerprint of the code that made it. Comments, docstrings, imports,
-blank lines and line breaks do not count in a fingerprint, and in that of an exercise
-the names of local variables.
+A record holds the fingerprint of the code that made it: a hash of its tokens, in which
+comments, docstrings and line breaks within brackets do not count.
 """
 
 import ast
 import contextlib
-import dis
 import hashlib
 import importlib.metadata
 import inspect
+import io
 import json
 import os
 import pathlib
@@ -23,6 +22,7 @@ import re
 import subprocess
 import sys
 import time
+import tokenize
 
 from lessons import NotWritten
 
@@ -42,8 +42,7 @@ from .checking import runner
 from .terminal import clock, display_path, say, without_breaks
 
 RECORDS = LESSONS / "records"
-# functions for which the names of local variables count
-NAMES_COUNT = {"dir", "eval", "exec", "locals", "vars"}
+LAYOUT = {tokenize.INDENT: ">", tokenize.DEDENT: "<", tokenize.NEWLINE: ";"}
 
 
 def _text(path):
@@ -153,9 +152,9 @@ def experiment(args, svg_of):
             )
         os.environ["LESSONS_WEIGHTS"] = os.path.abspath(args.weights)
     path = exercise.work if args.impl == "work" else exercise.solution
+    if args.impl == "solution" and exercise.is_withheld:
+        raise UsageError(f"The reference answer to {exercise.id} is withheld.")
     if not path.exists():
-        if args.impl == "solution":
-            raise UsageError(f"The reference answer to {exercise.id} is withheld.")
         raise UsageError(
             f"{exercise.id} is not started: python -m lessons start {exercise.id}, or "
             "--impl solution."
@@ -164,15 +163,17 @@ def experiment(args, svg_of):
     os.environ.update(runner.environment(exercise))
     from .checking import harness
 
-    checks, seed = harness.load_checks(exercise), abs(args.seed)
-    options = {"quick": True} if args.quick else {}
-    if args.quick and "quick" not in inspect.signature(checks.experiment).parameters:
-        raise UsageError(f"The experiment of {exercise.id} has no --quick.")
+    text = exercise.answer_text if args.impl == "solution" else stubs.text_of(path)
     start, recorded = time.perf_counter(), read_record(exercise) or {}
+    seed = abs(args.seed)
     try:
-        my = harness.load(exercise, path, seed=seed)
+        my, checks = _loaded(exercise, path, text, seed)
+        options = {"quick": True} if args.quick else {}
+        run = checks["experiment"]
+        if args.quick and "quick" not in inspect.signature(run).parameters:
+            raise UsageError(f"The experiment of {exercise.id} has no --quick.")
         with clock(None if args.quick else recorded.get("seconds")):
-            result = checks.experiment(my, seed=seed, **options)
+            result = run(my, seed=seed, **options)
     except NotWritten as error:
         say(f"not written yet: {error}")
         return runner.UNWRITTEN
@@ -182,11 +183,12 @@ def experiment(args, svg_of):
     except SyntaxError as error:
         say("\n".join(harness.cannot_load(error, path).lines))
         return runner.FAILED
+    picture = checks.get("picture")
     if args.quick:
         say("A quick run shows what the long one does. It does not count, nor is kept.")
-        if hasattr(checks, "picture"):
+        if picture:
             target = _folder("work") / f"{exercise.stem}-quick.svg"
-            copies.write(target, svg_of(checks.picture, result))
+            copies.write(target, svg_of(picture, result))
             say(f"drawn in {without_breaks(display_path(target))}")
         return 0
     kept = {
@@ -194,8 +196,7 @@ def experiment(args, svg_of):
         "impl": args.impl,
         "seed": seed,
         "seconds": round(time.perf_counter() - start, 1),
-        "code": code_hash(exercise, path),
-        "answer": answer_hash(exercise, path),
+        "tokens": answer_hash(exercise, text),
         "versions": {
             "python": platform.python_version(),
             "numpy": importlib.metadata.version("numpy"),
@@ -205,16 +206,29 @@ def experiment(args, svg_of):
     }
     target = _write(_folder(args.impl) / f"{exercise.stem}.json", kept)
     say(f"recorded in {without_breaks(display_path(target))}, {kept['seconds']} s")
-    if args.impl == "work" and hasattr(checks, "picture"):
+    if args.impl == "work" and picture:
         target = target.with_suffix(".svg")
-        copies.write(target, svg_of(checks.picture, result))
+        copies.write(target, svg_of(picture, result))
         say(f"drawn in {without_breaks(display_path(target))}")
     return 0
 
 
+def _loaded(exercise, path, text, seed):
+    """Return the functions of an answer, and {name: value} of the check."""
+    if not exercise.file:
+        from .checking import harness
+
+        my = harness.load(exercise, path, text, seed)
+        return my, vars(harness.load_checks(exercise))
+    from ..course import check
+
+    my = check.load(exercise.parts, path, text, seed)
+    return my, my.right
+
+
 def _require_experiment(exercise):
     """Raise UsageError, with those that have one, if an exercise has no experiment."""
-    having = [e.id for e in exercises() if "\ndef experiment(" in _text(e.check)]
+    having = [e.id for e in exercises() if "\ndef experiment(" in _check_text(e)]
     if exercise.id not in having:
         own = [number(f) for f in lessons_of(exercise) if _scripts(f)]
         text = f" That of its lesson is python -m lessons experiment {''.join(own[:1])}."
@@ -311,105 +325,41 @@ def read_record(exercise, impl="solution"):
     return _load(path) if path.exists() else None
 
 
-def code_hash(exercise, path):
-    """Return the fingerprint of an answer and of the check's ``experiment``.
+def answer_hash(exercise, text):
+    """Return the fingerprint of what an exercise's experiment uses of an answer.
 
-    Only what the experiment uses counts: other parts of the answer, such as words and
-    plots, may change after it has run.
+    Other parts of the answer, such as words and plots, may change after it has run.
     """
-    return _digest(_parts(exercise, path))
+    check = _used(ast.parse(_check_text(exercise)).body, ["experiment"])
+    nodes = [node for statement in check for node in ast.walk(statement)]
+    names = {getattr(node, "attr", getattr(node, "value", None)) for node in nodes}
+    body, rows = ast.parse(text).body, text.splitlines(keepends=True)
+    used = _used(body, [name for name in names if isinstance(name, str)]) or body
+    first = [min(n.lineno for n in (s, *getattr(s, "decorator_list", ()))) for s in used]
+    parts = [rows[k - 1 : s.end_lineno] for k, s in zip(first, used)]
+    return fingerprint("".join(sum(parts, [])))
 
 
-def answer_hash(exercise, path):
-    """Return the fingerprint of what the experiment uses of an answer, alone."""
-    return _digest(_parts(exercise, path)[:1])
+def _check_text(exercise):
+    return exercise.parts.below if exercise.file else _text(exercise.check)
 
 
-def _parts(exercise, path):
-    """Return the statements of an answer and of the check that an experiment uses."""
-    answer = stubs.exercise_part(stubs.text_of(path))
-    check = exercise.check.read_text(encoding="utf-8")
-    body = ast.parse(answer).body
-    used = _used(ast.parse(check).body, ["experiment"])
-    names = {
-        node.attr
-        for statement in used
-        for node in ast.walk(statement)
-        if isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "my"
-    }
-    answer = _used(body, names) if names else body
-    return [list(map(_without_local_names, part)) for part in (answer, used)]
+def fingerprint(text):
+    """Return the fingerprint of a program: 16 hexadecimal digits.
 
-
-def fingerprint(*scripts, root=None):
-    """Return the fingerprint of some scripts together: 16 hexadecimal digits.
-
-    root    a function of the last script, of which only that function counts then, and
-            the top-level statements that define the names it uses
+    Spaces do not count, and several braces as one: Python 3.12 divides an f-string into
+    tokens, in which a doubled brace is a single one.
     """
-    trees = [ast.parse(script) for script in scripts]
-    if root is not None:
-        trees[-1].body = _used(trees[-1].body, [root])
-    return _digest(trees)
-
-
-def _digest(trees):
-    return hashlib.sha256(repr([_plain(t) for t in trees]).encode()).hexdigest()[:16]
-
-
-def _without_local_names(statement):
-    """Return a statement whose local variables have numbers for names."""
-    found, fixed = _variables(compile(ast.Module([statement], []), "", "exec"))
-    if fixed & NAMES_COUNT:
-        return statement
-    nodes = list(ast.walk(statement))
-    aliases = [node for node in nodes if isinstance(node, ast.alias)]
-    fixed |= {(a.asname or a.name).split(".")[0] for a in aliases}  # are imported
-    fields = "id", "name", "rest"  # of nodes that name a variable
-    parts = [(node, f) for node in nodes for f in fields if hasattr(node, f)]
-    names = dict.fromkeys(getattr(*part) for part in parts)
-    names = [name for name in names if name in found - fixed]
-    names = {name: f"local {k}" for k, name in enumerate(names)}
-    for part in parts:
-        setattr(*part, names.get(getattr(*part), getattr(*part)))
-    for node in nodes:
-        if isinstance(node, ast.Nonlocal):
-            node.names = [names.get(name, name) for name in node.names]
-    return statement
-
-
-def _variables(code):
-    """Return ({local variables}, {parameters, globals, names in a class}) of code."""
-    count = code.co_argcount + code.co_kwonlyargcount
-    count += bool(code.co_flags & inspect.CO_VARARGS)
-    count += bool(code.co_flags & inspect.CO_VARKEYWORDS)
-    found = {*code.co_varnames[count:], *code.co_cellvars}
-    fixed = {*code.co_varnames[:count]}
-    steps = dis.get_instructions(code)
-    fixed |= {s.argval for s in steps if re.search("GLOBAL|_NAME$", s.opname)}
-    for inner in code.co_consts:
-        if inspect.iscode(inner):
-            more, kept = _variables(inner)
-            found, fixed = found | more, fixed | kept
-    return found, fixed
-
-
-def _plain(node):
-    """Return a tree as nested tuples, without docstrings, imports and empty fields.
-
-    ``ast.dump`` prints other fields in other versions of Python.
-    """
-    if isinstance(node, list):
-        kept = [n for n in node if not isinstance(n, (ast.Import, ast.ImportFrom))]
-        return [_plain(each) for each in kept]
-    if not isinstance(node, ast.AST):
-        return repr(node)
-    fields = dict(ast.iter_fields(node))
-    owners = (ast.Module, ast.ClassDef, ast.FunctionDef)
-    if isinstance(node, owners) and ast.get_docstring(node, clean=False) is not None:
-        fields["body"] = node.body[1:]
-    kept = [(k, _plain(v)) for k, v in fields.items() if v is not None and v != []]
-    return type(node).__name__, kept
+    found, last = [], tokenize.NEWLINE
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type in (tokenize.COMMENT, tokenize.NL):
+            continue
+        is_docstring = token.type == tokenize.STRING and last in LAYOUT
+        if not is_docstring:
+            found.append(LAYOUT.get(token.type) or token.string)
+        last = token.type
+    code = re.sub(r"\s+|(?<=\{)\{|(?<=\})\}", "", "".join(found))
+    return hashlib.sha256(code.encode()).hexdigest()[:16]
 
 
 def _used(body, roots):

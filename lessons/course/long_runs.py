@@ -11,31 +11,42 @@ from dataclasses import replace
 from attention.app.experiments.fair import Study
 from attention.app.experiments.verdict import over_seeds, verdict, written
 from lessons import NotWritten
-from lessons.classroom import stubs
-from lessons.classroom.catalogue import find, work_folder
-from lessons.classroom.checking.harness import load, load_checks
-from lessons.classroom.checking.sequence import check_functions, run_function
-from lessons.classroom.records import RECORDS, answer_hash, code_hash, read_record
-from lessons.classroom.steps import CheckFailed
-from lessons.classroom.studies import compare
+
+from ..classroom import stubs
+from ..classroom.catalogue import find, work_folder
+from ..classroom.checking import harness, sequence
+from ..classroom.records import answer_hash, read_record
+from ..classroom.steps import CheckFailed
+from ..classroom.studies import compare
+from . import check
 
 
-def examine(my, seed, but):
+def examine(my, but):
     """Run the check of an answer, before it trains for minutes. Raises CheckFailed.
 
     but   the name of the function of the check that needs the record of the long run
     """
-    checks = load_checks(find(my.id))
-    for function in check_functions(checks):
-        if function.__name__ != but:
-            outcome = run_function(function, my, seed)
-            if outcome.result == "unwritten":
-                raise NotWritten(*outcome.lines)
-            if outcome.result == "failed":
-                tag = f"[{outcome.tag}]"
-                text = f"The check fails here ({tag}), so nothing was trained."
-                again = f"next: python -m lessons check {my.id}"
-                raise CheckFailed(outcome.tag, text, *outcome.lines, again)
+    for outcome in _outcomes(my, but):
+        if outcome.result == "unwritten":
+            raise NotWritten(*outcome.lines)
+        if outcome.result == "failed":
+            tag = f"[{outcome.tag}]"
+            text = f"The check fails here ({tag}), so nothing was trained."
+            again = f"next: python -m lessons check {my.id}"
+            raise CheckFailed(outcome.tag, text, *outcome.lines, again)
+
+
+def _outcomes(my, but):
+    """Yield the outcomes of the functions of a check, without one of them."""
+    if not find(my.id).file:
+        for function in sequence.check_functions(harness.load_checks(find(my.id))):
+            if function.__name__ != but:
+                yield sequence.run_function(function, my, my._seed)
+        return
+    yield check.written(my)
+    for step in check.steps(my):
+        if step.__name__ != but:
+            yield check.outcome_of(my, step, {})
 
 
 class OwnModels(Study):
@@ -46,7 +57,7 @@ class OwnModels(Study):
     """
 
     def __init__(self, my, shift=0):
-        self.answer = my.id, my.path, stubs.text_of(my.path)
+        self.answer = _text(my), my.path
         self.choosing = [shift + seed for seed in self.choosing]
         self.seeds = [shift + seed for seed in self.seeds]
 
@@ -57,9 +68,13 @@ class OwnModels(Study):
 
 
 @functools.cache
-def _functions(id, path, text):
+def _functions(text, path):
     """Return the functions of an answer. Their calls are not recorded."""
-    return types.SimpleNamespace(**load(find(id), path, text)._namespace)
+    return types.SimpleNamespace(**check.run(text, path))
+
+
+def _text(my):
+    return my.text if find(my.id).file else stubs.text_of(my.path)
 
 
 def compared(my, comparison, quick=False):
@@ -70,11 +85,11 @@ def compared(my, comparison, quick=False):
 
     quick   one run for each arm, with the rates of the course's record
     """
-    exercise, path = find(my.id), pathlib.Path(my.path)
+    exercise = find(my.id)
     command = f"python -m lessons experiment {exercise.id}" + " --quick" * quick
-    if path == exercise.solution:
+    if pathlib.Path(my.path) == exercise.solution:
         command += " --impl solution"
-    name = f"{exercise.stem}-{code_hash(exercise, path)}"
+    name = f"{exercise.stem}-{answer_hash(exercise, _text(my))}"
     folder = work_folder() / "records" / "states" / name
     kept = (read_record(exercise) or {}).get("result", {}) if quick else None
     found = compare(comparison, folder, command, kept)
@@ -99,25 +114,28 @@ def over_sentences(values, steps=None):
 def own_record(my):
     """Return the learner's record of the long run of the code as it is now.
 
-    Raises CheckFailed without one.
+    Raises CheckFailed without one. An answer in the folder of the course is an author's,
+    and has the record of the course.
     """
     exercise, path = find(my.id), pathlib.Path(my.path)
-    folder = RECORDS if path == exercise.solution else path.parent / "records"
-    file = folder / f"{exercise.stem}.json"
-    minutes = round(read_record(exercise)["seconds"] / 60)
+    of_course = read_record(exercise)
+    if path.parent == exercise.solution.parent:
+        return of_course["result"]
+    file = path.parent / "records" / f"{exercise.stem}.json"
+    minutes = round(of_course["seconds"] / 60)
     again = f"next: python -m lessons experiment {exercise.id}, {minutes} minutes or so"
     record = _read(file)
-    if not isinstance(record, dict) or not {"code", "result"} <= record.keys():
+    if not isinstance(record, dict) or "result" not in record:
         raise CheckFailed(
             "no-long-run",
             "expected the record of your own training; there is none yet",
             again,
         )
-    # the course may have changed since, and an older record has no hash of the answer
-    unchanged = record.get("answer", "older") == answer_hash(exercise, path) or (
-        "answer" not in record and path.stat().st_mtime <= file.stat().st_mtime
-    )
-    if record["code"] != code_hash(exercise, path) and not unchanged:
+    if "tokens" in record:
+        is_same = record["tokens"] == answer_hash(exercise, _text(my))
+    else:  # a record of an earlier version of the course
+        is_same = path.stat().st_mtime <= file.stat().st_mtime
+    if not is_same:
         raise CheckFailed(
             "old-record",
             "expected the record of your code as it is now",
