@@ -65,7 +65,7 @@ class Study:
     draw(n, *key)       returns n examples: the inputs of the model, then the answers
     batch               the number of examples of a step, drawn with the key (seed, step)
     held_out            the numbers of examples of the validation and of the test
-    keys                with which these are drawn
+    held_keys           with which these are drawn
 
     A setting or method of the class is replaced by an argument or in a subclass. The
     functions are those of a module, so that processes can find them.
@@ -79,7 +79,7 @@ class Study:
     chance, trivial, resolution = 0.0, None, 0.01
     processes = True
     model = draw = None
-    batch, held_out, keys = 32, (500, 2000), (10**6, 2 * 10**6)
+    batch, held_out, held_keys = 32, (500, 2000), (10**6, 2 * 10**6)
 
     def __init__(self, name=None, question=None, **declared):
         if name:
@@ -107,24 +107,23 @@ class Study:
         *x, y = examples
         return float((model(*x).numpy().argmax(-1) == y).mean())
 
-    def measured(self, model, part):
-        """Return the figure on the data of the validation (0) or of the test (1)."""
-        examples = self.drawn(self.held_out[part], self.keys[part])
+    @functools.lru_cache(8)
+    def held(self, part):
+        """Return the examples of the validation (0) or of the test (1)."""
+        return self.draw(self.held_out[part], self.held_keys[part])
+
+    def measured(self, model, *examples):
+        """Return the figure of these examples."""
         with mg.no_grad():
             return self.figure(model, *examples)
 
-    @functools.lru_cache(8)
-    def drawn(self, n, *key):
-        """Draw examples once."""
-        return self.draw(n, *key)
-
     def validate(self, arm, model):
         """Return the figure on data for validation. The model is in evaluation mode."""
-        return self.measured(model, 0)
+        return self.measured(model, *self.held(0))
 
     def test(self, arm, model):
         """Return {name: number or list} on the test data; "figure" is one of them."""
-        return {"figure": self.measured(model, 1)}
+        return {"figure": self.measured(model, *self.held(1))}
 
     def watch(self, arm, model):
         """Return {name: number}, what is kept beside the curve, before all steps too.

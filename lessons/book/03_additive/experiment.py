@@ -15,9 +15,7 @@ import numpy as np
 
 import minigrad as mg
 from attention.app.experiments.fair import Study
-from attention.training import Run
 from lessons.classroom.studies import study
-from minigrad import optim
 
 task = import_module("lessons.book.14_checks_the_book.experiment")
 SMALL = 1e-6  # so that scores of 0 are not divided by 0
@@ -62,6 +60,7 @@ class Lookups(Study):
     choosing, seeds = (101, 102), (1, 2, 3, 4, 5)
     budget, every, warmup = 4000, 20, 20
     chance, resolution = 1 / task.VALUES, 0.01
+    draw, batch, held_keys = staticmethod(task.draw), 16, (1000, 2000)
 
     def __init__(self, score="dot", width=16):
         self.name, self.score, self.width = f"{score}, {width}", score, width
@@ -70,21 +69,12 @@ class Lookups(Study):
     @property
     def trivial(self):
         """The figure of the most frequent of the ten values."""
-        (_, _, values), answers = task.draw(2000, 0)
+        _, _, values, answers = task.draw(2000, 0)
         often = [np.bincount(row).argmax() for row in values]
         return float((often == answers).mean())
 
-    def build(self, arm, rate, seed):
-        rng = np.random.default_rng(seed)
-        model = task.Lookup(self.score, rng, self.width, NORMALIZERS[arm])
-        return Run(model, optim.Adam(model.parameters(), lr=rate))
-
-    def loss_at(self, arm, run, seed, step):
-        x, y = task.draw(16, seed, step)  # the same for each arm
-        return mg.cross_entropy(run.model(*x), y)
-
-    def validate(self, arm, model):
-        return right(model, *task.draw(500, 1000))
+    def model(self, arm, rng):
+        return task.Lookup(self.score, rng, self.width, NORMALIZERS[arm])
 
     def test(self, arm, model):
         """Return the figure, and what it is if the largest weight becomes 1.
@@ -92,24 +82,17 @@ class Lookups(Study):
         largest   the mean size of the largest weight
         meant     the mean weight of the key that is asked for
         """
-        x, y = task.draw(2000, 2000)
-        asked, keys, _ = x
-        figure = right(model, x, y)
+        examples = asked, keys, *_ = self.held(1)
+        figure = self.measured(model, *examples)
         weights = model.attention.attention_weights.data[:, 0]  # (n, 10)
         model.normalize = hardened(NORMALIZERS[arm])
-        hard = right(model, x, y)
+        hard = self.measured(model, *examples)
         model.normalize = NORMALIZERS[arm]
         return {
             "figure": figure, "hard": hard,
             "largest": float(np.abs(weights).max(-1).mean()),
             "meant": float(weights[keys == asked].mean()),
         }  # fmt: skip
-
-
-def right(model, x, y):
-    """Return the share of right values."""
-    with mg.no_grad():
-        return float((model(*x).numpy().argmax(-1) == y).mean())
 
 
 if __name__ == "__main__":

@@ -12,9 +12,8 @@ import numpy as np
 import minigrad as mg
 from attention import AdditiveAttention, DotProductAttention
 from attention.app.experiments import fair
-from attention.training import Run
 from lessons.classroom.studies import study
-from minigrad import nn, optim
+from minigrad import nn
 
 PAIRS, KEYS, VALUES, WIDTH = 10, 12, 8, 4
 
@@ -50,12 +49,12 @@ class Lookup(nn.Module):
 
 
 def draw(n, *key):
-    """Return n examples: the key that is asked for, keys, values; and the answers."""
+    """Return n examples: the key that is asked for, keys, values, and the answers."""
     rng, rows = np.random.default_rng(key), np.arange(n)
     keys = rng.permuted(np.tile(np.arange(KEYS), (n, 1)), axis=1)[:, :PAIRS]
     values = rng.integers(VALUES, size=(n, PAIRS))
     place = rng.integers(PAIRS, size=n)
-    return (keys[rows, place][:, None], keys, values), values[rows, place]
+    return keys[rows, place][:, None], keys, values, values[rows, place]
 
 
 class Scores(fair.Study):
@@ -67,22 +66,8 @@ class Scores(fair.Study):
     choosing, seeds = (101, 102), (1, 2, 3, 4, 5)
     budget, every, warmup = 4000, 20, 20
     chance, resolution = 1 / VALUES, 0.01
-
-    def build(self, arm, rate, seed):
-        model = Lookup(arm, np.random.default_rng(seed))
-        return Run(model, optim.Adam(model.parameters(), lr=rate))
-
-    def loss_at(self, arm, run, seed, step):
-        x, y = draw(16, seed, step)  # the same for each arm
-        return mg.cross_entropy(run.model(*x), y)
-
-    def validate(self, arm, model, key=1000):
-        x, y = draw(500, key)
-        with mg.no_grad():
-            return (model(*x).numpy().argmax(-1) == y).mean()
-
-    def test(self, arm, model):
-        return {"figure": float(self.validate(arm, model, key=2000))}
+    batch, held_out, held_keys = 16, (500, 500), (1000, 2000)
+    model, draw = staticmethod(Lookup), staticmethod(draw)
 
 
 if __name__ == "__main__":

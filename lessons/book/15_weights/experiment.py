@@ -20,9 +20,8 @@ import attention
 import minigrad as mg
 from attention import attend
 from attention.app.experiments import fair
-from attention.training import Run
 from lessons.classroom.studies import study
-from minigrad import nn, optim
+from minigrad import nn
 
 PLAIN = {  # normalisers without parameters
     "softmax": None,
@@ -87,19 +86,18 @@ class Lookup(fair.Study):
     """
 
     measure, chance = "explained share of the wanted output", 0.0
-    rates, every, warmup = (0.003, 0.01, 0.03, 0.1), 25, 25
+    rates, every, warmup, batch = (0.003, 0.01, 0.03, 0.1), 25, 25, 64
     width = keys = 0
     missing = 0.0
 
-    def build(self, arm, rate, seed):
-        model = Finder(arm, self.width, self.keys, np.random.default_rng(seed))
-        return Run(model, optim.Adam(model.parameters(), lr=rate))
+    def model(self, arm, rng):
+        return Finder(arm, self.width, self.keys, rng)
 
-    def loss_at(self, arm, run, seed, step):
-        q, k, v, y, _, _ = lookups.__wrapped__(
-            64, self.keys, self.width, self.missing, seed, step
-        )
-        c, _ = run.model(q, k, v)
+    def draw(self, n, *key):
+        return lookups.__wrapped__(n, self.keys, self.width, self.missing, *key)
+
+    def loss(self, model, q, k, v, y, *_):
+        c, _ = model(q, k, v)
         return ((c - y) ** 2).mean()
 
     def validate(self, arm, model):
@@ -205,7 +203,7 @@ def counts(B, *key):
     x, n = rng.integers(SYMBOLS, size=(B, MOST)), rng.integers(FEWEST, MOST + 1, size=B)
     asked = rng.integers(SYMBOLS, size=(B, 1))
     inside = np.arange(MOST) < n[:, None]
-    return (x, n, asked), ((x == asked) & inside).sum(1)
+    return x, n, asked, ((x == asked) & inside).sum(1)
 
 
 class Counting(fair.Study):
@@ -213,26 +211,15 @@ class Counting(fair.Study):
 
     name, question = "counting", "Which weights can count?"
     measure, chance = "share of right numbers", 1 / (MOST + 1)
+    model, draw = staticmethod(Counter), staticmethod(counts)
+    batch, held_out = 128, (1000, 4000)
     arms = ("softmax", "sigmoid, -ln n", "softmax + 1", "sink", "sigmoid")
     rates, every, warmup = (0.001, 0.003, 0.01, 0.03), 50, 50
     trivial = 0.36  # who knows n alone has this share; the page computes it
     budget, least = 6000, 1500
 
-    def build(self, arm, rate, seed):
-        model = Counter(arm, np.random.default_rng(seed))
-        return Run(model, optim.Adam(model.parameters(), lr=rate))
-
-    def loss_at(self, arm, run, seed, step):
-        x, y = counts(128, seed, step)
-        return mg.cross_entropy(run.model(*x), y)
-
-    def validate(self, arm, model, key=10**6):
-        x, y = counts(1000, key)
-        with mg.no_grad():
-            return (model(*x).numpy().argmax(-1) == y).mean()
-
     def test(self, arm, model):
-        x, y = counts(4000, 2 * 10**6)
+        *x, y = self.held(1)
         with mg.no_grad():
             right = model(*x).numpy().argmax(-1) == y
         by_number = {str(m): float(right[y == m].mean()) for m in range(6)}
@@ -275,9 +262,8 @@ class Choosing(fair.Study):
     rates, every, warmup = (0.003, 0.01, 0.03, 0.1), 10, 10
     budget = 1500
 
-    def build(self, arm, rate, seed):
-        model = Chooser(np.random.default_rng(seed))
-        return Run(model, optim.Adam(model.parameters(), lr=rate))
+    def model(self, arm, rng):
+        return Chooser(rng)
 
     def loss_at(self, arm, run, seed, step):
         q, k, v, y, _ = choices(64, seed, step)

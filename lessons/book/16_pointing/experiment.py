@@ -19,9 +19,8 @@ import numpy as np
 import attention
 import minigrad as mg
 from attention.app.experiments import fair
-from attention.training import Run
 from lessons.classroom.studies import study
-from minigrad import nn, optim
+from minigrad import nn
 
 D = 32  # width of embeddings, states and scores
 
@@ -85,15 +84,10 @@ class Sorting(fair.Study):
     rates, every, warmup = (0.003, 0.01, 0.03, 0.1), 50, 50
     trivial = 2 / 8  # the smallest and the largest
     budget = least = 5000  # some curves rise slowly for thousands of steps
+    model, batch = staticmethod(Sorter), 64
 
-    def build(self, arm, rate, seed):
-        model = Sorter(arm, np.random.default_rng(seed))
-        return Run(model, optim.Adam(model.parameters(), lr=rate))
-
-    def loss_at(self, arm, run, seed, step):
-        n = int(np.random.default_rng((seed, step)).integers(4, 9))
-        *inputs, places = numbers(64, n, seed, step)
-        return mg.cross_entropy(mg.reshape(run.model(*inputs), (-1, n)), places.ravel())
+    def draw(self, B, *key):
+        return numbers(B, int(np.random.default_rng(key).integers(4, 9)), *key)
 
     def validate(self, arm, model):
         return pointed(model, 200, 8, 10**6)["next"]
@@ -206,18 +200,12 @@ class Letters(fair.Study):
     budget, least = 2000, 1000
     kinds = shortest = longest = 0
 
-    def build(self, arm, rate, seed):
-        model = Decoder(arm, self.kinds + 1, self.kinds, np.random.default_rng(seed))
-        return Run(model, optim.Adam(model.parameters(), lr=rate))
+    def model(self, arm, rng):
+        return Decoder(arm, self.kinds + 1, self.kinds, rng)
 
-    def loss_at(self, arm, run, seed, step):
-        n = np.random.default_rng((seed, step)).integers(
-            self.shortest, self.longest + 1
-        )
-        x, before, y = letters.__wrapped__(self.name, 32, int(n), seed, step)
-        return mg.cross_entropy(
-            mg.reshape(run.model(x, before), (-1, self.kinds)), y.ravel()
-        )
+    def draw(self, B, *key):
+        n = np.random.default_rng(key).integers(self.shortest, self.longest + 1)
+        return letters.__wrapped__(self.name, B, int(n), *key)
 
     def validate(self, arm, model):
         return self.right(model, 100, 2 * self.longest, 10**6)
@@ -374,14 +362,15 @@ class Names(fair.Study):
     rates, every, warmup = (0.003, 0.006, 0.012, 0.024), 25, 25
     budget, least = 1000, 600
 
-    def build(self, arm, rate, seed):
+    def model(self, arm, rng):
         known = len(SEEN) if "all known" in arm else len(GROUPS["frequent"])
-        model = Writer(known, "copy" in arm, np.random.default_rng(seed))
-        return Run(model, optim.Adam(model.parameters(), lr=rate))
+        return Writer(known, "copy" in arm, rng)
 
-    def loss_at(self, arm, run, seed, step):
-        clauses = 1 + step % 2
-        return run.model.loss(*sentences(32, clauses, SEEN, seed, step))
+    def draw(self, B, seed, step):
+        return sentences(B, 1 + step % 2, SEEN, seed, step)
+
+    def loss(self, model, source, target):
+        return model.loss(source, target)
 
     def validate(self, arm, model):
         """Write sentences with names of the three groups."""

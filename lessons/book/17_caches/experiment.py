@@ -22,9 +22,8 @@ import minigrad as mg
 from attention import masks, scaled_dot_product_attention
 from attention.app.experiments import fair
 from attention.exact.multihead import heads, side_by_side
-from attention.training import Run
 from lessons.classroom.studies import study
-from minigrad import nn, optim, reshape
+from minigrad import nn, reshape
 
 # -- A lookup among many pairs ---------------------------------------------------------
 
@@ -92,15 +91,15 @@ class Latent(attention.LatentAttention):
 
 
 class Reader(nn.Module):
-    """Layers of attention and of a network.    x (B, N, …)  ->  logits (B, N, …)"""
+    """Layers of attention and of a network: x (B, N, …) -> (B, asks, PARTS, VALUES)"""
 
-    def __init__(self, layers, inputs, outputs, rng):
-        self.embedding = nn.Linear(inputs, D, rng=rng)
+    def __init__(self, layers, rng):
+        self.embedding = nn.Linear(NAMES + PARTS * VALUES, D, rng=rng)
         self.layers = layers
         self.norms = [nn.LayerNorm(D) for _ in range(2 * len(layers) + 1)]
         self.wide = [nn.Linear(D, 2 * D, rng=rng) for _ in layers]
         self.back = [nn.Linear(2 * D, D, rng=rng) for _ in layers]
-        self.output = nn.Linear(D, outputs, rng=rng)
+        self.output = nn.Linear(D, PARTS * VALUES, rng=rng)
 
     def forward(self, x, attend=causal):
         x, shared = self.embedding(x), None
@@ -110,7 +109,8 @@ class Reader(nn.Module):
             x, shared = x + y, keys
             hidden = mg.relu(self.wide[i](self.norms[2 * i + 1](x)))
             x = x + self.back[i](hidden)
-        return self.output(self.norms[-1](x))
+        z = self.output(self.norms[-1](x))[:, ASKS]
+        return reshape(z, (*z.shape[:2], PARTS, VALUES))
 
 
 FORMS = {  # name: what makes a layer; numbers in the cache, a token and layer
@@ -134,23 +134,14 @@ class Lookups(fair.Study):
     rates, every, warmup = (0.005, 0.01, 0.02), 20, 20
     choosing = 101, 102
     budget = least = 1500  # some runs stand still for 200 steps, or learn slowly
+    draw, batch, held_out = staticmethod(texts), 24, (60, 200)
 
-    def build(self, arm, rate, seed):
-        rng = np.random.default_rng(seed)
-        layers = [FORMS[arm][0](rng, i) for i in range(LAYERS)]
-        model = Reader(layers, NAMES + PARTS * VALUES, PARTS * VALUES, rng)
-        return Run(model, optim.Adam(model.parameters(), lr=rate))
-
-    def loss_at(self, arm, run, seed, step):
-        x, y = texts(24, seed, step)
-        return mg.cross_entropy(logits(run.model, x), y)
-
-    def validate(self, arm, model):
-        return right(model, texts(60, 10**6))
+    def model(self, arm, rng):
+        return Reader([FORMS[arm][0](rng, i) for i in range(LAYERS)], rng)
 
     def test(self, arm, model):
         """Return the share; for 4 key heads also those of smaller caches."""
-        data = texts(200, 2 * 10**6)
+        data = self.held(1)
         result = {"figure": right(model, data)}
         if arm == "4 key heads":
             small = {
@@ -162,17 +153,11 @@ class Lookups(fair.Study):
         return result
 
 
-def logits(model, x, attend=causal):
-    """x (B, N, …)  ->  logits (B, asks, PARTS, VALUES)"""
-    z = model(x, attend)[:, ASKS]
-    return reshape(z, (*z.shape[:2], PARTS, VALUES))
-
-
 def right(model, data, attend=causal):
     """Return the share of right values."""
     x, y = data
     with mg.no_grad():
-        return float((logits(model, x, attend).numpy().argmax(-1) == y).mean())
+        return float((model(x, attend).numpy().argmax(-1) == y).mean())
 
 
 BUDGETS = (6, 12, 24, 36)
@@ -288,24 +273,21 @@ class Streams(fair.Study):
     arms = ("softmax", "sink")
     rates, every, warmup = (0.003, 0.01, 0.03, 0.1), 20, 20
     budget, least = 1000, 480
+    model, held_out = staticmethod(Listener), (100, 300)
 
-    def build(self, arm, rate, seed):
-        rng = np.random.default_rng(seed)
-        model = Listener(arm, rng)
-        return Run(model, optim.Adam(model.parameters(), lr=rate))
+    def draw(self, B, *key):
+        return endless(B, TRAINED, *key)
 
-    def loss_at(self, arm, run, seed, step):
-        x, y, kind = endless(32, TRAINED, seed, step)
+    def loss(self, model, x, y, kind):
         asks = np.nonzero(kind)
-        return ((run.model(x, rotated())[asks] - y[asks]) ** 2).mean()
+        return ((model(x, rotated())[asks] - y[asks]) ** 2).mean()
 
-    def validate(self, arm, model):
-        return along(model, endless(100, TRAINED, 10**6), rotated(), 1)["both"][0]
+    def figure(self, model, *data):
+        return along(model, data, rotated(), 1)["both"][0]
 
     def test(self, arm, model):
         """Return the share in texts as in training, and along texts of 1024 tokens."""
-        data = endless(300, TRAINED, 2 * 10**6)
-        figure = along(model, data, rotated(), 1)["both"][0]
+        figure = self.measured(model, *self.held(1))
         data = endless(16, LONG, 3 * 10**6)
         ways = [way for way in WAYS if arm == "softmax" or way != "stream"]
         long = {way: along(model, data, WAYS[way], 16) for way in ways}
@@ -397,33 +379,26 @@ class Apart(fair.Study):
     choosing = 101, 102, 103
     budget = least = 1500  # a softmax may stand still for some hundred steps
     noise, keys = 1.5, 32
+    model, batch = staticmethod(Finder), 64
 
-    def build(self, arm, rate, seed):
-        model = Finder(arm, np.random.default_rng(seed))
-        return Run(model, optim.Adam(model.parameters(), lr=rate))
+    def draw(self, B, *key, n=None):
+        *x, place = vectors(B, n or self.keys, self.noise, *key)
+        return *x, self.wanted(x[2], place)
 
     def wanted(self, v, place):
         return v[np.arange(len(v)), place]
 
-    def loss_at(self, arm, run, seed, step):
-        *x, place = vectors(64, self.keys, self.noise, seed, step)
-        return ((run.model(*x) - self.wanted(x[2], place)) ** 2).mean()
+    def loss(self, model, *examples):
+        *x, y = examples
+        return ((model(*x) - y) ** 2).mean()
 
-    def explained(self, model, rows, n, key):
-        *x, place = vectors(rows, n, self.noise, key)
-        y = self.wanted(x[2], place)
-        with mg.no_grad():
-            error = (model(*x).numpy() - y) ** 2
-        return float(1 - error.mean() / y.var())
-
-    def validate(self, arm, model):
-        return self.explained(model, 500, self.keys, 10**6)
+    def figure(self, model, *examples):
+        *x, y = examples
+        return float(1 - ((model(*x).numpy() - y) ** 2).mean() / y.var())
 
     def test(self, arm, model):
-        result = {
-            "figure": self.explained(model, 2000, self.keys, 2 * 10**6),
-            "many": self.explained(model, 500, MANY, 3 * 10**6),
-        }
+        many = self.draw(500, 3 * 10**6, n=MANY)
+        result = super().test(arm, model) | {"many": self.measured(model, *many)}
         if arm == "differential":
             result["lambda"] = float(model.lam.data)
         return result
