@@ -221,7 +221,7 @@ def test_importing_loads_neither_numba_nor_matplotlib():
 # Lines of Python a folder may have, with its subfolders, in hundreds: what was reached.
 # Whoever needs more raises a number in the same commit, with a reason for a reader.
 LINES = {
-    "minigrad": 92, "attention": 314, "lessons": 481, "lessons/book": 223,
+    "minigrad": 92, "attention": 315, "lessons": 481, "lessons/book": 223,
     "lessons/checks": 64, "lessons/classroom": 64, "lessons/course": 16,
     "lessons/exercises": 71, "lessons/pages": 30, "lessons/solutions": 14,
     "tests": 409, "tests/attention": 213, "tests/lessons": 63, "tests/minigrad": 69,
