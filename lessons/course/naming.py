@@ -23,6 +23,7 @@ from . import slips
 
 SECONDS = 2.0  # of processor time, for one failure
 SAME = 1e-7  # relative; two orders of the same sums differ by less
+COARSE = 1e-5  # relative; below it the first digits are right, and others are lost
 NUMBERS = 3  # different wrong numbers of an edit by rule; fewer agree by chance
 WEAK = "scale", "block", "unbroadcast"  # identities that come after edits by rule
 
@@ -53,9 +54,8 @@ def named(failure, my, second):
 
 def with_name(failure, sentence, question, tag=None):
     """Return the failure with a sentence below its lines, and the question."""
-    tag = tag or sentence
-    if not sentence.startswith("yours"):
-        sentence = f"yours equals {sentence}"
+    if tag is None:  # of an edit
+        tag, sentence = sentence, f"yours equals {sentence}"
     found = CheckFailed(tag, *failure.unfolded, sentence, *[question] * bool(question))
     found.question, found.arrays, found.back = question, failure.arrays, failure.back
     return found
@@ -154,7 +154,7 @@ def leaves(value):
     return [] if array is None else [array]
 
 
-def same(a, b):
+def same(a, b, close=SAME):
     """Return whether two results are equal: numbers, arrays, and collections of them."""
     if isinstance(a, dict) or isinstance(b, dict):
         return (
@@ -176,7 +176,7 @@ def same(a, b):
     if a.shape != b.shape:
         return False
     size = np.abs(b[np.isfinite(b)]).max(initial=0)
-    return bool(np.allclose(a, b, SAME, SAME * size, equal_nan=True))
+    return bool(np.allclose(a, b, close, close * size, equal_nan=True))
 
 
 def of_engine(failure, my):
@@ -194,7 +194,7 @@ def of_engine(failure, my):
     got, want = np.asarray(found, float), np.asarray(want, float)
     if not want.size or not np.isfinite(want).all() or not want.any():
         return None
-    if got.shape == want.shape and same(got, want):
+    if got.shape == want.shape and same(got, want, COARSE):
         return of_digits(got, want, failure, my)
     return of_bank(got, want, arguments, failure, my)
 
