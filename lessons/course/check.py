@@ -106,7 +106,8 @@ def outcome_of(my, step, failed, debug=False):
     if part in failed:
         return None
     uses = sorted(stubs.uses(my.text).get(part, ()))
-    if failure.tag not in ("check-fault", "stateful") and not failed.keys() & {*uses}:
+    elsewhere = failure.tag in ("check-fault", "stateful", "earlier")
+    if not elsewhere and not failed.keys() & {*uses}:
         failure = naming.named(failure, my, second_draw(my, step))
     if debug:
         print("\n".join(failure.lines))

@@ -261,9 +261,6 @@ def test_a_check_that_draws_loads_matplotlib_before_its_clock_starts():
         # NumPy raises: the debugger opens in the learner's frame
         ("E.2", TANH, "return np.linalg.inv(np.zeros((2, 3))) * y", "ex_e_2.py",
          "y.shape"),
-        # two functions of a step fail: it opens once
-        pytest.param("6.5", "d_e = softmax_backward(d_alpha)", "d_e = alpha",
-                     "ex_6_5.py", "mask.shape, g.shape", marks=pytest.mark.deep),
         # a wrong value, and a wrong gradient: no frame of the answer is left, so the
         # function, or its backward, is called once more
         pytest.param("E.1", "g.sum(inserted)", "g.mean(inserted)",
@@ -273,7 +270,6 @@ def test_a_check_that_draws_loads_matplotlib_before_its_clock_starts():
     ],
 )  # fmt: skip
 def test_pdb_opens_once_where_the_values_are(work, id, old, new, frame, said):
-    E2.work.write_text(answer("E.2"), encoding="utf-8")  # 6.5 uses it
     catalogue.find(id).work.write_text(answer(id, old, new), encoding="utf-8")
     done = python("-m", "lessons", "check", id, "--pdb", text=f"p {said}\nq\n")
     assert done.returncode == 1, done.stderr

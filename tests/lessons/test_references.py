@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from attention import definitions
+from attention import definitions, masked_softmax
 from attention.costs.counted import OpCounter
 from attention.variants import hard
 from attention.variants.pointer_generator import copy_loss
@@ -216,6 +216,29 @@ def graph(rng):
     yield from ((found[name], each.grad) for name, each in (("a", a), ("x", x)))
 
 
+def bahdanau(rng):
+    """6.5: the weights of the definitions, and the engine's gradients of the inputs."""
+    s, H, v = rng.normal(size=3), rng.normal(size=(7, 5)), rng.normal(size=11)
+    W_s, W_h = rng.normal(size=(11, 3)), rng.normal(size=(11, 5))
+    mask, inputs = np.arange(7) % 5 > 0, (s, H, W_s, W_h, v)
+    _, alpha = reference("6.5", "bahdanau_forward")(*inputs, mask)
+    e = definitions.additive(s[None], H, W_s, W_h, v)
+    yield alpha, definitions.softmax(e, mask)[0]
+
+    def engine(s, H, W_s, W_h, v):
+        e = mg.tanh(H @ W_h.T + W_s @ s) @ v
+        return masked_softmax(e, mask=mask) @ H
+
+    def ours(*inputs):
+        def backward(g):
+            found = reference("6.5", "bahdanau_backward")(*inputs, mask, g)
+            return tuple(found[name] for name in ("s", "H", "W_s", "W_h", "v"))
+
+        return reference("6.5", "bahdanau_forward")(*inputs, mask)[0], backward
+
+    yield from against(engine, ours, rng, *inputs)
+
+
 def masked(rng):
     """E.7: weights and lse over the allowed keys, of the definitions."""
     x, mask = rng.normal(size=(3, 5)), rng.random((3, 5)) < 0.6
@@ -374,6 +397,7 @@ CASES = {
     "6.2": bilinear,
     "6.3": costs_of_scores,
     "6.4": in_blocks,
+    "6.5": bahdanau,
     "6.8": cosines,
     "6.10": temperature,
     "E.1": broadcasts,
