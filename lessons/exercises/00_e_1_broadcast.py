@@ -26,24 +26,16 @@ def unbroadcast(g, shape):
     """
     extra = g.ndim - len(shape)
     inserted = tuple(range(extra))  #? Where does NumPy insert the axes that are missing?
-    #! inserted = tuple(range(-extra, 0))  | sums over the last axes, not the first, and those of length 1
     inner = g.sum(inserted)  #? Each place where a number is used counts, once.
     #! inner = g[(0,) * extra]  | one row of a sum over rows
-    #! inner = g.mean(inserted)  | a mean over the inserted axes, not a sum
     #! inner = g.max(inserted, initial=-np.inf)  | the largest of the terms along the inserted axes
     #= inner = np.add.reduce(g, inserted)
     stretched = tuple(k for k, n in enumerate(shape) if n == 1)
     return inner.sum(stretched, keepdims=True)  #? What is left of an axis of length 1?
-    #! return inner  | a sum over the inserted axes only
-    #! return inner.sum(stretched)  | the right sums, without the axes of length 1
-    #! return inner.mean(stretched, keepdims=True)  | a mean over the axes of length 1, not a sum
     #! return inner.max(stretched, keepdims=True, initial=-np.inf)  | the largest of the terms along the axes of length 1
     #! return inner[tuple(slice(0, 1) if n == 1 else slice(None) for n in shape)]  | the first term along the axes of length 1
     #! return g[(0,) * extra][tuple(slice(0, 1) if n == 1 else slice(None) for n in shape)]  | the first of the terms, not their sum
-    #! return g.mean(inserted).mean(stretched, keepdims=True)  | a mean over all places, not their sum
     #! return g.max(inserted, initial=-np.inf).max(stretched, keepdims=True, initial=-np.inf)  | the largest of the terms, not their sum
-    #! return g.sum(tuple(range(-extra, 0))) if extra else g  | a sum over the last axes, not the first
-    #! return g.sum(-1)  | a sum over the last axis
 
 
 def multiply(a, b):
@@ -52,19 +44,13 @@ def multiply(a, b):
 
     def backward(g):
         da = unbroadcast(g * b, a.shape)  #? Which factor remains in dy/da? It differs between the places.
-        #! da = unbroadcast(g * a, a.shape)  | g times its own factor
-        #! da = unbroadcast(g, a.shape)  | the sum of g, without the other factor
         #! da = unbroadcast(g, a.shape) * b  | g, summed before it is multiplied
         #! da = unbroadcast(0 * g + b, a.shape)  | the sum of the other factor, without g
         #! da = g * b  | the product, which is not summed
-        #! da = unbroadcast(g * y, a.shape)  | the sum of g y, with the product for the other factor
         db = unbroadcast(g * a, b.shape)  #? Which factor remains in dy/db? It differs between the places.
-        #! db = unbroadcast(g * b, b.shape)  | g times its own factor
-        #! db = unbroadcast(g, b.shape)  | the sum of g, without the other factor
         #! db = unbroadcast(g, b.shape) * a  | g, summed before it is multiplied
         #! db = unbroadcast(0 * g + a, b.shape)  | the sum of the other factor, without g
         #! db = g * a  | the product, which is not summed
-        #! db = unbroadcast(g * y, b.shape)  | the sum of g y, with the product for the other factor
         return da, db
 
     return y, backward
@@ -83,11 +69,9 @@ def windows(x, n):
             #! for i in range(len(g) - 1):  | the sum without the last window
             #! for i in range(1, len(g)):  | the sum without the first window
             dx[i : i + n] += g[i]  #? A number stands in several windows. Does each count?
-            #! dx[i : i + n] = g[i]  | the gradient of the last window of each number
             #! dx[i : i + n] = np.where(dx[i : i + n] == 0, g[i], dx[i : i + n])  | the gradient of the first window of each number
             #! dx[i] += g[i, 0]  | the gradient of the first place of each window
             #! dx[i] += g[i].sum()  | the sum of each window, in its first place
-            #! dx[i : i + n] += g[i] / n  | the sum, divided by n
             #! dx[i : i + n] += g[i, ::-1]  | the sum, with each window reversed
             #! dx[i : i + n] += g[i] * x[i : i + n]  | the sum, times the input itself
             #! dx[i : i + n - 1] += g[i, :-1]  | the sum without the last place of each window
@@ -102,24 +86,13 @@ def windows(x, n):
 
 
 def shapes(my, rng):
-    """inserted axes, axes of length 1, and both"""
+    """inserted axes, axes of length 1, both, and squares"""
     g = rng.normal(size=(3, 5, 7))
     for shape in ((5, 7), (7,), (1,), (), (5, 1), (1, 7), (3, 1, 7), (3, 1, 1), (1, 5, 1)):
         my.unbroadcast(g, shape)
     my.unbroadcast(g, g.shape)
-
-
-def by_hand(my, rng):
-    """the entries 0, 1, 2, 3, 4, 5 in two rows"""
-    for shape in ((3,), (2, 1), (1, 3), ()):
-        my.unbroadcast(np.arange(6.0).reshape(2, 3), shape)
-
-
-def squares(my, rng):
-    """a square, whose shape does not show the alignment"""
-    g = rng.normal(size=(5, 5))
-    for shape in ((5,), (5, 1), (1, 5)):
-        my.unbroadcast(g, shape)
+    for shape in ((5,), (5, 1), (1, 5)):  # a square does not show the alignment
+        my.unbroadcast(rng.normal(size=(5, 5)), shape)
 
 
 def products(my, rng):

@@ -14,9 +14,7 @@ def weights(e):
     z = np.exp(e - e.max())  #? exp(1e4) is inf. Which change of the scores leaves a softmax as it is?
     #! z = np.exp(e)  | exp(e) / sum exp(e)
     #! z = np.exp(e - e.mean())  | exp(e - mean e) / its sum
-    #! e = np.clip(e, -700, 700); z = np.exp(e - e.max())  | the softmax of scores clipped at 700
     return z / z.sum()  #? To which number do the weights of a softmax sum?
-    #! return z  | exp(e - max e), not divided by its sum
     #! return np.exp(e)  | exp(e), not divided by its sum
 
 
@@ -26,12 +24,9 @@ def context(alpha, H):
     alpha (T,), H (T, d) with one state in each row  ->  c (d,)
     """
     return alpha @ H  #? Each state has its own weight: which one has h_0, and how many terms are there?
-    #! return H.mean(0)  | the mean of the states
     #! return H.sum(0)  | the sum of the states
     #! return alpha @ H / alpha.sum()  | the sum of alpha_j h_j, divided by the sum of alpha
     #! return H[np.argmax(alpha)]  | the state of the largest weight
-    #! return alpha[:-1] @ H[:-1]  | the sum without its last term
-    #! return alpha[-1] * H[-1]  | the last term of the sum, alone
     #! return alpha[0] * H[0]  | the first term of the sum, alone
     #! return alpha[::-1] @ H  | the sum with the weights reversed
     #= return (alpha[:, None] * H).sum(0)
@@ -44,12 +39,9 @@ def context_backward(alpha, H, g):
     """
     d_alpha = H @ g  #? It goes from g = dL/dc to the weights. Is the softmax between the two?
     #! d_alpha = alpha * (H @ g - alpha @ H @ g)  | the gradient of the scores, not of the weights
-    #! d_alpha = H @ g - alpha @ H @ g  | the gradient of the weights, less its weighted mean
     #! d_alpha = alpha * (1 - alpha) * (H @ g)  | alpha (1 - alpha) times the gradient of the weights
     #! d_alpha = alpha * (H @ g)  | alpha times the gradient of the weights
     d_H = np.outer(alpha, g)  #? How much of h_j is in c?
-    #! d_H = np.tile(g, (len(H), 1))  | g for every state
-    #! d_H = np.outer(alpha**2, g)  | the gradient of the states with alpha squared
     #= d_H = alpha[:, None] * g
     return d_alpha, d_H
 
@@ -61,7 +53,6 @@ def is_uniform(e):
     #! return bool(np.any(e == e[0]))  | whether any score equals the first
     #! return bool(np.all(np.diff(e) >= 0))  | whether no score is below the one before
     #! return bool(np.allclose(e, e[0]))  | whether the scores are nearly equal: np.allclose has a tolerance
-    #! return bool(np.all(abs(e - e[0]) < 1e-8))  | whether the scores differ by less than 1e-8
     #! return bool(np.all(abs(e - e[0]) < 1e-12))  | whether the scores differ by less than 1e-12
     #! return bool(np.all(abs(e - e[0]) < 1e-300))  | whether the scores differ by less than 1e-300
     #! return bool(np.all(weights(e) == 1 / len(e)))  | whether the rounded weights are equal
@@ -124,10 +115,9 @@ def if_and_only_if(my, rng):
 
 def large_scores(my, rng):
     """scores of 700 and 2000, equal and unequal, and a single state"""
-    for e in ([705, 708, 712], [0, 0, 2000], [0, -2000, -2000], [3]):  # exp(712) is inf
-        my.weights(np.array(e, float))
-    for c in (1e4, -1e4):
-        my.weights(np.full(7, c))
+    equal = [1e4] * 7, [-1e4] * 7
+    for e in ([705, 708, 712], [0, 0, 2000], [0, -2000, -2000], [3], *equal):
+        my.weights(np.array(e, float))  # exp(712) is inf
 
 
 def your_own_words(my, rng):

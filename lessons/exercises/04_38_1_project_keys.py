@@ -17,10 +17,7 @@ def project_keys(H, W_g):
     H (T, d_h), one key in each row; W_g (d_s, d_h)  ->  (T, d_s)
     """
     return H @ W_g.T  #? The rows of H have d_h entries: which axis of W_g has that size?
-    #! return H @ W_g  | h_j W_g, where h'_j is W_g h_j
-    #! return W_g @ H.T  | W_g H^T, with a key in each column
     #! return H @ __import__("numpy").linalg.pinv(W_g)  | H times the pseudo-inverse of W_g: transposed is not inverse
-    #! return H[:, : len(W_g)]  | the first d_s entries of each key, without W_g
     #= return (W_g @ H.T).T
 
 
@@ -51,19 +48,10 @@ def mults(B, T_q, T_k, d_s, d_h, precomputed):
     precomputed  True: each key is projected once; False: W_g h again for each pair
     """
     projected = T_k if precomputed else T_q * T_k  #? How many keys are projected, if each is projected once?
-    #! projected = T_q * T_k  | the number with W_g h again for each pair, precomputed or not
-    #! projected = T_k  | the number with each key projected once, precomputed or not
-    #! projected = T_q * T_k if precomputed else T_k  | the number for True with False, and that for False with True
     projections = projected * d_s * d_h  #? How many multiplications takes W_g h, for one key?
-    #! projections = projected * (d_s + d_h)  | the number with d_s + d_h for each projection
     #! projections = 2 * projected * d_s * d_h  | the number with the additions of the projections
-    #! projections = 0  | the number without the projections
     scores = T_q * T_k * d_s  #? How many pairs are there, and how wide is a projected key?
-    #! scores = T_q * T_k * d_h  | the number with d_h for the width of a projected key
-    #! scores = T_q * T_k  | the number with one multiplication for each pair
-    #! scores = 0  | the number without the dot products
     return B * (projections + scores)  #? Every example has its own keys. Are the two counts added?
-    #! return projections + scores  | the number for one example
     #! return B * projections * scores  | the product of both numbers, not their sum
     #! return B * T_k * d_s * d_h * scores  | the product of both numbers, not their sum
     #! return projections + B * scores  | the number with the keys of one example projected for all
@@ -80,15 +68,9 @@ from lessons.classroom.theory import rationals
 SIZES = ((1, 1, 5, 3, 7), (3, 5, 7, 2, 11), (2, 3, 1, 5, 3), (1, 7, 5, 11, 3))
 
 
-def square(my, rng):
-    """keys that are as wide as the query: W_g is square, and W_g h is not h W_g"""
-    for T in (5, 3):
-        my.project_keys(rng.normal(size=(T, 3)), rng.normal(size=(3, 3)))
-
-
-def of_other_widths(my, rng):
-    """keys of other widths, and keys by hand: W_g = ((1, 2, 0), (0, -1, 3))"""
-    for T, d_s, d_h in ((5, 3, 7), (2, 5, 3), (1, 1, 1)):
+def projections(my, rng):
+    """keys as wide as the query, keys of other widths, and W_g = ((1, 2, 0), (0, -1, 3))"""
+    for T, d_s, d_h in ((5, 3, 3), (3, 3, 3), (5, 3, 7), (2, 5, 3), (1, 1, 1)):
         my.project_keys(rng.normal(size=(T, d_h)), rng.normal(size=(d_s, d_h)))
     W = np.array([[1.0, 2.0, 0.0], [0.0, -1.0, 3.0]])
     my.project_keys(np.array([[1.0, 1.0, 1.0], [2.0, 0.0, -1.0]]), W)
