@@ -20,15 +20,11 @@ def mults_additive(T, d_s, d_h, d_a, cached):
     """
     query = d_a * d_s  #? How many rows and columns has W_s, and how often is W_s s computed?
     #! query = T * d_a * d_s  | the number with W_s s for each state
-    #! query = 0  | the number without W_s s
     keys = 0 if cached else T * d_a * d_h  #? Which products W_h h_j remain if all are known before?
-    #! keys = T * d_a * d_h  | the number with all W_h h_j computed in this step, cached or not
-    #! keys = 0  | the number without W_h h_j, cached or not
     #! keys = 0 if cached else T * (d_a + d_h)  | the number with T (d_a + d_h) for W_h h_j
     products = T * d_a  #? How many entries has v, and with how many states is it multiplied?
     #! products = T * d_a + T * d_h  | the number with the context as well
     #! products = T * d_a + T * d_a  | the number with tanh as well
-    #! products = 0  | the number without the products with v
     return query + keys + products  #? Which of the three products is computed once in a step?
 
 
@@ -37,7 +33,6 @@ def mults_dot(T, d):
     return T * d  #? How many entries has each state, and which operations count?
     #! return 2 * T * d  | twice the number: the sums, or the average of the states, count as well
     #! return T * (2 * d - 1)  | the number with the sums
-    #! return T * d * d  | the number with a factor d too many
 
 
 def mults_sentence(L, T, d_s, d_h, d_a, cached):
@@ -46,11 +41,8 @@ def mults_sentence(L, T, d_s, d_h, d_a, cached):
     Here the multiplications before the first step count as well.
     """
     before = T * d_a * d_h if cached else 0  #? Which products stand before the loop over the steps?
-    #! before = 0  | the number without W_h h_j before the first step
-    #! before = T * d_a * d_h  | the number with W_h h_j before the first step, cached or not
     return before + L * mults_additive(T, d_s, d_h, d_a, cached)  #? How many steps has a sentence?
     #! return before + L * mults_additive(T, d_s, d_h, d_a, False)  | the number with W_h h_j in each step
-    #! return before + mults_additive(T, d_s, d_h, d_a, cached)  | the number for one step
     #! return before + (L - 1) * mults_additive(T, d_s, d_h, d_a, cached)  | the number for L - 1 steps
 
 
@@ -76,11 +68,7 @@ def numbers_held(score, T, d):
         #! return T * d  | the number of the products s_k h_jk
         #! return 2 * T * d + T + d  | the number for the additive score
     query, keys, tanh, scores = d, T * d, T * d, T  #? How many entries has each of the four results?
-    #! query, keys, tanh, scores = T * d, T * d, T * d, T  | the number with W_s s for each state
     #! query, keys, tanh, scores = d * d, T * d, T * d, T  | the number with d^2, the multiplications of W_s s
-    #! query, keys, tanh, scores = 0, T * d, T * d, T  | the number without W_s s
-    #! query, keys, tanh, scores = 0, 0, T * d, T  | the number without W_s s and all W_h h_j
-    #! query, keys, tanh, scores = d, 0, T * d, T  | the number without W_h h_j, or without tanh
     #! query, keys, tanh, scores = 2 * d, 2 * T * d, T * d, T  | the number with s and H as well
     #! query, keys, tanh, scores = d, T * d, 2 * T * d, T  | the number with the arguments of tanh as well
     return query + keys + tanh + scores
@@ -118,7 +106,6 @@ def explanation():
 
 # ---- THE CHECK: each call my.f(…) is compared with the function f above
 
-
 from lessons.checks.words import self_assessed
 
 SIZES = (  # T, d_s, d_h, d_a
@@ -128,14 +115,9 @@ SIZES = (  # T, d_s, d_h, d_a
 
 
 def one_step(my, rng):
-    """one step that computes all W_h h_j: 341 multiplications for four states"""
+    """one step that computes all W_h h_j, and one that has them already"""
     for sizes in SIZES:
         my.mults_additive(*sizes, False)
-
-
-def one_cached_step(my, rng):
-    """one step with all W_h h_j computed before"""
-    for sizes in SIZES:
         my.mults_additive(*sizes, True)
 
 

@@ -95,10 +95,7 @@ def centred_gain(mu_s, mu_h, v_s, v_h):
 def centre(x):
     """Subtract from each row of x (…, d) its own mean, as LayerNorm does first."""
     return x - x.mean(axis=-1, keepdims=True)  #? Each row has its own mean, over which axis? And its spread?
-    #! return x - x.mean()  | x less the mean of all its entries
-    #! return x - x.mean(axis=0)  | x less the mean of each column
     #! return (x - x.mean(-1, keepdims=True)) / x.std(-1, keepdims=True)  | rows whose spread is 1 as well
-    #! return x - x.sum(axis=-1, keepdims=True)  | x less the sum of each row
 
 
 def explanation():
@@ -170,15 +167,9 @@ def what_is_gained(my, rng):
 
 
 def rows(my, rng):
-    """the rows of centre"""
-    for T, d in ((3, 5), (5, 5)):
-        my.centre(rng.normal(size=(T, d)) + rng.normal(size=(T, 1)))
-
-
-def other_rows(my, rng):
-    """one row, several axes, one entry, and a row of equal entries"""
-    for shape in ((11,), (2, 3, 7), (2, 1)):
-        my.centre(rng.normal(size=shape))
+    """the rows of centre, also one row, several axes, one entry, and equal entries"""
+    for shape in ((3, 5), (5, 5), (11,), (2, 3, 7), (2, 1)):
+        my.centre(rng.normal(size=shape) + rng.normal(size=(*shape[:-1], 1)))
     found = my.only.centre(np.full((2, 3), 7.0))  # of the size of a rounding error
     is_zero = np.shape(found) == (2, 3) and np.abs(found).max() < 1e-11
     my.holds("centre", is_zero, "zeros, for a row of equal entries", repr(found))
@@ -201,12 +192,7 @@ def the_derivation(my, rng):
         rest = int(rng.integers(2, 9)), mu_s, mu_h, sd_s**2, sd_h**2
         return (E, *rest), (dependent, *rest), (lambda f: 2 * dependent(f), *rest)
 
-    def first(E, d, *rest):
-        return d * (E(lambda s, h: s * h * s * h) - E(lambda s, h: s * h) ** 2)
-
-    def last(E, *rest):
-        return var_dot(*rest)
-
+    (first, _), *_, (last, _) = derivation().links
     arguments, dependent, doubled = draw()
     links_that_run(my, chain, arguments)
     links = [link for link, _ in chain.links]
