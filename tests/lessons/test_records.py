@@ -387,7 +387,7 @@ def test_the_answers_of_the_tournament_are_those_of_a_loop():
         "sets": largest,
     }
     for task in tour.tasks():
-        for row in zip(*task.draw(np.random.default_rng(5), 30)):
+        for row in zip(*task.texts(np.random.default_rng(5), 30)):
             a, b, y = (x.tolist() for x in row)
             places = range(len(a))[task.marks]
             loop = loops.get(task.name, read)

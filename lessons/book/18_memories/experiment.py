@@ -28,10 +28,9 @@ from attention.exact.multihead import heads, side_by_side
 from attention.kernels.tile_plan import SIZE as TILE
 from attention.masks.block_mask import BlockMask
 from attention.masks.tiling import EMPTY
-from attention.training import Run
 from attention.variants.chosen_blocks import choose_blocks
 from lessons.classroom.studies import study
-from minigrad import nn, optim, sigmoid, softplus, swapaxes
+from minigrad import nn, sigmoid, softplus, swapaxes
 
 VALUES = 8
 BLOCK = 8  # tokens of a block
@@ -96,54 +95,45 @@ class Memory(nn.Module):
 
 
 class Reading(fair.Study):
-    """Read writes, answer questions. A subclass draws x, the answers and two tables.
+    """Read writes, answer questions; a subclass draws them.
 
-    The figure is the share of right answers.
+    draw(n, *key)   x (n, tokens, D), answers (n, questions), and {name: of each answer}.
+                    An answer of -1 does not count.
     """
 
-    measure, chance = "share of right answers", 1 / VALUES
+    chance = 1 / VALUES
     rates, every, warmup = (0.005, 0.015, 0.05), 20, 20
-    resolution, batch = 0.01, 16
+    batch, held_out = 16, (200, 1000)
     names = questions = 0
     answers = VALUES
     signs = 0  # tokens that are neither name nor value
 
-    def draw(self, rng, n):
-        """Return x (n, tokens, D), answers (n, questions), and {name: of each answer}.
+    @property
+    def inputs(self):
+        """The width of a token."""
+        return self.names + VALUES + self.signs
 
-        An answer of -1 does not count.
-        """
-        raise NotImplementedError
+    def model(self, arm, rng):
+        return Memory(arm, self.inputs, self.answers, rng)
 
-    def build(self, arm, rate, seed):
-        rng = np.random.default_rng(seed)
-        model = self.model(arm, self.names + VALUES + self.signs, rng)
-        return Run(model, optim.Adam(model.parameters(), lr=rate))
+    def loss(self, model, x, y, _):
+        return mg.cross_entropy(model(x)[:, -self.questions :], y, ignore_index=-1)
 
-    def model(self, arm, inputs, rng):
-        return Memory(arm, inputs, self.answers, rng)
+    def right(self, model, x, y):
+        """Return which of the answers that count are right."""
+        return (model(x).numpy()[:, -self.questions :].argmax(-1) == y)[y >= 0]
 
-    def loss_at(self, arm, run, seed, step):
-        x, y, _ = self.draw(np.random.default_rng((seed, step)), self.batch)
-        z = run.model(x)[:, -self.questions :]
-        return mg.cross_entropy(z, y, ignore_index=-1)
-
-    def right(self, model, key, n):
-        """Return which answers are right, those that count, and what else is drawn."""
-        x, y, more = self.draw(np.random.default_rng(key), n)
-        with mg.no_grad():
-            z = model(x).numpy()[:, -self.questions :]
-        counts = y >= 0
-        return (z.argmax(-1) == y)[counts], {k: a[counts] for k, a in more.items()}
-
-    def validate(self, arm, model):
-        return self.right(model, 10**6, 200)[0].mean()
+    def figure(self, model, x, y, _):
+        return float(self.right(model, x, y).mean())
 
     def test(self, arm, model):
         """Return the share of right answers, of all and by what else is drawn."""
-        right, more = self.right(model, 2 * 10**6, 1000)
+        x, y, more = self.held(1)
+        with mg.no_grad():
+            right = self.right(model, x, y)
         result = {"figure": float(right.mean())}
         for name, of in more.items():
+            of = of[y >= 0]
             result[name] = {str(i): float(right[of == i].mean()) for i in np.unique(of)}
         return result
 
@@ -165,8 +155,8 @@ class Names(Reading):
     writes = 24
     budget, least = 1200, 480
 
-    def draw(self, rng, n):
-        rows, N = np.arange(n)[:, None], self.names
+    def draw(self, n, *key):
+        rng, rows, N = np.random.default_rng(key), np.arange(n)[:, None], self.names
         written = rng.integers(N, size=(n, self.writes))
         values = rng.integers(VALUES, size=(n, self.writes))
         asked = rng.permuted(np.tile(np.arange(N), (n, 1)), axis=1)
@@ -196,8 +186,8 @@ class Reset(Reading):
     trivial = 0.65  # always the last answer; the page computes it
     budget, least = 1200, 480
 
-    def draw(self, rng, n):
-        N, rows = self.names, np.arange(n)
+    def draw(self, n, *key):
+        rng, rows, N = np.random.default_rng(key), np.arange(n), self.names
         orders = rng.permuted(
             np.tile(np.arange(N), (n, self.writes + 1, 1)), axis=2
         )  # of each part
@@ -224,9 +214,9 @@ class Reset(Reading):
         return one_hot(N + VALUES + 1, first, second), y, {"kind": kind}
 
 
-def pairs_once(rng, n, names, writes, questions):
+def pairs_once(n, names, writes, questions, *key):
     """Draw names, each written once, and questions: x, the answers, writes since."""
-    rows = np.arange(n)[:, None]
+    rng, rows = np.random.default_rng(key), np.arange(n)[:, None]
     written = rng.permuted(np.tile(np.arange(names), (n, 1)), axis=1)[:, :writes]
     values = rng.integers(VALUES, size=(n, writes))
     place = rng.permuted(np.tile(np.arange(writes), (n, 1)), axis=1)[:, :questions]
@@ -243,13 +233,13 @@ class Capacity(Reading):
     names = questions = 16
     budget, least = 1200, 480
 
-    def draw(self, rng, n):
-        x, y, place = pairs_once(rng, n, self.names, self.names, self.names)
+    def draw(self, n, *key):
+        x, y, place = pairs_once(n, self.names, self.names, self.names, *key)
         return x, y, {"since": self.names - 1 - place}
 
-    def model(self, arm, inputs, rng):
+    def model(self, arm, rng):
         arm, E = arm.split()
-        return Memory(arm, inputs, self.answers, rng, H=1, E=int(E))
+        return Memory(arm, self.inputs, self.answers, rng, H=1, E=int(E))
 
 
 class Blocks(Reading):
@@ -260,8 +250,8 @@ class Blocks(Reading):
     names, questions, writes = 64, 16, 48
     budget, least = 1200, 480
 
-    def draw(self, rng, n):
-        x, y, place = pairs_once(rng, n, self.names, self.writes, self.questions)
+    def draw(self, n, *key):
+        x, y, place = pairs_once(n, self.names, self.writes, self.questions, *key)
         back = self.writes + np.arange(self.questions) - place  # tokens
         return x, y, {"back": (back - 1) // 8 * 8}
 

@@ -322,7 +322,7 @@ print("   ".join(f"{way} {count:,}" for way, count in ways.items()))
 kept = record("memories")
 print(how_made(kept))
 N, W, names_chance = study.Names.names, study.Names.writes, study.Names.chance
-x, y, _ = study.Names().draw(np.random.default_rng(0), 4000)
+x, y, _ = study.Names().draw(4000, 0)
 same = x[:, W:, :N] @ x[:, :W, :N].swapaxes(1, 2)  # (4000, questions, writes)
 counts = same @ x[:, :W, N:]  # (4000, questions, values): how often was it written?
 best = counts == counts.max(-1, keepdims=True)
@@ -398,7 +398,7 @@ for arm in ("decay", "vector", "delta", "forgetting"):
 # sign, before it only, or never.
 
 # %%
-_, y, _ = study.Reset().draw(np.random.default_rng(0), 4000)
+_, y, _ = study.Reset().draw(4000, 0)
 reset = kept["reset"]
 print(f"always none {(y == study.VALUES).mean():.3f}")
 print(fair.every_run(reset))

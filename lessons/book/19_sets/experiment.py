@@ -24,23 +24,11 @@ import minigrad as mg
 from attention import attend
 from attention.app.experiments import fair
 from attention.positions import grid, patches, rope, rope_2d
-from attention.training import Run
 from lessons.classroom.studies import study
-from minigrad import nn, optim
+from minigrad import nn
 
 drawn = import_module("lessons.book.19_sets.drawn")
 WIDTH = 32
-
-
-class Small(fair.Study):
-    """What the five comparisons share; ``Model`` is built from an arm and a generator."""
-
-    rates, every, warmup = (0.003, 0.01, 0.03), 50, 50
-    Model = None
-
-    def build(self, arm, rate, seed):
-        model = self.Model(arm, np.random.default_rng(seed))
-        return Run(model, optim.Adam(model.parameters(), lr=rate))
 
 
 def network(rng, *widths):
@@ -67,7 +55,6 @@ def graph():
     return edges
 
 
-@functools.cache
 def lookups(B, *key):
     """Draw nodes (B, 2K, 2K + 1) and the values (B, K) for the first K of them.
 
@@ -114,35 +101,20 @@ class Searcher(nn.Module):
         return self.output(x[:, :K])
 
 
-class Lookup(Small):
+class Lookup(fair.Study):
     """Each of 8 nodes searches for the node with its key, and names its value."""
 
     name, question = "lookup", "Which attention finds another node for each node?"
     measure, chance = "share of right values", 1 / K
     arms = (
-        "GAT",
-        "GAT, 8 heads",
-        "GATv2",
-        "dot",
-        "ISAB, m = 1",
-        "ISAB, m = 4",
+        "GAT", "GAT, 8 heads", "GATv2", "dot", "ISAB, m = 1", "ISAB, m = 4",
         "ISAB, m = 8",
-    )
+    )  # fmt: skip
     rates = (0.001, 0.003, 0.01, 0.03, 0.1)
     trivial = 0.35  # the most frequent value; the page computes it
-    budget, least, Model = 4000, 1500, Searcher
-
-    def loss_at(self, arm, run, seed, step):
-        h, y = lookups.__wrapped__(16, seed, step)
-        return mg.cross_entropy(run.model(h), y)
-
-    def validate(self, arm, model, key=10**6):
-        h, y = lookups(300, key)
-        with mg.no_grad():
-            return (model(h).numpy().argmax(-1) == y).mean()
-
-    def test(self, arm, model):
-        return {"figure": float(self.validate(arm, model, 2 * 10**6))}
+    budget, least = 4000, 1500
+    model, draw = staticmethod(Searcher), staticmethod(lookups)
+    batch, held_out = 16, (300, 300)
 
 
 # -- Pooling a set ---------------------------------------------------------------------
@@ -192,19 +164,20 @@ class Pool(nn.Module):
         return through(self.result, pooled)
 
 
-class Pooling(Small):
+class Pooling(fair.Study):
     """Three numbers of a set of 2 to 12 pairs."""
 
     name, question = "pooling", "Which pooling keeps of a set what is wanted?"
     measure, chance = "explained share, mean of the three numbers", 0.0
     arms = ("mean", "max", "mean and max", "PMA", "Perceiver")
-    budget, least, Model = 3000, 1200, Pool
+    budget, least, model, batch = 3000, 1200, staticmethod(Pool), 64
     rates = (0.001, 0.003, 0.01)
 
-    def loss_at(self, arm, run, seed, step):
-        n = 2 + int(np.random.default_rng((seed, step)).integers(11))
-        x, y = sets(64, n, seed, step)
-        return ((run.model(x) - y) ** 2).mean()
+    def draw(self, B, *key):
+        return sets(B, 2 + int(np.random.default_rng(key).integers(11)), *key)
+
+    def loss(self, model, x, y):
+        return ((model(x) - y) ** 2).mean()
 
     def errors(self, model, sizes, key, B):
         """Return the errors and the wanted numbers of sets of these sizes."""
@@ -263,36 +236,28 @@ class Memory(nn.Module):
         self.output = nn.Linear(WIDTH, N, rng=rng)
 
     def forward(self, keys, values, thing):
-        """keys and values (B, 2N), thing (B,)  ->  places (B, N), weights (B, hops, 2N)"""
+        """keys and values (B, 2N), thing (B,)  ->  places (B, N)"""
         tables = self.tables if self.apart else 3 * self.tables
         m, c, u = (mg.embedding(i, t) for i, t in zip((keys, values, thing), tables))
-        u, p = attention.hops(u, m, c, hops=self.hops, add=self.add)
-        return self.output(u), p
+        u, self.p = attention.hops(u, m, c, hops=self.hops, add=self.add)
+        return self.output(u)
 
 
-class Chain(Small):
+class Chain(fair.Study):
     """Where is the thing? It is where the person is who has it."""
 
     name, question = "chain", "How often must a memory be read?"
     measure, chance = "share of right places", 1 / N
     arms = ("1 hop", "2 hops", "2 hops, added", "2 hops, apart", "3 hops")
     trivial = 0.35  # the most frequent place; the page computes it
-    budget, least, every, Model = 4000, 600, 25, Memory
-
-    def loss_at(self, arm, run, seed, step):
-        *x, y = facts(64, seed, step)
-        return mg.cross_entropy(run.model(*x)[0], y)
-
-    def validate(self, arm, model, key=10**6):
-        *x, y = facts(1000, key)
-        with mg.no_grad():
-            return (model(*x)[0].numpy().argmax(-1) == y).mean()
+    rates, budget, least, every = (0.003, 0.01, 0.03), 4000, 600, 25
+    model, draw = staticmethod(Memory), staticmethod(facts)
+    batch, held_out = 64, (1000, 1000)
 
     def test(self, arm, model):
-        *x, _ = facts(1, 7)  # one example, for a picture
-        with mg.no_grad():
-            weights = model(*x)[1].numpy()[0].round(4).tolist()
-        return {"figure": float(self.validate(arm, model, 2 * 10**6)), "p": weights}
+        result = super().test(arm, model)
+        self.measured(model, *facts(1, 7))  # one example, for a picture
+        return result | {"p": model.p.numpy()[0].round(4).tolist()}
 
 
 # -- The colour at a row and a column --------------------------------------------------
@@ -340,35 +305,27 @@ class Looker(nn.Module):
         return through(self.output, c)
 
 
-@functools.cache
-def questions(B, unseen, *key):
+def questions(B, *key, unseen=False):
     """Draw pictures (B, ...); ask each for all places. Return the colours (B, L) too."""
     pictures, colour = drawn.shapes(np.random.default_rng(key), B)
     row, column = ROW[UNSEEN == unseen], COLUMN[UNSEEN == unseen]
     return pictures, row, column, colour[:, row, column]
 
 
-class Places(Small):
+class Places(fair.Study):
     """Which colour is at this row and this column?"""
 
     name, question = "places", "Which positions find a row and a column?"
     measure, chance = "share of right colours", 1 / 6
     arms = ("none", "a vector a place", "row + column", "RoPE", "2-D RoPE")
     trivial = 0.3  # the most frequent colour; the page computes it
-    budget, least, every, Model = 2000, 600, 25, Looker
-
-    def loss_at(self, arm, run, seed, step):
-        *x, y = questions.__wrapped__(16, False, seed, step)
-        return mg.cross_entropy(run.model(*x), y)
-
-    def validate(self, arm, model, key=10**6, unseen=False):
-        *x, y = questions(100, unseen, key)
-        with mg.no_grad():
-            return (model(*x).numpy().argmax(-1) == y).mean()
+    rates, budget, least, every = (0.003, 0.01, 0.03), 2000, 600, 25
+    model, draw = staticmethod(Looker), staticmethod(questions)
+    batch, held_out = 16, (100, 100)
 
     def test(self, arm, model):
-        seen, unseen = (self.validate(arm, model, 2 * 10**6, u) for u in (False, True))
-        return {"figure": float(seen), "unseen": float(unseen)}
+        unseen = questions(100, 2 * 10**6, unseen=True)
+        return super().test(arm, model) | {"unseen": self.measured(model, *unseen)}
 
 
 # -- Show, attend and tell -------------------------------------------------------------
@@ -418,7 +375,7 @@ class Teller(nn.Module):
         return attention.hard_weights(e, rng=rng)
 
 
-class Telling(Small):
+class Telling(fair.Study):
     """Write the three digits of a picture from the left; each stands in some row."""
 
     name, question = "telling", "Is it better to look at one patch, or at all?"
@@ -426,7 +383,7 @@ class Telling(Small):
     arms = ("mean", "soft", "gumbel", "reinforce", "reinforce, half soft")
     rates = (0.001, 0.003, 0.01)
     trivial = 0.43  # who knows the three digits and not their order
-    budget, least, Model = 3000, 1200, Teller
+    budget, least, model = 3000, 1200, staticmethod(Teller)
 
     def loss_at(self, arm, run, seed, step):
         pictures, y, _ = drawn.numbers(np.random.default_rng((seed, step)), 64)

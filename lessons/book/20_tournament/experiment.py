@@ -15,11 +15,10 @@ import attention
 import minigrad as mg
 from attention.app.experiments import fair
 from attention.exact.multihead import heads, side_by_side
-from attention.training import Run
 from attention.transformer import SCHEMES, Block, TransformerConfig
 from attention.variants.recurrent_heads import RecurrentHeads
 from lessons.classroom.studies import study
-from minigrad import nn, optim
+from minigrad import nn
 
 WIDTH, HEADS, LAYERS = 32, 2, 1
 WINDOW = 8  # keys of the window, and of the chosen blocks
@@ -288,19 +287,19 @@ def held_out(draw, rows, key):
 
 
 class Task(fair.Study):
-    """One task: ``draw(rng, B) -> a, b, y``, tokens and the answers at some of them.
+    """One task: ``texts(rng, B) -> a, b, y``, tokens and the answers at some of them.
 
     sizes    of the first symbols, of the second symbols, and of the answers
     marks    which tokens have answers
-    longer   draws the texts of validation and test; None: ``draw``
+    longer   draws the texts of validation and test; None: ``texts``
     """
 
     measure = "share of right answers"
     rates, warmup = (0.003, 0.01, 0.03), 24
 
-    def __init__(self, name, question, draw, sizes, marks, budget=500, longer=None):
-        self.name, self.question, self.draw = name, question, draw
-        self.sizes, self.marks, self.longer = sizes, marks, longer or draw
+    def __init__(self, name, question, texts, sizes, marks, budget=500, longer=None):
+        self.name, self.question, self.texts = name, question, texts
+        self.sizes, self.marks, self.longer = sizes, marks, longer or texts
         self.budget, self.every = budget, budget // 41  # 24 validations in 60 % of it
         self.arms = tuple(arm for arm in ARMS if fits(arm, name))
         self.chance = self.trivial = self.most_frequent()
@@ -310,25 +309,20 @@ class Task(fair.Study):
         _, _, y = held_out(self.longer, 1000, 3)
         return float(np.bincount(y.ravel()).max() / y.size)
 
-    def build(self, arm, rate, seed):
-        model = Reader(arm, self.sizes, np.random.default_rng(seed))
-        return Run(model, optim.Adam(model.parameters(), lr=rate))
+    def model(self, arm, rng):
+        return Reader(arm, self.sizes, rng)
 
-    def loss_at(self, arm, run, seed, step):
-        a, b, y = self.draw(np.random.default_rng((seed, step)), 32)
-        return mg.cross_entropy(run.model(a, b, self.marks), y)
+    def draw(self, B, *key):
+        a, b, y = self.texts(np.random.default_rng(key), B)
+        return a, b, self.marks, y
 
-    def right(self, model, rows, key):
-        a, b, y = held_out(self.longer, rows, key)
-        with mg.no_grad():
-            found = model(a, b, self.marks).numpy().argmax(-1)
-        return float((found[:, -READS:] == y).mean())
+    def held(self, part):
+        a, b, y = held_out(self.longer, (100, 500)[part], part + 1)
+        return a, b, self.marks, y
 
-    def validate(self, arm, model):
-        return self.right(model, 100, 1)
-
-    def test(self, arm, model):
-        return {"figure": self.right(model, 500, 2)}
+    def figure(self, model, *examples):
+        *x, y = examples
+        return float((model(*x).numpy().argmax(-1)[:, -READS:] == y).mean())
 
 
 def near(task, w=WINDOW):

@@ -52,7 +52,7 @@ def token(task, a, b):
 
 # %%
 for name, task in tasks.items():
-    a, b, y = (x[0] for x in task.draw(np.random.default_rng(2), 1))
+    a, b, y = (x[0] for x in task.texts(np.random.default_rng(2), 1))
     words = [token(task, *pair) for pair in zip(a, b)]
     print(f"{name:12s}{' '.join(words[:6])} ... {' '.join(words[-5:])}")
     print(f"{'':12s}{task.question}: ... {' '.join(map(str, y[-3:]))}")
@@ -94,7 +94,7 @@ for name, task in tasks.items():
 
 # %%
 rng = np.random.default_rng(0)
-a, b, _ = tasks["lookup"].draw(rng, 4)
+a, b, _ = tasks["lookup"].texts(rng, 4)
 changed = a.copy()
 changed[:, -1] = (a[:, -1] + 1) % tour.NAMES
 late = []
