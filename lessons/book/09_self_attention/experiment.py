@@ -18,7 +18,6 @@ import numpy as np
 import minigrad as mg
 from attention.app.experiments.fair import Study
 from attention.tasks.vocabulary import Vocabulary
-from attention.training import Run
 from attention.transformer import TransformerConfig
 from lessons.classroom.studies import study
 from minigrad import nn
@@ -115,6 +114,7 @@ class Reader(Transformer):
     """A Transformer whose attentions may have a mask (B, 1, T, T), True = may attend."""
 
     mask = None
+    later = False  # whether the answer is read at the full stop
 
     def attend(self, attention, x):
         if self.mask is None:
@@ -124,6 +124,8 @@ class Reader(Transformer):
 
 class Recurrent(nn.Module):
     """Two layers of GRUs, in both directions: ids (B, T)  ->  logits (B, T, V)."""
+
+    later = False
 
     def __init__(self, width, rng):
         V = len(vocabulary())
@@ -147,57 +149,55 @@ class Pronouns(Study):
     chance = 1 / sum(len(nouns) for nouns, _ in KINDS)
     trivial = 1 / 2  # one of the two nouns of the sentence
 
-    def model(self, arm, seed):
-        """Return a model before its training."""
-        rng = np.random.default_rng(seed)
+    def model(self, arm, rng):
         if arm == "GRU":
             return Recurrent(50, rng)  # as many parameters as two blocks
         layers = 1 if arm == "one block" else 2
         config = TransformerConfig(
             len(vocabulary()), width=WIDTH, heads=HEADS, layers=layers
         )
-        return Reader(config, rng=rng)
+        model = Reader(config, rng=rng)
+        model.later = arm == "asked later"
+        return model
 
-    def build(self, arm, rate, seed):
-        model = self.model(arm, seed)
-        return Run(model, mg.optim.Adam(model.parameters(), lr=rate))
+    def draw(self, n, *key):
+        rows = np.random.default_rng(key).integers(SIZES["training"], size=n)
+        return (sentences("training")[rows],)
 
-    def loss_at(self, arm, run, seed, step):
-        rows = np.random.default_rng([seed, step]).integers(SIZES["training"], size=32)
-        batch = sentences("training")[rows]
-        return mg.cross_entropy(logits(arm, run.model, batch), batch.answer)
+    def loss(self, model, batch):
+        return mg.cross_entropy(logits(model, batch), batch.answer)
 
     def validate(self, arm, model):
-        return right(arm, model, sentences("validation"))
+        return right(model, sentences("validation"))
 
     def test(self, arm, model):
         """Return the share of right nouns; of a Transformer also where "it" looks."""
-        figure = right(arm, model, sentences("test"))
+        figure = right(model, sentences("test"))
         if arm == "GRU":
             return {"figure": figure}
         return {
             "figure": figure, "looks": looks(model),
             "hidden": {
-                noun: right_without(arm, model, noun) for noun in ("meant", "other")
+                noun: right_without(model, noun) for noun in ("meant", "other")
             },
         }  # fmt: skip
 
 
-def logits(arm, model, batch):
+def logits(model, batch):
     """Return the logits of the answer, (B, V): at "it", or at the full stop."""
     T = batch.ids.shape[1]
-    place = np.full_like(batch.it, T - 1) if arm == "asked later" else batch.it
+    place = np.full_like(batch.it, T - 1) if model.later else batch.it
     return model(batch.ids)[np.arange(len(place)), place]
 
 
-def right(arm, model, batch):
+def right(model, batch):
     """Return the share of right nouns."""
     with mg.no_grad():
-        found = logits(arm, model, batch).numpy().argmax(-1)
+        found = logits(model, batch).numpy().argmax(-1)
     return float((found == batch.answer).mean())
 
 
-def right_without(arm, model, noun):
+def right_without(model, noun):
     """Return the share of right nouns if "it" may not attend to one of the two nouns.
 
     The noun, "meant" or "other", is hidden from "it" in all blocks and heads, and from
@@ -207,7 +207,7 @@ def right_without(arm, model, noun):
     n, T = batch.ids.shape
     model.mask = np.ones((n, 1, T, T), bool)
     model.mask[np.arange(n), 0, batch.it, getattr(batch, noun)] = False
-    share = right(arm, model, batch)
+    share = right(model, batch)
     model.mask = None
     return share
 
@@ -275,8 +275,8 @@ def examples():
 
 def before_training():
     """Return the example, and where "it" looks in each model before its training."""
-    c = Pronouns()
-    untrained = [looks(c.model("two blocks", seed).eval()) for seed in c.seeds]
+    c, rngs = Pronouns(), map(np.random.default_rng, Pronouns.seeds)
+    untrained = [looks(c.model("two blocks", rng).eval()) for rng in rngs]
     return {"example": EXAMPLE, "untrained": untrained}
 
 

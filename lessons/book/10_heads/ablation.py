@@ -31,7 +31,6 @@ from attention.tasks.batching import pad
 from attention.tasks.grammar import generate
 from attention.tasks.grammar.lexicon_german import ADJECTIVES, NOUNS, SAYING, VERBS
 from attention.tasks.vocabulary import Vocabulary
-from attention.training import Run
 from attention.transformer import TransformerConfig
 from lessons.classroom.studies import study
 
@@ -152,23 +151,24 @@ class Sentences(Study):
         """The figure of a table that knows which word follows which, and how often."""
         return -counted_loss(after=1)
 
-    def model(self, seed):
-        """Return a model before its training."""
+    def model(self, arm, rng):
         words = corpus()[-1]
         config = TransformerConfig(len(words), width=WIDTH, heads=HEADS, layers=LAYERS)
-        model = Transformer(config, causal=True, rng=np.random.default_rng(seed))
-        model.seed = seed
-        return model
+        return Transformer(config, causal=True, rng=rng)
 
     def build(self, arm, rate, seed):
-        model = self.model(seed)
-        return Run(model, mg.optim.Adam(model.parameters(), lr=rate))
+        run = super().build(arm, rate, seed)
+        run.model.seed = seed
+        return run
 
-    def loss_at(self, arm, run, seed, step):
+    def draw(self, n, *key):
         _, _, train, _ = corpus()
-        batch = train[np.random.default_rng([seed, step]).integers(len(train), size=32)]
+        batch = train[np.random.default_rng(key).integers(len(train), size=n)]
         longest = (batch != PAD).sum(1).max()
-        return loss_of(run.model, batch[:, :longest])
+        return (batch[:, :longest],)
+
+    def loss(self, model, ids):
+        return loss_of(model, ids)
 
     def validate(self, arm, model):
         with mg.no_grad():
@@ -318,7 +318,8 @@ def removed(model):
 def before_training():
     """Return the settings, the losses of counted tables, and heads at random."""
     study, n = Sentences(), {"same": 0, "differ": 0}
-    untrained = [looks(study.model(seed).eval(), 0) for seed in study.seeds]
+    rngs = map(np.random.default_rng, study.seeds)
+    untrained = [looks(study.model("whole", rng).eval(), 0) for rng in rngs]
     for c in clauses(0):
         n["differ" if c.differ else "same"] += c.other is not None
     return {

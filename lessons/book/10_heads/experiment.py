@@ -22,32 +22,27 @@ DEPTHS = 2, 4
 SIZE = {"width": 32, "heads": 4}
 
 
-class Blocks(small.Table):
-    """Blocks of one depth; without the residual connection they take long."""
-
-    rates, budget = (5e-4, 1e-3, 2e-3), 12_000
-
-
-class WithoutOrder(small.Table):
-    """Blocks without positions.
-
-    No model that does not know the order is better than ``small.best_without_order``.
-    So their training may end there, where other models may begin to rise later.
-    """
-
-    trivial = None
-
-
 def comparison(layers):
-    """Return the comparison of blocks without each of the parts."""
-    question = f"What do {layers} blocks need?"
-    return Blocks(f"{layers} blocks", question, ARMS, layers=layers, **SIZE)
+    """Return the study of blocks without each of the parts.
+
+    Without the residual connection they take long.
+    """
+    return small.Table(
+        f"{layers} blocks", f"What do {layers} blocks need?", arms=ARMS,
+        size={**SIZE, "layers": layers}, rates=(5e-4, 1e-3, 2e-3), budget=12_000,
+    )  # fmt: skip
 
 
 def without_order():
-    """Return the comparison of one arm: how near do blocks come to the bound?"""
-    question = "What do blocks learn without positions?"
-    return WithoutOrder("no positions", question, NO_ORDER, layers=DEPTHS[-1], **SIZE)
+    """Return the study of one arm: how near do blocks come to the bound?
+
+    No model that does not know the order is better than ``small.best_without_order``.
+    So its training may end there, where other models may begin to rise later.
+    """
+    return small.Table(
+        "no positions", "What do blocks learn without positions?", arms=NO_ORDER,
+        size={**SIZE, "layers": DEPTHS[-1]}, trivial=None,
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -716,7 +716,7 @@ for rate in deep["rates"]:
 script = import_module("lessons.book.10_heads.scaling")
 for arm in deep["arms"]:
     x, H = (fair.of_arm(deep, arm, what) for what in ("figure", "entropy"))
-    before = script.comparison().model(arm, 1).eval()
+    before = script.comparison().model(arm, np.random.default_rng(1)).eval()
     print(f"{arm:8s}  rate {deep['chosen'][arm]:<6g}", end="  ")
     print(f"{x.value:.3f} [{x.low:.3f}, {x.high:.3f}]", end="  ")
     print(f"entropy {small.entropy(before):.2f} to {H.value:.2f}")

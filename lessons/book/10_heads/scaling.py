@@ -17,17 +17,16 @@ ARMS = {"scaled": {}, "unscaled": {"scale": 1.0}}
 WIDTH, LAYERS = 64, 6
 
 
-class Scaling(small.Table):
-    """Three seeds choose a rate, and show what each rate does."""
-
-    choosing = 101, 102, 103
-
-
 def comparison():
-    """Return the comparison of scaled and unscaled blocks."""
-    question = f"Do {LAYERS} blocks train without 1 / sqrt(d)?"
-    size = {"width": WIDTH, "hidden": WIDTH, "heads": 1, "layers": LAYERS}
-    return Scaling(f"{LAYERS} blocks", question, ARMS, **size)
+    """Return the study of scaled and unscaled blocks.
+
+    Three seeds choose a rate, and show what each rate does.
+    """
+    return small.Table(
+        f"{LAYERS} blocks", f"Do {LAYERS} blocks train without 1 / sqrt(d)?", arms=ARMS,
+        size={"width": WIDTH, "hidden": WIDTH, "heads": 1, "layers": LAYERS},
+        choosing=(101, 102, 103),
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

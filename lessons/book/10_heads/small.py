@@ -13,7 +13,6 @@ import minigrad as mg
 from attention import MultiHeadAttention, sinusoidal
 from attention.app.experiments.fair import Study
 from attention.metrics.alignment import attention_entropy
-from attention.training import Run
 from attention.transformer import FeedForward, TransformerConfig
 from minigrad import nn
 
@@ -89,9 +88,9 @@ class Transformer(nn.Module):
         return y
 
 
-def draw(rng, n):
+def draw(n, *key):
     """Draw tokens x and answers y, both (n, T): y_t = F[x_t, x_(t-1)], in a ring."""
-    x = rng.integers(V, size=(n, T))
+    x = np.random.default_rng(key).integers(V, size=(n, T))
     return x, TABLE[x, np.roll(x, 1, 1)]
 
 
@@ -102,43 +101,24 @@ class Table(Study):
     size   of all arms, for ``TransformerConfig``
     """
 
-    measure = "share of right answers"
     rates, every, budget = (5e-4, 1e-3, 2e-3, 4e-3), 50, 2400
     chance, trivial = 1 / V, best_without_order()
+    draw, batch = staticmethod(draw), 16
+    held_out, held_keys = (200, 500), (1, 2)
+    size = {}
 
-    def __init__(self, name, question, arms, **size):
-        self.name, self.question, self.arms = name, question, arms
-        self.size = size
-
-    def model(self, arm, seed):
-        """Return a model before its training."""
+    def model(self, arm, rng):
         config = TransformerConfig(V, **self.size)
-        return Transformer(config, **self.arms[arm], rng=np.random.default_rng(seed))
-
-    def build(self, arm, rate, seed):
-        model = self.model(arm, seed)
-        return Run(model, mg.optim.Adam(model.parameters(), lr=rate))
-
-    def loss_at(self, arm, run, seed, step):
-        x, y = draw(np.random.default_rng([seed, step]), 16)
-        return mg.cross_entropy(run.model(x), y)
-
-    def validate(self, arm, model):
-        return right(model, *draw(np.random.default_rng(1), 200))
+        return Transformer(config, **self.arms[arm], rng=rng)
 
     def test(self, arm, model):
         """Return the share of right answers, and the mean entropy of the weights."""
-        share = right(model, *draw(np.random.default_rng(2), 500))
-        return {"figure": share, "entropy": entropy(model)}
-
-
-def right(model, x, y):
-    """Return the share of right answers."""
-    with mg.no_grad():
-        return float((model(x).numpy().argmax(-1) == y).mean())
+        return super().test(arm, model) | {"entropy": entropy(model)}
 
 
 def entropy(model):
     """Return the mean entropy of the weights; log(T) if all are equal."""
-    right(model, *draw(np.random.default_rng(3), 100))
+    x, _ = draw(100, 3)
+    with mg.no_grad():
+        model(x)
     return float(np.mean([attention_entropy(p).mean() for p in model.weights]))

@@ -17,10 +17,8 @@ import numpy as np
 import minigrad as mg
 from attention.app.experiments.fair import Study
 from attention.tasks.bindings import NOTHING, Bindings
-from attention.training import Run
 from attention.transformer import DecoderOnly, TransformerConfig
 from lessons.classroom.studies import study
-from minigrad import optim
 
 LONGEST, LENGTHS = 32, (32, 64, 128)  # of the training, of the tests
 SLOWED = ("rope+linear", "rope+ntk", "rope+yarn")
@@ -62,22 +60,18 @@ class Positions(Study):
     }
     rates, every, budget, warmup = (5e-4, 1e-3, 2e-3, 4e-3), 50, 4000, 100
 
-    def model(self, arm, **options):
+    def model(self, arm, rng, **options):
         sizes = {"width": 32, "layers": 2, "heads": 4, "activation": "relu"}
         config = {**sizes, "max_length": LONGEST, **self.arms[arm], **options}
-        rng = np.random.default_rng(options.pop("seed", 0))
-        config.pop("seed", None)
         return DecoderOnly(TransformerConfig(TASK.vocabulary, **config), rng)
 
-    def build(self, arm, rate, seed):
-        model = self.model(arm, seed=seed)
-        return Run(model, optim.Adam(model.parameters(), lr=rate))
-
-    def loss_at(self, arm, run, seed, step):
-        rng = np.random.default_rng([seed, step])
+    def draw(self, n, *key):
+        rng = np.random.default_rng(key)
         length = LONGEST // 4 * int(rng.integers(1, 5))  # short ones are learned sooner
-        ids, targets = TASK.draw(rng, 32, length)
-        return mg.cross_entropy(run.model(ids), targets, ignore_index=NOTHING)
+        return TASK.draw(rng, n, length)
+
+    def loss(self, model, ids, targets):
+        return mg.cross_entropy(model(ids), targets, ignore_index=NOTHING)
 
     def validate(self, arm, model):
         ids, targets, _ = answers(np.random.default_rng(1), 200, LONGEST)
@@ -89,7 +83,7 @@ class Positions(Study):
         if self.arms[arm]["positions"] == "rope":
             found[f"{arm}, cut off"] = by_distance(model, cut=True)
             for scheme in SLOWED:
-                slowed = self.model(arm, positions=scheme).eval()
+                slowed = self.model(arm, None, positions=scheme).eval()
                 slowed.load_state_dict(model.state_dict())
                 found[f"{arm}{scheme.removeprefix('rope')}"] = by_distance(slowed)
         return {"figure": found[arm]["all"][str(LONGEST)], "found": found}

@@ -15,11 +15,10 @@ import minigrad as mg
 from attention import MultiHeadAttention, linear_attention, masks
 from attention.app.experiments.fair import Study
 from attention.exact.multihead import heads
-from attention.training import Run
 from attention.transformer import Block, TransformerConfig
 from attention.transformer.schemes import Scheme
 from lessons.classroom.studies import study
-from minigrad import nn, optim, reshape, swapaxes
+from minigrad import nn, reshape, swapaxes
 
 PAIRS, KEYS, VALUES = 24, 40, 8
 WIDTH, HEADS, LAYERS = 16, 4, 2
@@ -49,7 +48,7 @@ class Linear(MultiHeadAttention):
 
 
 class Model(nn.Module):
-    """One-hot keys and values (B, n, KEYS + VALUES)  ->  logits (B, n, VALUES)."""
+    """One-hot keys and values (B, 2 P, KEYS + VALUES)  ->  logits (B, P, VALUES)."""
 
     def __init__(self, form, rng, heads=HEADS, key_heads=None):
         config = TransformerConfig(
@@ -73,15 +72,15 @@ class Model(nn.Module):
         x = self.embedding(x)
         for block in self.blocks:
             x, _ = block(x, scheme=self.scheme)
-        return self.output(self.norm(x))
+        return self.output(self.norm(x))[:, PAIRS:]
 
 
-def draw(rng, n):
+def draw(n, *key):
     """Return x (n, 2 P, KEYS + VALUES), values (n, P), distances (n, P) in tokens.
 
     First P pairs of different keys, then the same keys in another order, alone.
     """
-    P, rows = PAIRS, np.arange(n)[:, None]
+    P, rows, rng = PAIRS, np.arange(n)[:, None], np.random.default_rng(key)
     keys = rng.permuted(np.tile(np.arange(KEYS), (n, 1)), axis=1)[:, :P]
     values = rng.integers(VALUES, size=(n, P))
     order = rng.permuted(np.tile(np.arange(P), (n, 1)), axis=1)
@@ -108,32 +107,31 @@ class Quality(Study):
     resolution = 0.005  # linear attention improves slowly
     rates, every, budget = (5e-4, 1e-3, 2e-3, 4e-3, 8e-3), 80, 4000
     least = budget  # some runs stand still for 1000 steps and then learn the rest
+    draw = staticmethod(draw)
 
-    def build(self, arm, rate, seed):
+    def model(self, arm, rng):
         form = "linear" if arm == "wide linear" else arm
-        model = Model(form, np.random.default_rng(seed), **self.arms[arm])
-        return Run(model, optim.Adam(model.parameters(), lr=rate))
+        return Model(form, rng, **self.arms[arm])
 
-    def loss_at(self, arm, run, seed, step):
-        x, values, _ = draw(np.random.default_rng([seed, step]), 32)
-        return mg.cross_entropy(run.model(x)[:, PAIRS:], values)
+    def loss(self, model, x, values, _):
+        return mg.cross_entropy(model(x), values)
 
     def validate(self, arm, model):
-        return answers(model, 98, 200)[0].mean()
+        return answers(model, 200, 98)[0].mean()
 
     def test(self, arm, model):
         """Return shares of right answers, of all and of each range of distances."""
-        right, back = answers(model, 97, 400)
+        right, back = answers(model, 400, 97)
         ranges = zip((0, *FARTHEST), FARTHEST)
         of = [float(right[(a < back) & (back <= b)].mean()) for a, b in ranges]
         return {"figure": float(right.mean()), "by distance": of}
 
 
-def answers(model, seed, n):
+def answers(model, n, key):
     """Return which answers are right, and how many tokens back they stand: (n, P)."""
-    x, values, back = draw(np.random.default_rng(seed), n)
+    x, values, back = draw(n, key)
     with mg.no_grad():
-        return model(x).data[:, PAIRS:].argmax(-1) == values, back
+        return model(x).data.argmax(-1) == values, back
 
 
 def task():

@@ -19,10 +19,8 @@ from attention.tasks.batch import PAD, SOS
 from attention.tasks.batching import Batches
 from attention.tasks.grammar import generate
 from attention.tasks.vocabulary import FIRST, Vocabulary
-from attention.training import Run
 from attention.transformer import DecoderOnly, TransformerConfig
 from lessons.classroom.studies import study
-from minigrad import optim
 
 READ, ALL, WRITTEN = 4000, 30_000, 400
 TEMPERATURES = (0.3, 0.7, 1.0, 1.5)
@@ -56,10 +54,9 @@ class Writing(Study):
         ids = [([FIRST], self.vocabulary.encode(w)) for w in self.corpus[:READ]]
         return Batches(ids, 50, seed)
 
-    def build(self, arm, rate, seed):
+    def model(self, arm, rng):
         sizes = TransformerConfig(len(self.vocabulary), width=48, heads=4, layers=2)
-        model = DecoderOnly(sizes, np.random.default_rng(seed))
-        return Run(model, optim.Adam(model.parameters(), lr=rate))
+        return DecoderOnly(sizes, rng)
 
     def loss_at(self, arm, run, seed, step):
         batch = self.batches(seed)[step]
