@@ -21,7 +21,6 @@ THIRD_PARTY = {"numpy", "matplotlib", "numba", "pytest"}
 # matplotlib, imported late
 PICTURES = {
     "figure.py", "figures.py", "fonts.py", "heatmaps.py", "picture.py", "raster.py",
-    "schematics.py",
 }  # fmt: skip
 PEER = {"peer.py"}  # of the benchmark
 TOP_LEVEL = {

@@ -159,9 +159,10 @@ def _list(lines):
 def _figure(alt, file, lines):
     """Return a figure; a paragraph in italics beneath it is its caption."""
     caption = alt
-    if len(lines) > 1 and not lines[0].strip() and re.match(r"\*.*[^*]\*$", lines[1]):
-        caption = lines[1][1:-1]
-        del lines[:2]
+    below = "\n".join(_take(lines[1:], str.strip))
+    if re.fullmatch(r"\*[^*].*[^*]\*", below, re.S) and not lines[0].strip():
+        caption = below[1:-1]
+        del lines[: 2 + below.count("\n")]
     return Block("figure", caption, label=file, alt=alt)
 
 

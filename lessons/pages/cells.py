@@ -34,7 +34,7 @@ from ..classroom.catalogue import ROOT
 MARK = re.compile(r"# ?%%(.*)$")
 KINDS = ("code", "markdown", "figure", "source")
 EXPRESSION = re.compile(r"\{\{ (.+?) \}\}")
-LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 CODE = re.compile(r"(\$?)(`+)(?!`).*?(?<!`)\2(?!`)\$?")
 # in math within a line: what Markdown reads as emphasis, an escape or a tag
 UNSAFE_MATH = re.compile(r"_\{|\*|\\[^A-Za-z]|(?<![A-Za-z0-9])_|<[A-Za-z/!?]")

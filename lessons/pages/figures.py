@@ -43,6 +43,51 @@ def figure(title, rows=1, columns=1, size=None, **options):
     return fig, fig.subplots(rows, columns, **options)
 
 
+WIDTH, HEIGHT = 0.8, 0.5  # of a box in a diagram
+
+
+def diagram(size, x, y):
+    """Return a figure of (width, height) inches, and axes without ticks.
+
+    x, y   (least, greatest) of the part of the plane that is shown; one unit is about
+           the width of a box
+    """
+    fig, ax = figure(None, size=size)
+    ax.set_axis_off()
+    ax.set_aspect("equal")
+    ax.set(xlim=x, ylim=y)
+    return fig, ax
+
+
+def box(ax, centre, text, colour=GREY, width=WIDTH, height=HEIGHT, below=""):
+    """Draw a rounded box around a text; ``below`` stands under it."""
+    from matplotlib.patches import FancyBboxPatch
+
+    x, y = centre
+    corner = x - width / 2, y - height / 2
+    look = {"boxstyle": "round,pad=0,rounding_size=0.1", "ec": colour, "lw": 1.6}
+    ax.add_patch(FancyBboxPatch(corner, width, height, fill=False, **look))
+    ax.text(x, y, text, ha="center", va="center", fontsize=10)
+    if below:
+        ax.text(x, y - height / 2 - 0.12, below, ha="center", va="top", fontsize=10)
+
+
+def arrow(ax, start, end, colour=GREY, weight=0.3, bend=0.0):
+    """Draw an arrow; its width grows with the weight, between 0 and 1."""
+    style = {
+        "arrowstyle": "-|>", "mutation_scale": 9, "lw": 0.6 + 4 * weight,
+        "color": colour, "shrinkA": 0, "shrinkB": 0,
+        "connectionstyle": f"arc3,rad={bend}",
+    }  # fmt: skip
+    ax.annotate("", xy=end, xytext=start, arrowprops=style)
+
+
+def weight_label(ax, x, y, weight, side):
+    """Write a weight at the left (``side`` -1) or right (1) of its arrow."""
+    ha = "left" if side > 0 else "right"
+    ax.text(x + 0.12 * side, y, f"{weight:.2f}", fontsize=9, ha=ha, va="bottom")
+
+
 def show(fig, name, alt):
     """Put a figure on the page at this place.
 

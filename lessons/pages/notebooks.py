@@ -16,7 +16,7 @@ from .figures import as_outputs
 
 PART = re.compile(
     r"^(?P<ticks>```+)(?P<language>python|text)\n(?P<code>.*?)\n(?P=ticks)$"
-    r"|^!\[(?P<alt>[^\n]*)\]\((?P<file>\S+)\)$(?:\n\n\*(?P<caption>[^\n]*)\*$)?"
+    r"|^!\[(?P<alt>[^\n]*)\]\((?P<file>\S+)\)$(?:\n\n\*(?P<caption>[^*\n].*?)\*$)?"
     r"|^(?P<fold></?details>)[^\n]*$"
     r"|^<!--.*?-->$",
     re.M | re.S,
@@ -113,10 +113,15 @@ def _code(text):
 
 
 def _add_outputs(cells, outputs):
-    """Move outputs to the last cell."""
-    if outputs:
+    """Move outputs to the last cell; prose holds a figure as an attachment."""
+    if outputs and cells[-1]["cell_type"] == "markdown":
+        picture, caption = (each["data"] for each in outputs)
+        cells[-1]["attachments"] = {"figure.png": {"image/png": picture["image/png"]}}
+        lines = "", "![](attachment:figure.png)", caption["text/markdown"]
+        cells[-1]["source"] += "\n\n".join(lines)
+    elif outputs:
         cells[-1]["outputs"] += outputs
-        outputs.clear()
+    outputs.clear()
 
 
 def _picture(path, caption):

@@ -42,10 +42,10 @@ def test_links_and_figures_of_the_page_resolve(folder):
 @lessons
 def test_figures_have_words_and_are_drawings(folder):
     text = (folder / "README.md").read_text(encoding="utf-8")
-    image = r"^!\[(.+)\]\(figures/(.*)\.svg\)$"
+    image = r"^!\[([^\n]+)\]\(figures/([^\n]*)\.svg\)$"
     captions = {
         name: caption
-        for _, name, caption in re.findall(image + r"\n\n\*(.*)\*$", text, re.M)
+        for _, name, caption in re.findall(image + r"\n\n\*(.*?)\*$", text, re.M | re.S)
     }
     assert len(captions) == len(re.findall(image, text, re.M))
     files = {path.stem: path for path in (folder / "figures").glob("*.svg")}

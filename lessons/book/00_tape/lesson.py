@@ -27,8 +27,7 @@
 import numpy as np
 
 import minigrad as mg
-from lessons.pages import schematics
-from lessons.pages.figures import BLUE, ORANGE, figure, show
+from lessons.pages.figures import BLUE, ORANGE, arrow, box, diagram, figure, show
 
 rng = np.random.default_rng(0)
 
@@ -79,7 +78,24 @@ values |= {r"c = a \cdot a": a * a, "L = b + c": loss(x)}
 grads = {"x": slope, "3": a, "a": 3 + 2 * a, "b": 1, "c": 1, "L": 1}
 shares = [("L", "c", 1), ("L", "b", 1), ("c", "a", 2 * a), ("b", "a", 3)]
 shares += [("b", "3", a), ("a", "x", slope)]
-fig = schematics.tape_and_way_back(values, grads, shares)
+fig, ax = diagram((7.2, 3.2), (-0.8, 9.3), (-2.75, 1.25))
+at = {text[0]: 1.7 * k for k, text in enumerate(values)}  # where each box stands
+for text, value in values.items():
+    here, slope_here = at[text[0]], grads[text[0]]
+    box(ax, (here, 0), f"${text}$\n{value:.2f}", BLUE, width=1.3, height=0.85)
+    under = f"$dL/d{text[0]}$\n{slope_here:.2f}"
+    ax.text(here, -0.55, under, ha="center", va="top", fontsize=9)
+for user, parent, share in shares:
+    left, right = at[parent] + 0.25, at[user] - 0.25
+    arrow(ax, (left, 0.45), (right, 0.45), BLUE, 0.15, bend=-0.45)
+    arrow(ax, (right, -1.25), (left, -1.25), ORANGE, 0.15, bend=-0.45)
+    # the number of a long arrow stands under it, of a short one above
+    y = -1.42 - 0.225 * (right - left) if right - left > 1.7 else -1.2
+    middle = (left + right) / 2
+    ax.text(middle, y, f"{share:.2f}", ha="center", va="center", fontsize=9)
+ax.plot([], [], color=BLUE, label="is used by")
+ax.plot([], [], color=ORANGE, label="sends a share of the gradient")
+ax.legend(loc="lower center", ncols=2, fontsize=9)
 alt = f"""Six boxes in a row, a tape: x, 3, a = tanh x, b = 3a, c = a a and L = b + c,
 with their values. Arrows above lead from each value to those computed from it. Arrows
 below lead back: L sends 1 to c and 1 to b, c sends {2 * a:.2f} to a, b sends 3.00 to

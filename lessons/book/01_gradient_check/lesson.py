@@ -20,7 +20,6 @@ from fractions import Fraction
 import numpy as np
 
 import minigrad as mg
-from lessons.pages import schematics
 from lessons.pages.figures import BLUE, GREEN, GREY, ORANGE, figure, show
 from minigrad.checking.hypotheses import BANK
 from minigrad.checking.numeric import STEP
@@ -87,16 +86,14 @@ show(fig, "two-losses", alt)
 # a large network nobody could see that. So the backward itself has to be checked. There
 # are two ways from an operation $f$ to its slopes. Both use the same random numbers in
 # place of $g$, the gradient of the output; a later section says why:
-
-# %% [figure]
-fig = schematics.gradient_check()
-alt = """Two ways to a slope. Above: x plus and minus h goes through f to y, y and g give
-F = sum of g y, and the difference divided by 2h is the slope of F. Below: the random g
-goes through the backward of f and gives the gradient. The last box asks whether the two
-are equal."""
-show(fig, "check", alt)
-
-# %% [markdown]
+#
+# ![check](figures/check.svg)
+#
+# *Two ways to a slope. Above: x plus and minus h goes through f to y, y and g give F =
+# sum of g y, and the difference divided by 2h is the slope of F. Below: the random g
+# goes through the backward of f and gives the gradient. The last box asks whether the
+# two are equal.*
+#
 # The lower way is the program that we want to check. The upper way uses $f$ alone, so
 # it does not contain the same mistake. It is called a [finite
 # difference](../../GLOSSARY.md#finite-difference). We choose its three parts one by

@@ -31,7 +31,6 @@ from attention.seq2seq.model import Seq2Seq
 from attention.tasks.batch import SOS
 from attention.tasks.reversal import decode, make_batch
 from lessons.classroom.records import how_made, record
-from lessons.pages import schematics
 from lessons.pages.figures import BLUE, GREEN, GREY, ORANGE, RED, figure, show
 
 rng = np.random.default_rng(0)
@@ -53,17 +52,14 @@ rng = np.random.default_rng(0)
 # [logit](../../GLOSSARY.md#logit). A softmax turns the logits into probabilities
 # ([lesson 03](../03_additive/README.md) looks at it closely). The first step has no
 # word before it and takes a start sign, `<s>`; the decoder ends by writing an end sign.
-
-# %% [figure]
-source, target = ("the", "black", "cat", "sleeps"), ("le", "chat", "noir", "dort")
-fig = schematics.encoder_decoder(source, target)
-alt = """Four encoder states h1 to h4 in a row, under them the words the, black, cat,
-sleeps. One thick arrow, c = h4, leads to the first of four decoder states s1 to s4.
-Under these stand a start sign and the words le, chat, noir; above them, in boxes, the
-words that they write: le, chat, noir, dort."""
-show(fig, "encoder-decoder", alt)
-
-# %% [markdown]
+#
+# ![encoder decoder](figures/encoder-decoder.svg)
+#
+# *Four encoder states h1 to h4 in a row, under them the words the, black, cat, sleeps.
+# One thick arrow, c = h4, leads to the first of four decoder states s1 to s4. Under
+# these stand a start sign and the words le, chat, noir; above them, in boxes, the words
+# that they write: le, chat, noir, dort.*
+#
 # ```math
 # h_j = f(x_j, h_{j-1}), \qquad c = h_T, \qquad
 # s_0 = c, \quad s_t = F(x'_{t-1}, s_{t-1}), \quad
@@ -93,17 +89,14 @@ show(fig, "encoder-decoder", alt)
 # the correct words. The decoder writes the most probable word and reads that one back.
 # This is [greedy decoding](../../GLOSSARY.md#greedy-decoding), and here a wrong word
 # can lead to others:
-
-# %% [figure]
-forced, greedy = ("le", "chien", "noir", "dort"), ("le", "chien", "dort", "là")
-fig = schematics.forced_and_greedy(target, forced, greedy)
-alt = """Two decoders of four steps. Left, teacher forcing: it reads a start sign, le,
-chat, noir, and writes le, chien, noir, dort; only chien is wrong. Right, greedy: dotted
-arrows lead from each written word to the next input; it writes le, chien, dort, là, and
-the last three are wrong."""
-show(fig, "forced-and-greedy", alt)
-
-# %% [markdown]
+#
+# ![forced and greedy](figures/forced-and-greedy.svg)
+#
+# *Two decoders of four steps. Left, teacher forcing: it reads a start sign, le, chat,
+# noir, and writes le, chien, noir, dort; only chien is wrong. Right, greedy: dotted
+# arrows lead from each written word to the next input; it writes le, chien, dort, là,
+# and the last three are wrong.*
+#
 # In code the difference is one line, the last of the loop, which sets the next `token`.
 # This model is not trained, so its letters mean nothing; look at what each decoder
 # *reads*. The source is "abc", and the task is to write it backwards:

@@ -22,8 +22,9 @@ from attention import AdditiveAttention, BahdanauStep, additive
 from attention.app.experiments import fair
 from attention.app.experiments.verdict import below, verdict, written
 from lessons.classroom.records import how_made, record
-from lessons.pages import schematics
-from lessons.pages.figures import BLUE, GREY, ORANGE, figure, show
+from lessons.pages.figures import (
+    BLUE, GREEN, GREY, ORANGE, PURPLE, arrow, box, diagram, figure, show, weight_label,
+)  # fmt: skip
 
 rng = np.random.default_rng(0)
 
@@ -62,7 +63,23 @@ for word, score, weight in zip(words, e, alpha):
 print("context", c.round(3))
 
 # %% [figure]
-fig = schematics.attention_step(words, alpha, "le", "chat")
+fig, ax = diagram((7.2, 3.0), (-0.9, 6.9), (-0.7, 2.35))
+centre, right = 1.8, 5.7
+for j, (word, weight) in enumerate(zip(words, alpha)):
+    at = 1.2 * j
+    box(ax, (at, 0), f"$h_{j + 1}$", BLUE, below=word)
+    if j:
+        arrow(ax, (at - 0.8, 0), (at - 0.4, 0))
+    arrow(ax, (at, 0.25), (centre, 1.75), BLUE, weight)
+    weight_label(ax, at, 0.36, weight, -1 if at < centre else 1)
+box(ax, (centre, 2), "$c$", ORANGE)
+ax.text(centre - 0.55, 2, "context:\nthe weighted average", ha="right", va="center")
+box(ax, (right, 0), "$s$", GREEN, below='has written "le"')
+arrow(ax, (right - 0.4, 0.1), (centre + 1.25, 0.95), GREEN, bend=0.12)
+ax.text(centre + 1.8, 1.0, "query: which word now?", ha="left", va="bottom")
+box(ax, (right, 2), '"chat"', PURPLE, width=1.1)
+arrow(ax, (centre + 0.4, 2), (right - 0.55, 2), ORANGE)
+arrow(ax, (right, 0.25), (right, 1.75), GREEN)
 alt = f"""Four encoder states h1 to h4, under them the words the, black, cat, sleeps. From
 each an arrow leads to the context c, as thick as the weight: {alpha[0]:.2f},
 {alpha[1]:.2f}, {alpha[2]:.2f} and {alpha[3]:.2f}. The decoder's state s chooses the

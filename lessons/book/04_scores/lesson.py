@@ -24,7 +24,6 @@ from attention.costs.counted import count
 from attention.plotting.palette import looks
 from attention.seq2seq.reverser import Reverser
 from lessons.classroom.records import how_made, record
-from lessons.pages import schematics
 from lessons.pages.figures import GREY, figure, show
 from minigrad import draw
 
@@ -96,16 +95,14 @@ for name, e in (("dot", H @ need_a_noun), ("with W_g", H @ W_g.T @ need_a_noun))
 # multiplied with $s$ alone, and the others with $h$ alone. So
 # $W_a [s; h] = W_s s + W_h h$, and concat *is* the additive score of lesson 03 in
 # another notation.
-
-# %% [figure]
-fig = schematics.four_scores()
-alt = """Four columns, one for each score, with query s and key h at the bottom and the
-score e on top. Dot: one dot product. Scaled dot: the same, then times 1 over root d.
-General: the key passes a learned matrix first. Additive: query and key pass a learned
-matrix each, are added, pass a tanh, and meet a learned vector v."""
-show(fig, "four-scores", alt)
-
-# %% [markdown]
+#
+# ![four scores](figures/four-scores.svg)
+#
+# *Four columns, one for each score, with query s and key h at the bottom and the score
+# e on top. Dot: one dot product. Scaled dot: the same, then times 1 over root d.
+# General: the key passes a learned matrix first. Additive: query and key pass a learned
+# matrix each, are added, pass a tanh, and meet a learned vector v.*
+#
 # Dot and scaled dot learn nothing. The general score learns a matrix, the additive
 # score two matrices and a vector. Concat has the two in one matrix, $W_a$, and its code
 # cuts this matrix in two. In the library $q$ and $k$ stand for our $s$ and $h$, so

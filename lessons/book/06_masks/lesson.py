@@ -27,7 +27,6 @@ from attention import (
     scaled_dot_product_attention,
     show_heatmaps,
 )
-from lessons.pages import schematics
 from lessons.pages.figures import GREY, figure, neutral_style, show
 
 rng = np.random.default_rng(0)
@@ -47,14 +46,13 @@ lens = np.array([len(sentence) for sentence in sentences])  # (B = 2,)
 mask = np.arange(longest) < lens[:, None]  # (B, S = 5): True for a word
 print(mask)
 
-# %% [figure]
-fig = schematics.padded_batch(sentences)
-alt = """Two rows of five boxes. The first row: cats, sleep, and three boxes of padding;
-below them True, True, False, False, False. The second row: the, black, cat, sleeps,
-here, with True below each."""
-show(fig, "padded-batch", alt)
-
 # %% [markdown]
+# ![padded batch](figures/padded-batch.svg)
+#
+# *Two rows of five boxes. The first row: cats, sleep, and three boxes of padding; below
+# them True, True, False, False, False. The second row: the, black, cat, sleeps, here,
+# with True below each.*
+#
 # The [padding](../../GLOSSARY.md#padding) is usually a vector of zeros. The mask says
 # for each key whether a query may attend to it. Suppose that the two words of the first
 # sentence have the scores 2 and 1. A zero vector has the dot product 0 with every

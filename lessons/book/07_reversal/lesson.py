@@ -24,7 +24,6 @@ from attention.app.experiments import fair
 from attention.app.experiments.reversal import KINDS, Config, Reverser
 from attention.app.experiments.verdict import above, verdict, written
 from attention.tasks.reversal import Batches, encode, make_batch
-from lessons.pages import schematics
 from lessons.pages.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, figure, show
 from lessons.classroom.records import how_made, record
 
@@ -36,19 +35,17 @@ from lessons.classroom.records import how_made, record
 # good test of attention. The strings have 3 to 8 random letters, and a batch of them is
 # an array, so shorter strings are filled with
 # [padding](../../GLOSSARY.md#padding).
-
-# %% [figure]
-fig = schematics.reversal_model("cat", 2)
-alt = """Encoder states h1 to h5 in a row, over the letters c, a, t and two pads. From
-all five, arrows lead to each of three contexts c1, c2, c3. From each context one arrow
-leads to the decoder state above it, s1, s2, s3, and one beside that state to the
-letter. The state before, at first s0 = 0, is the query of each context. State and
-context write t, a, c; each letter is an input of the next state, and a start sign is
-the first. Grey arrows carry a state on, to the next step and to the letter; h4 and h5
-are grey because they are states of padding."""
-show(fig, "model", alt)
-
-# %% [markdown]
+#
+# ![model](figures/model.svg)
+#
+# *Encoder states h1 to h5 in a row, over the letters c, a, t and two pads. From all
+# five, arrows lead to each of three contexts c1, c2, c3. From each context one arrow
+# leads to the decoder state above it, s1, s2, s3, and one beside that state to the
+# letter. The state before, at first s0 = 0, is the query of each context. State and
+# context write t, a, c; each letter is an input of the next state, and a start sign is
+# the first. Grey arrows carry a state on, to the next step and to the letter; h4 and h5
+# are grey because they are states of padding.*
+#
 # Look for ways from a source letter to a written letter. All of them pass through a
 # context. The decoder begins with $s_0 = 0$ and not with the encoder's last state, so
 # *attention is the only way from the source to the answer*:

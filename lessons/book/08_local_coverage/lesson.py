@@ -27,8 +27,9 @@ from attention.choices import GRAMMARS
 from attention.costs.counted import count
 from attention.masks import everything, local, sliding_window
 from attention.tasks.grammar import splits
-from lessons.pages import schematics
-from lessons.pages.figures import BLUE, GREEN, GREY, ORANGE, figure, show
+from lessons.pages.figures import (
+    BLUE, GREEN, GREY, ORANGE, PURPLE, arrow, box, diagram, figure, show, weight_label,
+)  # fmt: skip
 from lessons.classroom.records import how_made, record
 
 rng = np.random.default_rng(8)
@@ -53,11 +54,35 @@ for s, word in enumerate(words):
     print(f"{s} {word:7s} in the window: {str(inside[s]):5s}  weight {weights[s]:.3f}")
 
 # %% [figure]
-allowed = {int(s): float(weights[s]) for s in np.flatnonzero(inside)}
-fig = schematics.local_window(words, allowed, p_t, "le chat noir", "dort")
+fig, ax = diagram((7.2, 3.5), (-0.8, 10.8), (-3.1, 2.6))
+step = 1.25
+centre, right = step * p_t, step * 8 - 0.6
+for s, word in enumerate(words):
+    box(ax, (step * s, 0), word, BLUE if inside[s] else GREY, width=1.1)
+    ax.text(step * s, -0.36, str(s), ha="center", va="top", fontsize=9)
+    if inside[s]:
+        arrow(ax, (step * s, 0.25), (centre, 1.95), BLUE, weights[s])
+        weight_label(ax, step * s, 0.36, weights[s], 1 if s > p_t else -1)
+low, high = centre - step * (D + 0.5), centre + step * (D + 0.5)
+ax.plot([low, low, high, high], [-0.7, -0.85, -0.85, -0.7], color=BLUE, lw=1.6)
+arrow(ax, (centre, -1.4), (centre, -0.9), BLUE)
+under = f"centre $p_t = {p_t}$; the window reaches $D = {D}$ words to either side"
+ax.text(centre, -1.45, under, ha="center", va="top")
+box(ax, (centre, 2.2), "context", ORANGE, width=1.3)
+box(ax, (right, 1.2), '"le chat noir"', GREEN, width=2.0)
+ax.text(right, 0.9, "has written", ha="center", va="top", fontsize=9)
+box(ax, (right, 2.2), '"dort"', PURPLE, width=1.2)
+arrow(ax, (centre + 0.65, 2.2), (right - 0.6, 2.2), ORANGE)
+arrow(ax, (right, 1.45), (right, 1.95), GREEN)
+for colour, label in (
+    (BLUE, "word in the window"), (GREY, "word not looked at"), (ORANGE, "context"),
+    (GREEN, "state of the decoder"), (PURPLE, "next word"),
+):  # fmt: skip
+    ax.fill([], [], fill=False, ec=colour, lw=1.6, label=label)
+ax.legend(loc="lower center", ncols=3, fontsize=9)
 alt = f"""Nine words of the source, numbered 0 to 8. A bracket marks the window, words 1
 to 5, around the centre 3, "sleeps". Arrows lead from these five words to the context,
-as thick as their weights: {", ".join(f"{a:.2f}" for a in allowed.values())}. The other
+as thick as their weights: {", ".join(f"{a:.2f}" for a in weights[inside])}. The other
 four words are grey and have no arrow. Context and state give the word "dort"."""
 show(fig, "local-window", alt)
 
@@ -153,8 +178,8 @@ for ax, (name, seen), p in zip(axes, pictures.items(), centres):
     ax.set_title(name, fontsize=9)
     ax.grid(False)
 axes[0].set_ylabel("query t")
-pale = schematics.plain_patch("Blues", 0.35, "may attend")
-handles = [pale, *axes[1].get_legend_handles_labels()[0]]
+pale = axes[1].images[0].cmap(0.35)
+handles = axes[1].fill([], [], color=pale, label="may attend") + axes[1].lines[:1]
 fig.legend(handles=handles, loc="outside lower center", ncols=2)
 alt = f"""Four masks of {T} queries and {S} keys. Global: every pair is allowed. Luong's
 local-m: a band of {2 * D + 1} keys on the diagonal, which ends before the last key.
@@ -580,7 +605,28 @@ for t, word in enumerate(written):
     print(f"step {t} writes {word:8s} weights {a[t]}   coverage before {c[t]}")
 
 # %% [figure]
-fig = schematics.coverage_steps(source, a, written)
+fig, ax = diagram((7.2, 4.2), (-2.0, 10.5), (-1.5, 4.9))
+for t, word in enumerate(written):
+    at = 4.4 * t
+    for heights, y, colour in ((a[t], 3.1, BLUE), (c[t], 0, ORANGE)):
+        bars = at + 0.85 * np.arange(-1, 2)
+        ax.bar(bars, 0.75 * heights, 0.5, y, color=colour)
+        ax.plot([at - 1.25, at + 1.25], [y, y], color=GREY, lw=1)
+        for place, name, height in zip(bars, source, heights):
+            top = y + 0.75 * height + 0.05
+            ax.text(place, top, f"{height:.1f}", ha="center", va="bottom", fontsize=9)
+            ax.text(place, y - 0.08, name, ha="center", va="top", fontsize=9)
+    box(ax, (at, 4.55), f'"{word}"', PURPLE, width=1.5)
+    for y, text in ((4.55, f"step {t}"), (3.6, f"$a^{t}$"), (0.5, f"$c^{t}$")):
+        ax.text(at - 1.5, y, text, ha="center", va="center")
+    arrow(ax, (at, 1.6), (at, 2.5), ORANGE, weight=0.15)
+    if t < 2:
+        arrow(ax, (at + 1.3, 3.0), (at + 3.0, 1.0), BLUE, weight=0.15)
+        arrow(ax, (at + 1.3, 0.15), (at + 3.1, 0.15), weight=0.15)
+ax.plot([], [], color=BLUE, label="weights; added to the coverage")
+ax.plot([], [], color=ORANGE, label="coverage; read by the score")
+ax.plot([], [], color=GREY, label="kept")
+ax.legend(loc="lower center", ncols=3, fontsize=9)
 alt = """Three steps. Above, the weights of the words cat, is, asleep: 0.8, 0.2, 0.0 for
 "chat", the same for the second "chat", and 0.0, 0.1, 0.9 for "endormi". Below, the
 coverage before each step: 0, 0, 0; then 0.8, 0.2, 0.0; then 1.6, 0.4, 0.0. Arrows: the

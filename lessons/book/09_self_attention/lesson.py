@@ -34,8 +34,9 @@ from attention.metrics.patterns import (
     self_attention_pattern,
 )
 from lessons.classroom.records import how_made, record
-from lessons.pages import schematics
-from lessons.pages.figures import BLUE, GREY, ORANGE, figure, show
+from lessons.pages.figures import (
+    BLUE, GREEN, GREY, ORANGE, PURPLE, arrow, box, diagram, figure, show, weight_label,
+)  # fmt: skip
 from minigrad import nn
 
 rng = np.random.default_rng(9)
@@ -98,7 +99,31 @@ for word, row, z in zip(words, alpha, Z):
     print(f"{word:7s}", *(f"{x:7.2f}" for x in row), "   ", z.round(2))
 
 # %% [figure]
-fig = schematics.query_key_value(words, alpha[3], 3)
+fig, ax = diagram((7.2, 4.6), (-3.4, 7.75), (-3.4, 3.35))
+centre = 1.75 * 3  # the column of "it"
+for j, (word, weight) in enumerate(zip(words, alpha[3])):
+    at = 1.75 * j
+    box(ax, (at, 0), word, width=1.05)
+    box(ax, (at, 1.35), f"$v_{j + 1}$", ORANGE)
+    box(ax, (at, -1.35), f"$k_{j + 1}$", BLUE)
+    arrow(ax, (at, 0.25), (at, 1.1))
+    arrow(ax, (at, -0.25), (at, -1.1))
+    arrow(ax, (at, 1.6), (centre + 0.1 * (j - 3), 2.75), ORANGE, weight)
+    weight_label(ax, at, 1.68, weight, 1 if j > 3 else -1)
+    arrow(ax, (centre, -2.75), (at, -1.6), GREEN, weight=0.1)
+box(ax, (centre, 3), "$z_4$", PURPLE)
+box(ax, (centre, -3), "$q_4$", GREEN)
+right = centre + 0.78
+ax.plot([centre + 0.525, right, right], [0, 0, -3], color=GREY, lw=1.5, zorder=0)
+arrow(ax, (right, -3), (centre + 0.4, -3))
+for y, text in (
+    (3, "output"), (1.35, "values: what\ndo I hand over?"), (0, "words"),
+    (-1.35, "keys: what\ndo I contain?"),
+    (-3, 'query of "it":\nwhat am I looking for?'),
+):  # fmt: skip
+    ax.text(-0.85, y, text, ha="right", va="center", fontsize=10)
+ax.text(centre + 0.55, 3, "average of the values,\nby weight", va="center")
+ax.text(centre - 3.6, -2.6, "scores", ha="right", va="center")
 alt = f"""Five words: the, cat, sleeps, it, purrs. Each gives a key below and a value
 above. The word "it" also gives a query; thin arrows lead from it to all five keys.
 Arrows from the values to the output z4 are as thick as the weights, from left to right

@@ -29,8 +29,9 @@ from attention.app.experiments.verdict import above, over_seeds, verdict, writte
 from attention.costs import cost_of
 from attention.metrics.patterns import EXCESS
 from lessons.classroom.records import how_made, record
-from lessons.pages import schematics
-from lessons.pages.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, figure, show
+from lessons.pages.figures import (
+    BLUE, GREEN, GREY, ORANGE, PURPLE, arrow, box, diagram, figure, show,
+)  # fmt: skip
 
 twins = import_module("lessons.book.10_heads.twins")
 rng = np.random.default_rng(10)
@@ -63,7 +64,26 @@ for name, x in sentences.items():
     print(f"{'':22s}   two heads {b.round(2)}")
 
 # %% [figure]
-fig = schematics.heads_side_by_side(words, two, 2, ("who chases?", "who is chased?"))
+fig, ax = diagram((7.2, 3.9), (-1.6, 7.6), (-0.7, 4.75))
+for j, word in enumerate(words):
+    box(ax, (1.5 * j, 0), word, PURPLE if word == "chases" else GREY, width=1.15)
+ax.text(3, -0.35, "the query", ha="center", va="top")
+for h, side, colour, question in (
+    (0, -1, BLUE, "who chases?"), (1, 1, ORANGE, "who is chased?"),
+):  # fmt: skip
+    for j, weight in enumerate(two[h]):
+        end = 3 + 1.7 * side + 0.15 * (j - 2), 1.75
+        arrow(ax, (1.5 * j + 0.15 * side, 0.25), end, colour, weight)
+    box(ax, (3 + 1.7 * side, 2), f"head {h + 1}", colour, width=1.6)
+    ha = "left" if h else "right"
+    ax.text(3 + 2.65 * side, 2, f'"{question}"', ha=ha, va="center")
+    box(ax, (3 + 0.6 * side, 3.3), f"output {h + 1}", colour, width=1.2)
+    arrow(ax, (3 + 1.7 * side, 2.25), (3 + 0.6 * side, 3.05), colour)
+ax.text(4.35, 3.3, "side by side", ha="left", va="center")
+box(ax, (3, 4.4), "$W_O$")
+arrow(ax, (3, 3.55), (3, 4.15))
+arrow(ax, (3.4, 4.4), (4.3, 4.4))
+ax.text(4.4, 4.4, "new vector of chases", ha="left", va="center")
 alt = f"""Five words: the, cat, chases, the, dog. The query is chases. Arrows lead from
 each word to head 1, "who chases?", and to head 2, "who is chased?". The arrow from cat
 to head 1 and that from dog to head 2 are thick, with weight {two[0, 1]:.2f}; the others
@@ -458,16 +478,14 @@ print("cross: unchanged", np.allclose(b, a, atol=1e-6))
 # words; on the right it is the vector of one word, a column. $W_1$ ($F \times D$, with
 # any inner width $F$), $b_1$, $W_2$ ($D \times F$) and $b_2$ are learned, the same for
 # all words. The arrow says that the right side becomes the new $x$.
-
-# %% [figure]
-fig = schematics.transformer_block()
-alt = """A block from left to right: the input x passes a norm and an attention, which
-works between the words, and is added to x itself, which arrives on a line above. The
-sum passes a norm and a feed-forward network, which works on each word alone, and is
-added to itself again; the result goes to the next block."""
-show(fig, "block", alt)
-
-# %% [markdown]
+#
+# ![block](figures/block.svg)
+#
+# *A block from left to right: the input x passes a norm and an attention, which works
+# between the words, and is added to x itself, which arrives on a line above. The sum
+# passes a norm and a feed-forward network, which works on each word alone, and is added
+# to itself again; the result goes to the next block.*
+#
 # The norm may stand before each part, as here ("pre"), or behind the sum, as in the
 # first publication ("post"). In the library you choose. In this method of a block, `f`
 # is the attention or the feed-forward network, and `self.dropout` sets random numbers

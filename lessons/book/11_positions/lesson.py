@@ -31,8 +31,9 @@ from attention.app.experiments.verdict import between, paired, verdict
 from attention.positions import disentangled_scores, frequencies, rope, sinusoidal
 from attention.positions.learned import LearnedPositions
 from attention.tasks.bindings import Bindings
-from lessons.pages import schematics
-from lessons.pages.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, figure, show
+from lessons.pages.figures import (
+    BLUE, GREEN, GREY, ORANGE, PURPLE, arrow, box, diagram, figure, show, weight_label,
+)  # fmt: skip
 from lessons.classroom.records import how_made, record
 
 rng = np.random.default_rng(11)
@@ -57,7 +58,17 @@ for words in sentences:
     print("   new vector of bites:", z.data[1].round(3))
 
 # %% [figure]
-fig = schematics.two_orders(*sentences, weights)
+fig, ax = diagram((7.2, 2.5), (-1.0, 10.0), (-0.8, 2.4))
+for left, words in zip((0, 5.9), sentences):
+    middle = left + 1.55
+    for p, word in enumerate(words):
+        at, weight = left + 1.55 * p, weights[word]
+        box(ax, (at, 0), word, BLUE, width=1.15)
+        ax.text(at, -0.42, f"place {p}", ha="center", va="top", fontsize=9)
+        arrow(ax, (at, 0.25), (middle + 0.31 * (p - 1), 1.75), ORANGE, weight)
+        weight_label(ax, at, 0.55, weight, 1 if p > 1 else -1)
+    box(ax, (middle, 2), 'new vector of "bites"', PURPLE, width=3.1)
+ax.text(4.5, 2, "=", ha="center", va="center", fontsize=14)
 alt = f"""Two sentences, dog bites man and man bites dog, with arrows from each word to
 the new vector of bites. The widths are the weights: dog {weights["dog"]:.2f}, bites
 {weights["bites"]:.2f}, man {weights["man"]:.2f} in both. The new vectors are equal."""
@@ -91,15 +102,14 @@ for words in sentences:
 #
 # There are three places in a self-attention where positions can enter: the words, the
 # queries and keys, and the scores.
-
-# %% [figure]
-alt = """A word passes a sum, three matrices, a dot product of query and key, a sum, a
-softmax and the average of values. Positions enter at the first sum (sines, learned
-table), as rotations of queries and keys (RoPE), or at the second sum, as numbers added
-to the scores (T5, ALiBi, DeBERTa)."""
-show(schematics.places_of_positions(), "places", alt)
-
-# %% [markdown]
+#
+# ![places](figures/places.svg)
+#
+# *A word passes a sum, three matrices, a dot product of query and key, a sum, a softmax
+# and the average of values. Positions enter at the first sum (sines, learned table), as
+# rotations of queries and keys (RoPE), or at the second sum, as numbers added to the
+# scores (T5, ALiBi, DeBERTa).*
+#
 # This lesson has six schemes. The following table is its map. Its letters are explained
 # below, scheme by scheme; come back to the table at the end.
 #

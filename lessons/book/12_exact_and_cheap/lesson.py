@@ -32,11 +32,9 @@ from attention.app.experiments.verdict import (
 from attention.costs import cost_of
 from attention.costs.table import size
 from attention.exact.sdpa import dense_attention, tiled_attention
-from lessons.pages import schematics
-from lessons.pages.figures import figure, show
+from lessons.pages.figures import BLUE, COLOURS, GREY, ORANGE, figure, show
 from lessons.classroom.records import how_made, record
 
-drawing = import_module("lessons.book.12_exact_and_cheap.drawing")
 rng = np.random.default_rng(12)
 
 # %% [markdown]
@@ -106,16 +104,14 @@ print(f"at once: {mg.softmax(np.array(s)).data @ v:.4f}")
 # of queries and a block of keys give a [tile](../../GLOSSARY.md#tile) of scores. The
 # tile fits into the small fast memory of the processor, its *cache*. It is computed,
 # used for $m$, $l$ and $o$, and dropped:
-
-# %% [figure]
-fig = schematics.tiles_of_attention(4, 1, 2)
-alt = """A grid of 4 by 4 tiles: blocks of queries Q1 to Q4 down, blocks of keys and
-values K1 to K4 across. The tile of Q2 and K3 is at work. All tiles before it are
-hatched: computed, used, dropped. Beside the row stand m, l and o, which are kept, and
-the output, which is divided once at the end of the row."""
-show(fig, "tiles", alt)
-
-# %% [markdown]
+#
+# ![tiles](figures/tiles.svg)
+#
+# *A grid of 4 by 4 tiles: blocks of queries Q1 to Q4 down, blocks of keys and values K1
+# to K4 across. The tile of Q2 and K3 is at work. All tiles before it are hatched:
+# computed, used, dropped. Beside the row stand m, l and o, which are kept, and the
+# output, which is divided once at the end of the row.*
+#
 # FlashAttention has four versions. In the first, the outer loop runs over blocks of
 # keys, and each tile ends with a division. In the second (Dao 2023) the outer loop runs
 # over blocks of queries, and the only division comes at the end of a row. The third
@@ -180,15 +176,13 @@ print("the same output and gradients:", all(map(np.allclose, *grads)))
 # [KV cache](../../GLOSSARY.md#kv-cache). Then you ask a question. Or the book is so
 # long that its keys are on two machines. Can two attentions over two sets of keys be
 # put together?
-
-# %% [figure]
-fig = schematics.merged_attention("keys of the book", "keys of the question")
-alt = """One query attends to two sets of keys, the keys of the book and the keys of the
-question. Each gives an average o and its log-sum-exp. Both pairs lead to a box "merge",
-which gives the average over all keys and its log-sum-exp."""
-show(fig, "merge", alt)
-
-# %% [markdown]
+#
+# ![merge](figures/merge.svg)
+#
+# *One query attends to two sets of keys, the keys of the book and the keys of the
+# question. Each gives an average o and its log-sum-exp. Both pairs lead to a box
+# "merge", which gives the average over all keys and its log-sum-exp.*
+#
 # The two averages alone are not enough: one of them may stand for keys that suit the
 # query, and the other for keys that do not. The lse says which: it is the logarithm of
 # the denominator of that softmax. The two denominators add up to the one of all keys,
@@ -257,7 +251,7 @@ for ax, (name, mask) in zip(axes, small.items()):
     ax.set(title=name, xlabel="key j", xticks=(0, 8, 16), yticks=(0, 8, 16))
     ax.grid(False)
 axes[0].set_ylabel("query i")
-handles = [schematics.plain_patch("Blues", 0.6, "computed")]
+handles = ax.fill([], [], color=ax.images[0].cmap(0.6), label="computed")
 fig.legend(handles=handles, loc="outside lower center")
 alt = """Three patterns of 24 queries by 24 keys. Window: a narrow band below the
 diagonal. Longformer: a band on both sides of the diagonal, and the first row and the
@@ -440,7 +434,13 @@ for n in counts:
 alt = f"""Weight on the right key against the number of keys, logarithmic. Softmax stays
 at {found["softmax"][-1]:.2f} for 1024 keys; linear attention falls like 1/n, from
 {found["linear"][0]:.2f} at 4 keys to {found["linear"][-1]:.4f}."""
-show(drawing.one_of_many(counts, found), "find", alt)
+fig, ax = figure("Can one key be found among n?", size=(5.6, 3.2))
+ax.loglog(counts, found["softmax"], "o-", color=BLUE, label="softmax")
+ax.loglog(counts, found["linear"], "s-", color=ORANGE, label="linear")
+ax.loglog(counts, 1 / counts, ":", color=GREY, label="1/n, by chance")
+ax.set(xlabel="keys n", ylabel="weight on the right key")
+ax.legend()
+show(fig, "find", alt)
 
 # %% [markdown]
 # With 1024 keys, linear attention gives the right key
@@ -519,11 +519,27 @@ for form in shown:
 alt = "Share of right answers by how many tokens back the answer stands. " + " ".join(
     f"{form}: {', '.join(f'{x:.2f}' for x in of[form].mean(0))}." for form in shown
 ) + " And the share during training, a line for each run."  # fmt: skip
-curves = {form: [] for form in forms["arms"]}
-for run in forms["runs"]:
-    curves[run["arm"]].append(run["curve"])
-trained = {form: (of[form], curves[form]) for form in shown}
-show(drawing.quality(trained, ranges, forms["chance"], forms["every"]), "quality", alt)
+runs = len(forms["seeds"])
+title = f"How far back can an answer be found? ({runs} runs of each form)"
+fig, (left, right) = figure(title, columns=2, size=(7.2, 3.6), sharey=True)
+for i, (form, colour, mark) in enumerate(zip(shown, (*COLOURS, GREY), "osD^v")):
+    mean = of[form].mean(0)  # the bars show the lowest and the highest seed
+    bars = [mean - of[form].min(0), of[form].max(0) - mean]
+    look = {"color": colour, "marker": mark, "mfc": "none", "capsize": 3}
+    at = np.arange(len(ranges)) + (i - 2) * 0.06
+    left.errorbar(at, mean, bars, label=form, **look)
+    for run in forms["runs"]:
+        if run["arm"] == form:
+            steps = forms["every"] * (1 + np.arange(len(run["curve"])))
+            right.plot(steps, run["curve"], color=colour, lw=0.8)
+left.axhline(forms["chance"], ls=":", color=GREY, label="chance")
+right.axhline(forms["chance"], ls=":", color=GREY)
+left.set_xticks(range(len(ranges)), ranges)
+left.set(xlabel="tokens from the question\nback to the answer", ylim=(0, 1.05))
+left.set_ylabel("share of right answers")
+right.set_xlabel("training step\n(before the rate falls)")
+fig.legend(loc="outside lower center", ncols=6)
+show(fig, "quality", alt)
 
 # %% [markdown]
 # What does the record hold of this? A statement about a difference *holds* if the whole
@@ -665,19 +681,39 @@ for way, costs in bill.items():
 # %%
 kept = record("sweep")
 print(how_made(kept))
-measured = drawing.least_of([run["compiled"]["variants"] for run in kept["runs"]])
+runs = [run["compiled"]["variants"] for run in kept["runs"]]
+measured = {
+    way: {"n": x["n"]}
+    | {key: np.min([run[way][key] for run in runs], 0) for key in ("least", "bytes")}
+    for way, x in runs[0].items()
+}
 for way, x in measured.items():
     at = dict(zip(x["n"], x["least"]))  # seconds for n tokens
     ms = [f"{n}: {1e3 * at[n]:.4g} ms" for n in (512, 2048, 8192) if n in at]
     print(f"{way:9s}", "   ".join(ms))
 
 # %% [figure]
-slopes = drawing.slopes(measured)
+slopes = {}  # the power of n that the times from 1024 tokens on follow
+for way, x in measured.items():
+    long = [(n, t) for n, t in zip(x["n"], x["least"]) if n >= 1024]
+    slopes[way] = np.polyfit(*np.log(long).T, 1)[0]
 ends = ", ".join(f"{way} {slope:.1f}" for way, slope in slopes.items())
 alt = f"""Time and memory against n, logarithmic, one line a variant. Slopes of the
 times: {ends}. Right, two bundles: memory of dense and additive grows with the square;
 tiled, window, bigbird and linear nearly coincide, in the end in proportion to n."""
-show(drawing.clock(measured), "clock", alt)
+fig, axes = figure("What do a longer sequence's time and memory do?", columns=2)
+# some lines lie on others: with hollow marks of different sizes all can be seen
+order = ("dense", "tiled", "window", "bigbird", "linear", "additive")
+looks = dict(zip(order, zip((*COLOURS, GREY), "osD^x+", (6, 12, 8, 5, 4, 11))))
+for way, x in measured.items():
+    look = dict(zip(("color", "marker", "ms"), looks[way]), mfc="none", lw=1, label=way)
+    axes[0].loglog(x["n"], x["least"] * 1e3, **look)
+    axes[1].loglog(x["n"], x["bytes"] / 1e6, **look)
+axes[0].set(xlabel="tokens n", ylabel="time of one call (ms)")
+axes[1].set(xlabel="tokens n", ylabel="memory beside the inputs (MB)")
+axes[1].set_ylim(0.01, 5000)
+axes[1].legend(fontsize=8, ncols=2, loc="upper left")
+show(fig, "clock", alt)
 
 # %%
 print("times as long: 1024 to 2048 tokens, 2048 to 4096, 4096 to 8192;")
@@ -703,8 +739,11 @@ faster = {}
 for kind in ("compiled", "NumPy"):
     ways = [run[kind]["variants"] for run in kept["runs"]]
     print(f"{kind}: time of dense attention, divided by that of tiled attention")
-    for n in (n for n in (512, 1024, 2048, 4096, 8192) if n in ways[0]["tiled"]["n"]):
-        gain = faster[kind, n] = [drawing.gain(x, "dense", "tiled", n) for x in ways]
+    for i, n in enumerate(ways[0]["tiled"]["n"]):
+        if n < 512:
+            continue
+        x = [(run["dense"]["least"][i], run["tiled"]["least"][i]) for run in ways]
+        gain = faster[kind, n] = np.divide(*np.transpose(x))
         words = f"{np.mean(gain):.2f} [{min(gain):.2f}, {max(gain):.2f}]"
         print(f"{n:6d} tokens: {words} in {len(gain)} runs")
 
@@ -751,7 +790,16 @@ alt = "How many times as fast as a GRU self-attention is, by tokens. " + " ".joi
     f"{words}: {', '.join(f'{x:.2f} at {a}' for a, x in zip(n, found.mean(0)))}."
     for words, (n, found) in gains.items()
 )
-show(drawing.gains(gains), "gains", alt)
+fig, ax = figure("Is self-attention faster than a GRU?", size=(5.8, 3.4))
+for (words, (n, found)), mark in zip(gains.items(), "osD"):
+    mean = found.mean(0)
+    bars = [mean - found.min(0), found.max(0) - mean]
+    ax.errorbar(n, mean, bars, marker=mark, mfc="none", capsize=3, label=words)
+ax.axhline(1, ls=":", color=GREY, label="equally fast")
+ax.set(xscale="log", yscale="log", xlabel="tokens n")
+ax.set_ylabel("time of the GRU divided by\nthat of self-attention")
+ax.legend()
+show(fig, "gains", alt)
 
 # %% [markdown]
 # On one thread the answer depends on the width $d$, on $n$ and on the program. The GRU

@@ -20,7 +20,6 @@
 import io
 import json
 import textwrap
-from importlib import import_module
 
 import numpy as np
 
@@ -40,11 +39,14 @@ from attention.tasks.batching import in_order
 from attention.tasks.grammar import splits
 from attention.tasks.vocabulary import UNK
 from lessons.classroom.records import how_made, record
-from lessons.pages import schematics
-from lessons.pages.figures import show
+from lessons.pages.figures import BLUE, GREEN, GREY, ORANGE, figure, show
 from minigrad import safetensors
 
-drawing = import_module("lessons.book.13_translation.drawing")
+LOOKS = {
+    "none": (GREY, "v"), "attention": (ORANGE, "o"), "additive": (ORANGE, "o"),
+    "GRU": (ORANGE, "o"), "dot": (BLUE, "s"), "Transformer": (BLUE, "s"),
+    "general": (GREEN, "^"),
+}  # fmt: skip
 
 # %% [markdown]
 # ## How does one read a heatmap?
@@ -64,12 +66,12 @@ book = np.array(
 )  # fmt: skip
 gold = {(0, 0), (1, 2), (2, 1), (3, 3), (4, 4)}  # (target, source)
 
-# %% [figure]
-alt = """Le chat noir est assis, above the black cat is sitting. Five links: the, is and
-sitting go straight up; black goes to noir and cat to chat, and these two cross."""
-show(schematics.alignment_links(source, target, gold), "links", alt)
-
 # %% [markdown]
+# ![links](figures/links.svg)
+#
+# *Le chat noir est assis, above the black cat is sitting. Five links: the, is and
+# sitting go straight up; black goes to noir and cat to chat, and these two cross.*
+#
 # To turn a heatmap into a number, link each target word to the source word that it
 # looks at most. Compare these links with the right ones. The *alignment error rate*,
 # AER, is 0 if both sets of links are equal, and 1 if they have no link in common:
@@ -304,20 +306,24 @@ by_part = {
 }
 
 # %% [figure]
-shown = {
-    size: {
-        name: {part: fair.figures(kept[size], arm, bleu(part)) for part in parts}
-        for name, arm in (("none", "none"), ("attention", looking[size]))
-    }
-    for size in looking
-}
-alt = " ".join(
-    f"{size} pairs, {name}: {', '.join(f'{y.mean():.0f}' for y in each.values())}."
-    for size, models in shown.items()
-    for name, each in models.items()
-)
-alt = f"BLEU by length of the source, a point for each of five seeds, and means. {alt}"
-show(drawing.by_length(shown, by_word), "bleu", alt)
+title = "Does attention help more, the longer the sentence?"
+fig, axes = figure(title, columns=len(looking), sharey=True)
+alt = "BLEU by length of the source, a point for each of five seeds, and means."
+for ax, (size, looks) in zip(axes, looking.items()):
+    for i, (name, arm) in enumerate((("none", "none"), ("attention", looks))):
+        colour, mark = LOOKS[name]
+        y = np.stack([fair.figures(kept[size], arm, bleu(part)) for part in parts], 1)
+        at = np.arange(len(parts))  # y: (seeds, parts)
+        point = {"marker": mark, "ms": 3, "lw": 0, "alpha": 0.6}
+        ax.plot(at + (i - 0.5) * 0.1, y.T, color=colour, **point)
+        ax.plot(at, y.mean(0), color=colour, label=name)
+        alt += f" {size} pairs, {name}: {', '.join(f'{x:.0f}' for x in y.mean(0))}."
+    ax.axhline(by_word[size], ls=":", color=GREY, label="word by word, all lengths")
+    ax.set_xticks(at, parts)
+    ax.set(title=f"{size} pairs, {len(y)} seeds", xlabel="words of the source")
+axes[0].set(ylabel="BLEU", ylim=(0, 104))
+fig.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+show(fig, "bleu", alt)
 
 # %% [markdown]
 # With 2000 pairs the expected picture appears. Without attention BLEU falls from
@@ -411,24 +417,34 @@ for order in ("bahdanau", "luong"):
     print(f"{order:8s} {written(closing[order])} BLEU")
 
 # %% [figure]
-panels = {
-    f"{order.title()}'s order, {len(small['seeds'])} seeds each": (
-        small["every"],
-        {
-            arm.split(", ")[-1]: [run for run in small["runs"] if run["arm"] == arm]
-            for arm in small["arms"]
-            if arm.startswith((order, "none"))
-        },
-    )
-    for order in ("bahdanau", "luong")
-}
+def learning(ax, comparison, arms, by_word):
+    """Draw the curve of each run, and at its end the BLEU of the test sentences."""
+    for run in (run for run in comparison["runs"] if run["arm"] in arms):
+        name = run["arm"].split(", ")[-1]
+        colour, mark = LOOKS[name]
+        label = name if run["seed"] == comparison["seeds"][0] else None
+        x = comparison["every"] * np.arange(1, len(run["curve"]) + 1)
+        each = slice(0, None, 1 + len(x) // 80)  # fewer points: a smaller file
+        ax.plot(x[each], run["curve"][each], color=colour, lw=0.9, label=label)
+        ax.plot(1.2 * x[-1], run["figure"], marker=mark, ms=5, color=colour)
+    ax.axhline(by_word, ls=":", color=GREY, label="word by word")
+    ax.set(xlabel="steps", ylim=(0, 104))
+
+
+fig, axes = figure("Which score translates best?", columns=2, sharey=True)
+for ax, order in zip(axes, ("bahdanau", "luong")):
+    arms = [arm for arm in small["arms"] if arm.startswith((order, "none"))]
+    learning(ax, small, arms, by_word["500"])
+    ax.set_title(f"{order.title()}'s order, {len(small['seeds'])} seeds each")
+axes[0].set_ylabel("BLEU")
+handles = axes[0].get_legend_handles_labels()
+fig.legend(*handles, loc="outside lower center", ncols=5)
 ends = {arm: f"{fair.of_arm(small, arm).value:.0f}" for arm in small["arms"]}
 alt = f"""BLEU of validation sentences against steps, 500 pairs, a line for each of
 {len(small["seeds"])} seeds, and a mark for the test sentences after the rate has
 fallen. The means of the marks are 
 {", ".join(f"{x} ({arm})" for arm, x in ends.items())}."""
-title = "Which score translates best?"
-show(drawing.learning(title, panels, by_word["500"]), "scores", alt)
+show(fig, "scores", alt)
 
 # %% [markdown]
 # After {{ small["budget"] }} steps the dot product is behind additive by
@@ -520,15 +536,16 @@ for one in (slow, fast):
 
 # %% [figure]
 names = "GRU", "Transformer", "none"
-runs = {name: [run for run in large["runs"] if run["arm"] == name] for name in names}
+fig, ax = figure("Does a Transformer translate better?")
+learning(ax, large, names, by_word["2000"])
+ax.set(title=f"2000 pairs, {len(large['seeds'])} seeds each", ylabel="BLEU")
+fig.legend(loc="outside lower center", ncols=5)
 ends = {name: f"{fair.of_arm(large, name).value:.0f}" for name in names}
 alt = f"""BLEU of validation sentences against steps, 2000 pairs, a line for each of
 {len(large["seeds"])} seeds, and a mark for the test sentences after the rate has
 fallen. The means of the marks are 
 {", ".join(f"{x} ({arm})" for arm, x in ends.items())}."""
-panels = {f"2000 pairs, {len(large['seeds'])} seeds each": (large["every"], runs)}
-title = "Does a Transformer translate better?"
-show(drawing.learning(title, panels, by_word["2000"]), "transformer", alt)
+show(fig, "transformer", alt)
 
 # %% [markdown]
 # The Transformer minus the GRU is {{ written(ahead_of_gru["all"]) }} BLEU, and
@@ -613,6 +630,25 @@ for w, rate in zip(weights, rates):
     print(f"{alignment_pattern(w):11s} AER {rate:.2f}")
 
 # %% [figure]
+def heatmaps(title, panels):
+    """Draw weights (T, S) side by side; squares mark the right links."""
+    fig, axes = figure(title, columns=len(panels), size=(7.2, 3.6))
+    for ax, (name, source, target, w, links) in zip(axes, panels):
+        image = ax.imshow(w, cmap="Blues", vmin=0, vmax=1)
+        if links:
+            t, s = np.array(sorted(links)).T
+            squares = {"mfc": "none", "mec": ORANGE, "ms": 7, "mew": 1.2}
+            ax.plot(s, t, "s", label="right link", **squares)
+        ax.set_xticks(range(len(source)), source, rotation=90)
+        ax.set_yticks(range(len(target)), target)
+        ax.set(title=name, xlabel="source word: key")
+        ax.grid(False)
+    axes[0].set_ylabel("target word: query")
+    fig.colorbar(image, ax=axes, shrink=0.7, label="weight")
+    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower left")
+    return fig
+
+
 panels = [
     (f"reference {i + 1}, AER {rates[i]:.2f}", p.source, p.target, w, p.alignment)
     for i, (p, w) in enumerate(zip(chosen[:2], weights))
@@ -621,7 +657,7 @@ alt = f"""Attention for two reference translations, French words down, English w
 across, with the right links as squares. Most dark fields have a square, also where
 adjectives and nouns swap; the rates of error are
 {", ".join(f"{x:.2f}" for x in rates[:2])}."""
-show(drawing.heatmaps("Where does it look?", panels), "heatmaps", alt)
+show(heatmaps("Where does it look?", panels), "heatmaps", alt)
 
 # %% [figure]
 pair = chosen[2]
@@ -633,7 +669,7 @@ panels = [
 alt = f"""Attention for the third sentence, twice. Left: for the reference, with squares
 at the right links, AER {rates[2]:.2f}. Right: for the model's own translation, which
 has another tense, without squares, because its right links are not known."""
-show(drawing.heatmaps("The third sentence: two targets", panels), "third", alt)
+show(heatmaps("The third sentence: two targets", panels), "third", alt)
 
 # %% [markdown]
 # Do all sentences look like these? The library names the pattern of a heatmap, by the
@@ -962,7 +998,27 @@ alt = "Share of right sentences, and of right and new ones, by temperature: " + 
     f"at {tau} {a:.2f} and {b:.2f}" for tau, (a, b) in means.items()
 )
 alt += f". The grammar itself: {kept['grammar']['right']:.2f}."
-fig = drawing.writing(kept["grammar"]["right"], of, np.mean(pairs_right), model)
+fig, (left, right) = figure("What does a language model write?", columns=2, sharey=True)
+for key, label, colour, mark in (
+    ("right", "right", ORANGE, "o"), ("new", "right and not read", BLUE, "s"),
+):  # fmt: skip
+    y = np.array([x[key] for x in of.values()])  # (temperatures, seeds)
+    bars = [y.mean(1) - y.min(1), y.max(1) - y.mean(1)]
+    look = {"marker": mark, "capsize": 4, "color": colour, "label": label}
+    left.errorbar(list(of), y.mean(1), bars, **look)
+for run in runs:
+    at = model["every"] * np.arange(1, len(run["curve"]) + 1)
+    right.plot(at, run["curve"], color=ORANGE, lw=0.9)
+    right.plot(at, run["watched"]["new"][1:], color=BLUE, lw=0.9)
+grammar = kept["grammar"]["right"]
+for ax in (left, right):
+    ax.axhline(grammar, ls="--", color=GREY, label="the grammar's own sentences")
+    ax.axhline(np.mean(pairs_right), ls=":", color=GREY, label="a table of word pairs")
+left.set(xlabel="temperature", ylim=(0, 1.05))
+left.set_ylabel(f"share of the sentences,\nmean and range of {len(runs)} seeds")
+right.set(xlabel="steps, at temperature 1")
+handles = left.get_legend_handles_labels()
+fig.legend(*handles, loc="outside lower center", ncols=4, fontsize=8)
 show(fig, "writing", alt)
 
 # %%

@@ -22,12 +22,11 @@ from attention import scaled_dot_product_attention as sdpa
 from attention.app.experiments import fair
 from attention.app.experiments.verdict import above, below, between, judged
 from lessons.classroom.records import how_made, record
-from lessons.pages.figures import show
+from lessons.pages.figures import (
+    BLUE, GREEN, GREY, ORANGE, RED, figure, run_curves, show,
+)  # fmt: skip
 
-drawing, study = (
-    import_module(f"lessons.book.18_memories.{name}")
-    for name in ("drawing", "experiment")
-)
+study = import_module("lessons.book.18_memories.experiment")
 rng = np.random.default_rng(18)
 
 # %% [markdown]
@@ -366,7 +365,25 @@ ends = "; ".join(
 alt = f"""Left: share of right answers by the number of times a name was written, a line
 for each run. Means for once, and for six times or more: {ends}. Right: all answers
 during training. Dotted: chance."""
-show(drawing.names(names), "names", alt)
+looks = {
+    "sum": (GREY, "-"), "RetNet": (ORANGE, "--"), "decay": (ORANGE, "-"),
+    "vector": (GREEN, "-"), "delta": (BLUE, "-"), "delta, gate": (BLUE, "--"),
+    "softmax": (RED, "-"), "forgetting": (RED, "--"),
+}  # fmt: skip
+title = f"Who returns the last value? ({len(names['seeds'])} runs each)"
+fig, (left, right) = figure(title, columns=2, size=(8.6, 3.6), sharey=True)
+for run in names["runs"]:
+    colour, style = looks[run["arm"]]
+    times = [run["times"][str(i)] for i in range(1, 7)]
+    left.plot(range(1, 7), times, style, color=colour, lw=1)
+run_curves(right, names, looks)
+left.axhline(names["chance"], color=GREY, ls=":", lw=1)
+right.axhline(names["chance"], color=GREY, ls=":", lw=1, label="chance")
+left.set(xlabel="times the name was written\n(6: or more)", title="after training")
+left.set(ylabel="share of right answers", ylim=(0, 1.03))
+right.set(xlabel="training step\n(before the rate falls)", title="all names")
+right.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+show(fig, "names", alt)
 
 # %% [markdown]
 # In this task, at this size, the sum reaches the share of the most frequent value. So
@@ -597,7 +614,26 @@ alike, other = (x["4"] / x["tiled"] for x in least.values())
 alt = f"""Left: time against the number of blocks, relative to tiled causal attention.
 Four blocks: {alike:.2f} if queries are alike, {other:.2f} if no two are. Right:
 milliseconds against n. At {longest} tokens four blocks take {share:.2f} of tiled."""
-show(drawing.clock(time, least, lengths), "clock", alt)
+fig, (left, right) = figure("Does the time fall with k?", columns=2, size=(8.4, 3.3))
+for x, label, colour in zip(
+    least.values(), ("queries alike", "no two alike"), (BLUE, ORANGE)
+):
+    ratio = [x[str(n)] / x["tiled"] for n in time["chosen"]]
+    left.plot(time["chosen"], ratio, "o-", color=colour, label=label)
+left.axhline(1, color=GREY, ls=":", label="all keys, tiled")
+left.set(xscale="log", xlabel="blocks k that a query reads", ylim=(0, None))
+left.set(ylabel="time / time of tiled", title=f"{time['length']} tokens")
+left.legend()
+for way, label, colour in (
+    ("dense", "dense", RED), ("tiled", "tiled", GREY), ("4", "4 blocks", BLUE),
+    ("the choice", "their choice alone", GREEN),
+):  # fmt: skip
+    at = [n for n in lengths if way in lengths[n]]
+    ms = [1e3 * lengths[n][way] for n in at]
+    right.loglog(at, ms, "o-", color=colour, label=label)
+right.set(xlabel="tokens n", ylabel="ms", title="queries alike")
+right.legend()
+show(fig, "clock", alt)
 
 # %%
 print("queries alike, 4 blocks:   time / dense   time / tiled   choice / all")
