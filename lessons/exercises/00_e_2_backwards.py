@@ -15,7 +15,6 @@ def tanh(x):
     def backward(g):
         return g * (1 - y * y)  #? Does the derivative of tanh contain x or y?
         #! return g * (1 - x * x)  | g * (1 - x * x)
-        #! return g * (1 - y)  | g * (1 - y)
         #! return g * y * (1 - y)  | g * y * (1 - y), of a sigmoid
         #! return g / np.cosh(x)  | g / cosh(x), without the square
         #! return g * y * (1 - y * y)  | g * y * (1 - y * y)
@@ -34,9 +33,7 @@ def matmul(a, b):
 
     def backward(g):
         da = g @ b.T  #? In which entries of y is a_ik, and what multiplies it there?
-        #! da = (b @ g.T)  | the transpose of the right answer
         db = a.T @ g  #? In which entries of y is b_kj, and what multiplies it there?
-        #! db = (g.T @ a)  | the transpose of the right answer
         return da, db
 
     return y, backward
@@ -53,20 +50,10 @@ def softmax(x):
 
     def backward(g):
         centre = (g * y).sum(-1, keepdims=True)  #? What is sum_i g_i y_i, for one row?
-        #! centre = g.sum(-1, keepdims=True)  | y (g - sum(g)), without y in the sum
         #! centre = g.mean(-1, keepdims=True)  | y (g - mean(g)), the mean without weights
-        #! centre = (g * y).mean(-1, keepdims=True)  | y (g - mean(y g)), a mean in place of the sum
-        #! centre = (g * y).sum()  | y (g - sum(y g)) with one sum over all rows
-        #! centre = (g * y).sum(-2, keepdims=True)  | y (g - sum(y g)) with sums over axis -2
         #! centre = y * g.sum(-1, keepdims=True)  | y g - y^2 sum(g), with g for g_i in the sum
         return y * (g - centre)  #? dy_i/dx_k has two terms: which factor do both have?
-        #! return y * g  | y * g, without - y * sum(y * g)
-        #! return y * (1 - y) * g  | the diagonal of J alone, times g
-        #! return g - centre  | g - sum(y g), without the factor y
         #! return y * g - centre  | y g - sum(y g), without y in the second term
-        #! return e * (g - centre)  | e (g - sum(y g)), with exponentials that are not divided
-        #! return y * (g + centre)  | y (g + sum(y g)), with + for -
-        #! return (1 - y) * y * (g - centre)  | y (1 - y) (g - sum(y g)), with 1 - y once more
         #! return x * (g - (g * x).sum(-1, keepdims=True))  | x (g - sum(x g)), with x for y
 
     return y, backward
@@ -84,12 +71,7 @@ def log_softmax(x):
     def backward(g):
         p = np.exp(y)  #? Which function of the logarithm y is the softmax?
         #! p = np.exp(x - top)  | g - exp(x - max x) sum(g), exponents that are not divided
-        #! p = np.exp(x)  | g - exp(x) sum(g), exponents that are not divided
-        #! p = y  | g - y sum(g)
         return g - p * g.sum(-1, keepdims=True)  #? p_k is the same for all i. What is sum_i g_i p_k?
-        #! return g - p * g  | g - p g
-        #! return g - p  | g - p
-        #! return g - g.sum(-1, keepdims=True)  | g - sum(g)
         #! return g - (p * g).sum(-1, keepdims=True)  | g - sum(p g)
         #! return p * (g - (p * g).sum(-1, keepdims=True))  | p (g - sum(p g)), of the softmax
         #! return y * (g - (y * g).sum(-1, keepdims=True))  | y (g - sum(y g)), with y for p
@@ -97,10 +79,6 @@ def log_softmax(x):
         #! return g - p * (y * g).sum(-1, keepdims=True)  | g - p sum(y g)
         #! return p * (g - g.sum(-1, keepdims=True))  | p (g - sum(g))
         #! return g / p  | g / p
-        #! return g - p * g.mean(-1, keepdims=True)  | g - p mean(g)
-        #! return g + p * g.sum(-1, keepdims=True)  | g + p sum(g), with + for -
-        #! return g - p * g.sum()  | g - p sum(g), summed over all rows
-        #! return g - p * g.sum(-2, keepdims=True)  | g - p sum(g), summed over axis -2
 
     return y, backward
 
