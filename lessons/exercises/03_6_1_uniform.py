@@ -27,6 +27,8 @@ def context(alpha, H):
     #! return H.sum(0)  | the sum of the states
     #! return alpha @ H / alpha.sum()  | the sum of alpha_j h_j, divided by the sum of alpha
     #! return H[np.argmax(alpha)]  | the state of the largest weight
+    #! return alpha[:-1] @ H[:-1]  | the sum without its last term
+    #! return alpha[-1] * H[-1]  | the last term of the sum, alone
     #! return alpha[0] * H[0]  | the first term of the sum, alone
     #! return alpha[::-1] @ H  | the sum with the weights reversed
     #= return (alpha[:, None] * H).sum(0)
@@ -42,6 +44,7 @@ def context_backward(alpha, H, g):
     #! d_alpha = alpha * (1 - alpha) * (H @ g)  | alpha (1 - alpha) times the gradient of the weights
     #! d_alpha = alpha * (H @ g)  | alpha times the gradient of the weights
     d_H = np.outer(alpha, g)  #? How much of h_j is in c?
+    #! d_H = np.outer(alpha**2, g)  | the gradient of the states with alpha squared
     #= d_H = alpha[:, None] * g
     return d_alpha, d_H
 
@@ -53,6 +56,7 @@ def is_uniform(e):
     #! return bool(np.any(e == e[0]))  | whether any score equals the first
     #! return bool(np.all(np.diff(e) >= 0))  | whether no score is below the one before
     #! return bool(np.allclose(e, e[0]))  | whether the scores are nearly equal: np.allclose has a tolerance
+    #! return bool(np.all(abs(e - e[0]) < 1e-8))  | whether the scores differ by less than 1e-8
     #! return bool(np.all(abs(e - e[0]) < 1e-12))  | whether the scores differ by less than 1e-12
     #! return bool(np.all(abs(e - e[0]) < 1e-300))  | whether the scores differ by less than 1e-300
     #! return bool(np.all(weights(e) == 1 / len(e)))  | whether the rounded weights are equal
@@ -69,9 +73,13 @@ def explanation():
     good answer says.
     """
     return (  #? Which word of the source can the decoder ask for, if every step has this mean?
-        "The mean is the same for every step of the decoder: it is the fixed vector "
-        "again that attention was made to replace. All scores e_j are equal, whatever "
-        "j is, so the query prefers no state."
+        "the context is the same vector at every step i: none can ask for another "
+        "word\n"
+        "what a mean loses: which word, in which order; rare words beside many others\n"
+        "e_ij = a constant for this i, so the score does not use h_j; it need not be "
+        "0, and the constant may differ between the steps\n"
+        "where it is right: before training, for a sum such as counting, or if nothing "
+        "in the source matters for this word"
     )
 
 
@@ -122,16 +130,7 @@ def large_scores(my, rng):
 
 def your_own_words(my, rng):
     """equal weights, in your own words"""
-    self_assessed(
-        my,
-        my.only.explanation(),
-        "the context is the same vector at every step i: none can ask for another word",
-        "what a mean loses: which word, in which order; rare words beside many others",
-        "e_ij = a constant for this i, so the score does not use h_j; it need not be "
-        "0, and the constant may differ between the steps",
-        "where it is right: before training, for a sum such as counting, or if nothing "
-        "in the source matters for this word",
-    )
+    self_assessed(my, my.only.explanation(), *explanation().splitlines())
 
 
 HINTS = """

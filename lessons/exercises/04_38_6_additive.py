@@ -60,9 +60,11 @@ def situation():
     good answer says.
     """
     return (  #? Which key does a query need that lies between others?
-        "A query that asks for keys near a value, neither below nor above it, such as "
-        "the next position: the best key is in the middle of others, and a score that "
-        "is linear in the key is highest at an end."
+        "what the query must find, and among which keys\n"
+        "why a score that is linear in the key cannot rank these keys so (or another "
+        "reason: few data, different widths, a readable score)\n"
+        "the cost: a tanh for each pair, and no single matrix product\n"
+        "alternatives: projections, a feature of the keys, more heads"
     )
 
 
@@ -136,16 +138,7 @@ def the_chain(my, rng):
 
 def your_own_words(my, rng):
     """a situation, in your own words"""
-    self_assessed(
-        my,
-        my.only.situation(),
-        "what the query must find, and among which keys",
-        "why a score that is linear in the key cannot rank these keys so (or another "
-        "reason: few data, different widths, a readable score)",
-        "the cost: a tanh for each pair, and no single matrix product",
-        "alternatives: projections, a feature of the keys, more heads",
-        least=5,
-    )
+    self_assessed(my, my.only.situation(), *situation().splitlines(), least=5)
 
 
 class Score(float):

@@ -97,10 +97,12 @@ def explanation():
     good answer says.
     """
     return (  #? How many numbers stand between two operations, and how often is each used?
-        "The dot scores of all queries are one matrix product, which uses each number "
-        "many times. The additive score writes T d numbers for each query, reads them "
-        "for tanh and again for v: the time is that of the memory. The exponent of T is "
-        "the same, the constant is not."
+        "dot: all scores are one product of matrices, for which a GPU is built\n"
+        "additive: T d_a numbers for each query stand between two steps; they pass "
+        "through the memory, and each is used once\n"
+        "tanh takes more time than a multiplication, and special units compute it\n"
+        "Theta(T d) hides the constant, and holds for additive only with cached keys; "
+        "6.6 measures the factor on your machine"
     )
 
 
@@ -150,16 +152,7 @@ def how_they_grow(my, rng):
 
 def your_own_words(my, rng):
     """the GPU, in your own words"""
-    self_assessed(
-        my,
-        my.only.explanation(),
-        "dot: all scores are one product of matrices, for which a GPU is built",
-        "additive: T d_a numbers for each query stand between two steps; they pass "
-        "through the memory, and each is used once",
-        "tanh takes more time than a multiplication, and special units compute it",
-        "Theta(T d) hides the constant, and holds for additive only with cached keys; "
-        "6.6 measures the factor on your machine",
-    )
+    self_assessed(my, my.only.explanation(), *explanation().splitlines())
 
 
 HINTS = """

@@ -106,10 +106,12 @@ def explanation():
     good answer says.
     """
     return (  #? Which of the two means changes the weights, and what does LayerNorm do to it?
-        "The factor 1 / sqrt(d) gives scores of variance 1 only if both means are 0. A "
-        "mean of the keys adds the same to all scores of a query, which the softmax "
-        "cancels; one of the queries adds d v_h mu_s^2 to the variance between keys. "
-        "LayerNorm subtracts the mean of each vector, and both terms are gone."
+        "1 / sqrt(d) is right for means of 0; others add d (v_s mu_h^2 + v_h mu_s^2)\n"
+        "which part the softmax sees: a mean of the keys adds one number to all scores "
+        "of a query and cancels; a mean of the queries does not\n"
+        "a larger variance: sharper weights and smaller gradients, before training\n"
+        "LayerNorm removes the mean over the entries of each vector, not one that each "
+        "entry has of its own"
     )
 
 
@@ -220,16 +222,7 @@ def the_derivation(my, rng):
 
 def your_own_words(my, rng):
     """why LayerNorm, in your own words"""
-    self_assessed(
-        my,
-        my.only.explanation(),
-        "1 / sqrt(d) is right for means of 0; others add d (v_s mu_h^2 + v_h mu_s^2)",
-        "which part the softmax sees: a mean of the keys adds one number to all scores "
-        "of a query and cancels; a mean of the queries does not",
-        "a larger variance: sharper weights and smaller gradients, before training",
-        "LayerNorm removes the mean over the entries of each vector, not one that each "
-        "entry has of its own",
-    )
+    self_assessed(my, my.only.explanation(), *explanation().splitlines())
 
 
 HINTS = """

@@ -107,12 +107,14 @@ def explanation():
     good answer says.
     """
     return (  #? What do the weights, the entropy and the output tend to?
-        "As tau tends to 0 all weight goes to the largest score, equally to tied "
-        "ones: hard attention, entropy 0 or the log of the ties. As tau grows the "
-        "weights tend to 1/T and the output to the mean, entropy log T. A trained "
-        "model was trained at tau = 1, so another tau at inference changes how far it "
-        "trusts its scores: sharper copies, softer averages, and both leave what it "
-        "has learned."
+        "tau to 0: the largest score takes all, ties share equally, H tends to 0 or "
+        "to the logarithm of the ties; no gradient is left\n"
+        "tau to infinity: weights 1 / T, H = log T, the output is the mean of the "
+        "values\n"
+        "at inference: a lower tau makes a soft model decide, a higher one makes it "
+        "hedge; for the words of a language model it is the sampling temperature\n"
+        "tau is one factor for all scores, as 1 / sqrt(d) is, and the model was "
+        "trained with one of them"
     )
 
 
@@ -208,18 +210,7 @@ def five_heatmaps(my, rng):
 
 def your_own_words(my, rng):
     """the limits and inference, in your own words"""
-    self_assessed(
-        my,
-        my.only.explanation(),
-        "tau to 0: the largest score takes all, ties share equally, H tends to 0 or "
-        "to the logarithm of the ties; no gradient is left",
-        "tau to infinity: weights 1 / T, H = log T, the output is the mean of the "
-        "values",
-        "at inference: a lower tau makes a soft model decide, a higher one makes it "
-        "hedge; for the words of a language model it is the sampling temperature",
-        "tau is one factor for all scores, as 1 / sqrt(d) is, and the model was "
-        "trained with one of them",
-    )
+    self_assessed(my, my.only.explanation(), *explanation().splitlines())
 
 
 HINTS = """

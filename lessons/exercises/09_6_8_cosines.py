@@ -141,12 +141,14 @@ def explanation():
     good answer says.
     """
     return (  #? Which weights are large at each scale, and which cosines grow?
-        "Unscaled, each vector keeps nearly all of its own weight, Z is nearly X, and "
-        "little moves: pairs with more weight gain slightly more. At 1/4 more weight "
-        "leaves the diagonal and the relation is clear. At 1/20 its sign turns: all "
-        "weights are nearly equal, all z_i are nearly the mean vector, every cosine "
-        "tends to 1, and the pairs that were far apart, which have the least weight "
-        "on each other, gain most."
+        "scale 1: each position keeps its own weight, Z is nearly X, and little moves\n"
+        "scale 1 / 4: about a quarter of the weight is on others, and pairs with more "
+        "weight on each other gain more: the rank correlation is about +0.6\n"
+        "scale 1 / 20: the weights are nearly equal, all z_i are near the mean of X, "
+        "and all cosines grow; the pairs that were far apart gain most, so the sign "
+        "turns\n"
+        "what is mixed depends on the score, which here is the similarity itself: "
+        "projections would separate the two"
     )
 
 
@@ -280,18 +282,7 @@ def titles_fit(my, of):
 
 def your_own_words(my, rng):
     """what you saw, in your own words"""
-    self_assessed(
-        my,
-        my.only.explanation(),
-        "scale 1: each position keeps its own weight, Z is nearly X, and little moves",
-        "scale 1 / 4: about a quarter of the weight is on others, and pairs with more "
-        "weight on each other gain more: the rank correlation is about +0.6",
-        "scale 1 / 20: the weights are nearly equal, all z_i are near the mean of X, "
-        "and all cosines grow; the pairs that were far apart gain most, so the sign "
-        "turns",
-        "what is mixed depends on the score, which here is the similarity itself: "
-        "projections would separate the two",
-    )
+    self_assessed(my, my.only.explanation(), *explanation().splitlines())
 
 
 def is_prediction(found):
