@@ -14,7 +14,6 @@ import numpy as np
 def W_for_dot(d):
     """Return the W_a (d, d) for which the bilinear score is the dot product."""
     return np.eye(d)  #? W_a[i, k] multiplies s_i h_k: which of these terms are in s . h?
-    #! return np.ones((d, d))  | the W_a of sum(s) * sum(h)
     #! return np.eye(d) / np.sqrt(d)  | the W_a of s . h / sqrt(d)
     #! return np.eye(d)[::-1]  | the W_a of s . h with h reversed
     #= return np.eye(d, dtype=int)
@@ -54,7 +53,6 @@ def recover_W(score, d_s, d_h):
     W = np.empty((d_s, d_h))
     for i, s in enumerate(np.eye(d_s)):
         for k, h in enumerate(np.eye(d_h)):  #? Which entries of W_a does the score add if h has two 1s?
-            #! for k, h in enumerate(np.tri(d_h)):  | sums along the rows of W_a
             W[i, k] = score(s, h)  #? s picks a row of W_a, h a column: which entry is this?
     return W  #? Where does ``return`` stand: inside the loop, or after it?
     #! return np.where(np.arange(d_s)[:, None] < 1, W, 0)  | the matrix after its first row
@@ -68,8 +66,6 @@ def W_after_change(R):
     """
     return np.linalg.inv(R)  #? s^T W_a (R h) is to be s^T h: which matrix is W_a R?
     #! return R.T  | the transpose of R, which is the inverse of a rotation only
-    #! return np.linalg.inv(R).T  | the inverse of R with its axes swapped
-    #! return R  | R, which changes the coordinates a second time
     #! return -R  | -R, which changes the coordinates a second time
     #! return R @ R.T  | R R^T
     #! return np.linalg.inv(R.T @ R)  | the inverse of R^T R
@@ -87,9 +83,11 @@ def explanation():
     good answer says.
     """
     return (  #? With which entry of h is s_k compared, if W_a = I?
-        "With W_a = I both states are vectors of one space: entry k of s means the same "
-        "as entry k of h, and training has to make the two agree. Another W_a maps one "
-        "space to the other first, also between different widths."
+        "one space, with the same axes and units for s and h: s_k meets h_k alone\n"
+        "who makes it so: both networks have to learn to agree; the score cannot\n"
+        "a general W_a changes coordinates: it turns, stretches, drops directions, and "
+        "joins different widths\n"
+        "the symmetry: dot(s, h) = dot(h, s); a general W_a need not be symmetric"
     )
 
 
@@ -159,15 +157,7 @@ def widths_that_differ(my, rng):
 
 def your_own_words(my, rng):
     """the geometry of W_a = I, in your own words"""
-    self_assessed(
-        my,
-        my.only.explanation(),
-        "one space, with the same axes and units for s and h: s_k meets h_k alone",
-        "who makes it so: both networks have to learn to agree; the score cannot",
-        "a general W_a changes coordinates: it turns, stretches, drops directions, and "
-        "joins different widths",
-        "the symmetry: dot(s, h) = dot(h, s); a general W_a need not be symmetric",
-    )
+    self_assessed(my, my.only.explanation(), *explanation().splitlines())
 
 
 HINTS = """

@@ -30,7 +30,6 @@ def sink_softmax(s, b):
     #! m = s.max(-1, keepdims=True)  | m is the largest score, and exp(b - m) is too large
     e = np.exp(s - m)
     rest = np.exp(sink - m)  #? The sink is a key with the score b. What does it add to the denominator?
-    #! rest = np.exp(-m)  | exp(s) / (1 + sum exp(s)), with b = 0
     #! rest = sink * np.exp(-m)  | exp(s) / (b + sum exp(s)), with b for exp(b)
     #! rest = np.exp(-sink - m)  | exp(s) / (exp(-b) + sum exp(s))
     #! rest = np.exp(b[0] - m)  | the sink of head 0 for all heads
@@ -70,7 +69,6 @@ def with_sink(o, lse, b):
         #! slope = (g * o).sum(-1)  | g . o, without the derivative of the sigmoid
         db = -slope.sum(1)  #? lse - b: which sign has b, and how many queries use it?
         return do, slope, db  #? Does y change with lse as well as with o?
-        #! return do, np.zeros(lse.shape), db  | 0 for dlse
 
     y = o * gate[..., None]  #? What multiplies each row of o?
     return y, backward
