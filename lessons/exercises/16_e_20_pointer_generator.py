@@ -28,17 +28,13 @@ def probabilities(z, e, r, x, words):
     z (L, V), e (L, S), r (L,), x (S,) int;  words >= V, and larger than each x
     """
     write, copy = _sigmoid(r)[:, None], _sigmoid(-r)[:, None]  #? lambda and 1 - lambda are the probabilities of two ways. Does r = 50 leave 1 - lambda its digits?
-    #! copy, write = _sigmoid(r)[:, None], _sigmoid(-r)[:, None]  | lambda and 1 - lambda exchanged in P
     #! write, copy = 1.0, 1.0  | both ways added, without lambda
     #! write, copy = r[:, None], 1 - r[:, None]  | r for lambda
-    #! write, copy = _sigmoid(r)[:, None], 1 - _sigmoid(r)[:, None]  | P with 1 - lambda, which is rounded
     written, copied = write * _softmax(z), copy * _softmax(e)  #? Is it logits and scores that are mixed, or probabilities?
-    #! written, copied = write * _softmax(z), copy * e  | the scores e for the weights a in P
     P = np.zeros((len(z), words))
     P[:, : z.shape[1]] = written
     for j, w in enumerate(x):
         P[:, w] += copied[:, j]  #? A word may be written, and be copied from several places. How often does P[:, x] += … add to it?
-        #! P[:, w] = copied[:, j]  | P in which copying replaces writing, and the earlier places
         #! P[:, w] = (written[:, w] if w < z.shape[1] else 0) + copied[:, j]  | P in which each word is copied from its last place alone
     return P
 
@@ -52,8 +48,6 @@ def posteriors(z, e, r, x, y):
     #! p_y = _softmax(z)[np.arange(len(y)), np.minimum(y, z.shape[1] - 1)]  | the last word of the vocabulary for words from V on
     written = _sigmoid(r) * p_y
     copied = _sigmoid(-r)[:, None] * _softmax(e) * (x == y[:, None])  #? From which places can y come, and with which probability before y is known?
-    #! written = p_y; copied = _softmax(e) * (x == y[:, None])  | posteriors of two equally probable ways, without lambda
-    #! written = _sigmoid(-r) * p_y; copied = _sigmoid(r)[:, None] * _softmax(e) * (x == y[:, None])  | posteriors with lambda and 1 - lambda exchanged
     #! copied = (1 - _sigmoid(r))[:, None] * _softmax(e) * (x == y[:, None])  | posteriors with 1 - lambda, which is rounded
     P = written + copied.sum(1)
     pi = written / P  #? lambda is the probability to write before y is known. What is P(written | y)?
@@ -82,16 +76,12 @@ def copy_loss(z, e, r, x, y):
         onehot = np.arange(V) == y[:, None]
         dz = (g * pi)[:, None] * (_softmax(z) - onehot)  #? How much of the loss depends on z, if y was copied with probability 1 - pi?
         #! dz = (g * _sigmoid(r))[:, None] * (_softmax(z) - onehot)  | lambda for pi in dz
-        #! dz = g[:, None] * (_softmax(z) - onehot)  | softmax(z) - onehot(y) for dz, without pi
         #! dz = g[:, None] * (_softmax(z) - pi[:, None] * onehot)  | softmax(z) - pi onehot(y) for dz
-        #! dz = (g * pi)[:, None] * (_softmax(z) - 1) * onehot  | -pi (1 - p) onehot(y) for dz, the diagonal alone
         de = g[:, None] * ((1 - pi)[:, None] * _softmax(e) - rho)  #? de_j = a_j (da_j - sum_n a_n da_n), with da_j = -rho_j / a_j. What is the sum?
-        #! de = g[:, None] * (_softmax(e) - rho)  | a - rho for de, without 1 - pi
         #! de = g[:, None] * (_sigmoid(-r)[:, None] * _softmax(e) - rho)  | (1 - lambda) a - rho for de
         #! de = -g[:, None] * rho / _softmax(e)  | -rho / a, the gradient by a, for de
         #! de = (g * (1 - pi))[:, None] * (_softmax(e) - (x == y[:, None]))  | (1 - pi) (a - [x_j = y]) for de, without the shares of places
         dr = g * (_sigmoid(r) - pi)  #? The loss is -ln P(y), P(y) is linear in lambda, and d lambda / dr = lambda (1 - lambda). What is left?
-        #! dr = g * (pi - _sigmoid(r))  | pi - lambda for dr
         #! dr = g * (_sigmoid(r) - 1)  | the gradient as if y was written, lambda - 1, for dr
         #! dr = g * _sigmoid(r) * _sigmoid(-r) * (_sigmoid(r) - pi)  | lambda (1 - lambda) (lambda - pi) for dr
         #! dr = g * (_sigmoid(r) - pi) / (_sigmoid(r) * _sigmoid(-r))  | the gradient by lambda for dr, without lambda (1 - lambda)

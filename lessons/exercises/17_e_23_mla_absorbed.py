@@ -28,15 +28,10 @@ def latent_rows(x, start, W_d, W_r):
     start   the number of tokens before them, so their positions are start, start + 1, …
     """
     positions = start + np.arange(len(x))  #? New tokens stand after those of the cache: where does the first one stand?
-    #! positions = start + np.zeros(len(x))  | rows all rotated by start
-    #! positions = np.arange(len(x))  | rows rotated by 0, 1, 2, … for any start
     c = _rms_norm(x @ W_d.T)  #? Which of c and r is normed, and which is rotated?
-    #! c = x @ W_d.T  | rows with W_d x, without the norm
     #! c = _rope(_rms_norm(x @ W_d.T), positions)  | rows with c rotated as well
     r = _rope(x @ W_r.T, positions)  #? Which of c and r is rotated, and by which positions?
-    #! r = x @ W_r.T  | rows with r not rotated
     return np.concatenate([c, r], axis=1)  #? In which order does the task write a row, and which part is normed?
-    #! return np.concatenate([r, c], axis=1)  | rows with r before c
     #! return _rms_norm(np.concatenate([x @ W_d.T, r], axis=1))  | rows normed as a whole, with r
 
 
@@ -44,18 +39,12 @@ def weights(s):
     """Return p (H, L, S), the softmax of scores s (H, L, S) over the tokens it reads."""
     L, S = s.shape[1:]
     read = np.tri(L, S, S - L, dtype=bool)  #? The last query is the last token, and reads all S. Which is the first one?
-    #! read = np.tri(L, S, dtype=bool)  | weights of the tokens 0 … i for query i
-    #! read = np.tri(L, S, S - L - 1, dtype=bool)  | weights of the tokens before the query, without itself
-    #! read = np.tri(L, S, S - L - 1) + (np.arange(S) < 1) > 0  | weights of the tokens before the query, without itself
-    #! read = np.ones((L, S), bool)  | weights of all tokens, also of later ones
     seen = np.where(read, s, -np.inf)  #? Which score has a weight of 0: what is exp(0)?
     #! seen = np.where(read, s, 0.0)  | the softmax in which later tokens have scores of 0
     p = np.exp(seen - seen.max(2, keepdims=True))  #? How large may a score be, so that exp(s) is still a number?
     #! p = np.exp(np.where(read, s, 0) - seen.max(2, keepdims=True))  | the softmax in which later tokens have scores of 0
     #! p = np.exp(seen)  | exp(s), which is too large for s = 1000
-    #! p = np.exp(seen - seen.max())  | exp(s - m) with the largest score of all rows
     return p / p.sum(2, keepdims=True)  #? The weights of a query sum to 1: over which tokens is this sum?
-    #! return p / np.exp(s - seen.max(2, keepdims=True)).sum(2, keepdims=True)  | the softmax of all tokens, then 0 for later ones
 
 
 def expanded(q, u, cache, W_k, W_v):
@@ -66,7 +55,6 @@ def expanded(q, u, cache, W_k, W_v):
     c, r = np.split(cache, [W_k.shape[2]], axis=1)
     k, v = c @ W_k.swapaxes(1, 2), c @ W_v.swapaxes(1, 2)  #? Each head has its own W_k and W_v. Which vector do they multiply?
     scale = (q.shape[2] + u.shape[2]) ** -0.5  #? Both forms have the scores of keys with E + F entries: what divides them?
-    #! scale = cache.shape[1] ** -0.5  | the expanded form, scores divided by sqrt(R + F)
     s = scale * (q @ k.swapaxes(1, 2) + u @ r.T)  #? A score has two parts, contents and positions. Which of them is divided?
     #! s = scale * (q @ k.swapaxes(1, 2)) + u @ r.T  | the expanded form with u . r not divided
     return weights(s) @ v  #? o_i is an average of values: with which weights?
@@ -79,7 +67,6 @@ def absorbed(q, u, cache, W_k, W_v):
     #! queries = np.concatenate([q @ W_k[0], u], axis=2)  | the absorbed form with W_k of the first head
     #! queries = np.concatenate([0 * (q @ W_k) + (q @ W_k).sum(0), u], axis=2)  | the absorbed form with one query for all heads, their sum
     scale = (q.shape[2] + u.shape[2]) ** -0.5  #? Both forms have the scores of keys with E + F entries: what divides them?
-    #! scale = cache.shape[1] ** -0.5  | the absorbed form, scores divided by sqrt(R + F)
     s = scale * (queries @ cache.T)  #? Which product of two vectors is a score, before it is divided?
     averages = weights(s) @ cache[:, : W_k.shape[2]]  #? Which part of a row of the cache do values come from?
     return averages @ W_v.swapaxes(1, 2)  #? An average of W_v c_j is W_v times which average?
@@ -96,7 +83,6 @@ def products(L, S, H, E, R, F, is_absorbed):
         return 2 * L * H * E * R + L * S * H * (R + F + R)  #? Which vectors does W_k multiply here, and how long are the vectors of a score and of an average?
         #! return 2 * S * H * E * R + L * S * H * (E + F + E)  | the number of the expanded form
     return 2 * S * H * E * R + L * S * H * (E + F + E)  #? How many keys and values are made, and how long are the vectors of a score and of an average?
-    #! return 2 * L * H * E * R + L * S * H * (R + F + R)  | the number of the absorbed form
 
 
 def _rms_norm(c):
@@ -109,7 +95,6 @@ def _rope(r, positions):
     angle = np.outer(positions, 10000.0 ** (-np.arange(0, r.shape[1], 2) / r.shape[1]))
     turned = (r[:, 0::2] + 1j * r[:, 1::2]) * np.exp(1j * angle)
     return np.stack([turned.real, turned.imag], axis=2).reshape(r.shape)
-
 
 
 # ---- THE CHECK: each call my.f(…) is compared with the function f above
@@ -152,8 +137,8 @@ def with_keys(my, rng):
 
 
 def without_keys(my, rng):
-    """the absorbed form"""
-    for sizes in (SIZES, SQUARE):
+    """the absorbed form, also of one new token"""
+    for sizes in (SIZES, SQUARE, (2, 1, 5, 5, 9, 6, 4)):
         my.absorbed(*draw(rng, *sizes))
 
 
@@ -162,16 +147,6 @@ def multiplications(my, rng):
     for sizes in ((3, 7, 2, 5, 11, 13), (1, 5, 3, 7, 2, 17), (11, 11, 2, 3, 5, 7)):
         for is_absorbed in (False, True):
             my.products(*sizes, is_absorbed)
-
-
-def with_a_cache(my, rng):
-    """one token after the other, with a growing cache"""
-    x, W_d, W_r = (rng.normal(size=(n, 11)) for n in (7, 6, 4))
-    q, u, cache, W_k, W_v = draw(rng, 2, 7, 0, 5, 9, 6, 4)
-    for t in range(7):
-        now = slice(t, t + 1)
-        cache = np.concatenate([cache, my.latent_rows(x[now], t, W_d, W_r)])
-        my.absorbed(q[:, now], u[:, now], cache, W_k, W_v)
 
 
 def no_keys(my, rng):
