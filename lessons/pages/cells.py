@@ -4,6 +4,7 @@
     # %%                          code, shown with what it prints
     # %% [figure]                 code that draws: the figure is shown, the code folded
     # %% [source] package.name    the source of a function or class of the library
+    # %% [claims]                 code, not shown: its verdicts go into the box above it
 
 The text before the first mark runs and is not shown. The file is plain Python:
 ``python -m lessons run`` runs it. Lessons run on the NumPy twins of the kernels, so that
@@ -30,9 +31,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..classroom.catalogue import ROOT
+from . import blocks, claims
 
 MARK = re.compile(r"# ?%%(.*)$")
-KINDS = ("code", "markdown", "figure", "source")
+KINDS = ("code", "markdown", "figure", "source", "claims")
 EXPRESSION = re.compile(r"\{\{ (.+?) \}\}")
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 CODE = re.compile(r"(\$?)(`+)(?!`).*?(?<!`)\2(?!`)\$?")
@@ -52,7 +54,7 @@ class LessonError(Exception):
 class Cell:
     """One cell of a script.
 
-    kind    "preamble", "code", "markdown", "figure" or "source"
+    kind    "preamble", "code", "markdown", "figure", "source" or "claims"
     line    the number of the first line of ``text`` in the file, from 1
     text    code as it stands; prose without its comment signs
     name    of a source cell: the dotted name
@@ -117,7 +119,8 @@ def run_cells(cells, folder, gallery, capture=True):
 
     path = folder / "lesson.py"
     namespace = {"__name__": "__main__", "__file__": str(path)}
-    before, performed = sys.path[:], []
+    before, performed, page = sys.path[:], [], folder.name + "/README.md"
+    claims.CLAIMS.clear()
     try:
         with (
             gallery,
@@ -132,8 +135,16 @@ def run_cells(cells, folder, gallery, capture=True):
                 redirect = contextlib.redirect_stdout(out)
                 if cell.kind == "markdown":
                     out.write(evaluate_prose(cell, namespace, folder))
-                    for _, words in [] if capture else headings(cell.text):
-                        print(f"\n{words}\n")
+                    for _, words in headings(out.getvalue()):
+                        page = f"{folder.name}/README.md#{blocks.anchor(words)}"
+                        if not capture:
+                            print(f"\n{words}\n")
+                elif cell.kind == "claims":
+                    _execute(cell, namespace, path)
+                    mine = [row for row in claims.CLAIMS if not row["page"]]
+                    for row in mine:
+                        row["page"] = page
+                    out.write(claims.verdicts(mine))
                 elif cell.kind != "source":
                     with redirect if capture else contextlib.nullcontext():
                         _execute(cell, namespace, path)
@@ -258,8 +269,8 @@ def _kind(words, where):
     kind, name = bracket.removeprefix("["), name.strip()
     if kind == bracket or kind not in KINDS[1:] or bool(name) != (kind == "source"):
         raise LessonError(
-            f"{where}: no cell begins with `# %% {words}`. There are `# %%`, "
-            "`# %% [markdown]`, `# %% [figure]` and `# %% [source] package.name`."
+            f"{where}: no cell begins with `# %% {words}`. There are `# %%`, `# %% "
+            "[markdown]`, `[figure]`, `[claims]` and `[source] package.name`."
         )
     return kind, name
 

@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass
 
 from ..classroom.catalogue import BOOK, ROOT, find_lessons, lesson_folders, number
-from . import blocks
+from . import blocks, claims
 from .cells import (
     CODE,
     LINK,
@@ -54,11 +54,12 @@ def _run(folder):
 
 @dataclass
 class Woven:
-    """A lesson that was run: its page, and its pictures by name."""
+    """A lesson that was run: its page, its pictures by name, and its claims."""
 
     folder: pathlib.Path
     text: str
     pictures: dict
+    claims: list
 
     @property
     def figures(self):
@@ -71,7 +72,7 @@ def weave_lesson(folder, draw=True):
     gallery = Gallery(draw=draw)
     text = page(run_cells(read_cells(folder), folder, gallery), folder)
     check_links(text, folder, {f"{name}.svg" for name in gallery.pictures})
-    return Woven(folder, text, gallery.pictures)
+    return Woven(folder, text, gallery.pictures, list(claims.CLAIMS))
 
 
 def check_links(text, folder, figures):
@@ -114,6 +115,10 @@ def differences(fresh):
             in_code = a == "```python"
         elif a.startswith("#") and not in_code:
             heading = a.lstrip("# ")
+    kept = claims.read(folder.parent).get(number(folder), [])
+    kept, now = ("\n".join(map(str, rows)) for rows in (kept, fresh.claims))
+    if not same_text(kept, now):
+        found.append(f"its claims in {claims.FILE} are others")
     files = {path.stem for path in (folder / "figures").glob("*.svg")}
     found += [f"figures/{name}.svg is missing" for name in fresh.figures - files]
     found += [f"figures/{name}.svg is unused" for name in files - fresh.figures]
@@ -151,11 +156,14 @@ def page(performed, folder):
     for cell, text, pictures in performed:
         if cell.kind == "markdown":
             parts.append(text)
+        elif cell.kind == "claims":
+            if parts[-1].rpartition("\n")[2].startswith("> "):  # a box
+                parts[-1] += f"\n>\n> {text}"
         elif cell.kind == "source":
             parts.append(_source_with_link(cell, folder))
         elif cell.kind == "code":
             parts.append(fence(cell.text, "python"))
-        if cell.kind != "markdown" and text:
+        if cell.kind not in ("markdown", "claims") and text:
             parts.append(fence(text.rstrip("\n"), "text"))
         parts += [_figure_with_caption(picture) for picture in pictures]
         if cell.kind == "figure":
@@ -219,6 +227,7 @@ def _write(fresh):
     for name, picture in fresh.pictures.items():
         (target / f"{name}.svg").write_bytes(picture.svg)
     (fresh.folder / "README.md").write_text(fresh.text, encoding="utf-8")
+    claims.write(number(fresh.folder), fresh.claims, fresh.folder.parent)
 
 
 def _broken(file, anchor, text):
