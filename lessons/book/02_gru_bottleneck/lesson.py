@@ -336,7 +336,18 @@ show(fig, "reach", alt)
 #
 # > **The book says** (chapter 6) that "LSTMs and GRUs solved the vanishing gradient
 # > problem". They made it solvable. At the start their gradients vanish, too.
-#
+
+# %% [claims]
+from attention.app.experiments.verdict import above, over_seeds
+from lessons.pages.claims import YES, claim, over_draws
+
+untrained = [arriving(lambda x, run=mg.nn.GRU(8, 32): run(x)[0][:, -1])
+             for _ in range(20)]  # fmt: skip
+claim("6", "a GRU has solved the vanishing gradient: 40 steps back at least a tenth "
+      "of it is left, before training", above(0.1),
+      over_draws([sizes[40] / sizes[0] for sizes in untrained]))
+
+# %% [markdown]
 # ## How much could one vector hold?
 #
 # Back to the one vector $c$. Can 256 numbers hold a sentence of 50 words? Count bits. A
@@ -361,7 +372,14 @@ for d in (1024, 256):
 # > right, because each number has finitely many bits. But it begins to matter at
 # > hundreds of words with 256 numbers, and at thousands with 1024. What fails earlier
 # > is something else.
-#
+
+# %% [claims]
+claim("6.1.1", "50 words are more than 256 numbers can hold (bits of the words, over "
+      "bits of the numbers: above 1)", above(1), 50 * a_word / space)
+claim("6.1.1", "for every width there is a length that is too long", YES, True,
+      f"256 numbers are full at {space / a_word:,.0f} words")
+
+# %% [markdown]
 # Even one number of double precision can hold eleven letters exactly. Read the letters
 # as the digits of a number to the base 26:
 
@@ -522,14 +540,37 @@ share_of_two = 2 / sum(range(1, kept["longest"] + 1))
 # > up to the length of training.
 # > (The lengths in 6.1.2 are those of other people's translators;
 # > [lesson 13](../13_translation/README.md) measures ours.)
-#
+
+# %% [claims]
+letters = {(r["attention"], r["hidden"]): np.array(r["letters"]) for r in kept["runs"]}
+short, longest = (kept["lengths"].index(S) for S in (4, kept["longest"]))
+steps, alone = kept["steps"], "none"  # without attention
+for section, width, says in (
+    ("6.1.2", 32, "without attention, quality falls with length (fall in right letters"),
+    ("6.1.1", 128, "a wider vector is no complete solution (fall in right letters"),
+):
+    fall = letters[alone, width][:, short] - letters[alone, width][:, longest]
+    says += f", {width} numbers, from length 4 to the longest of training)"
+    claim(section, says, above(0), over_seeds(fall, steps=steps))
+gain = letters["bahdanau", 32][:, longest] - letters[alone, 128][:, longest]
+claim("6.1.3", "looking back removes the bottleneck: attention with 32 numbers beats "
+      "128 numbers without it, at the longest length of training (difference)",
+      above(0), over_seeds(gain, steps=steps))
+
+# %% [markdown]
 # > **The book says** (6.1.1) that with long sentences the model is "asked to do the
 # > impossible". The task is not impossible. At 12 letters the widest model has
 # > {{ f"{wide['letters'][lengths == 12].item():.2f}" }} of the letters right. But 12
 # > letters are {{ f"{12 * np.log2(26):.0f}" }} bits, and its 128 numbers have
 # > {{ f"{128 * 32:,}" }}. The curves show what was learned in this many steps of
 # > training. Another training may reach more.
-#
+
+# %% [claims]
+claim("6.1.1", "a long sentence asks the model for the impossible (bits of 12 "
+      "letters, over bits of 128 numbers: above 1)", above(1),
+      12 * np.log2(26) / (128 * 32))
+
+# %% [markdown]
 # The right panel shows *what* is forgotten, in strings of {{ kept["looked_at"] }}
 # letters. Without attention, the letter that is written first is best; it was read
 # last. Then the share falls. With 64 and 128 numbers it is lowest at places

@@ -207,7 +207,19 @@ for j in range(4):
 # > gives the others. Three of them are wrong, and so are all four weights. The third
 # > score is off by {{ f"{book['scores'][2] - e[2]:.2f}" }}: the state that the book
 # > scores highest is the lowest of the four.
-#
+
+# %% [claims]
+from lessons.pages.claims import YES, claim
+
+for name, found in (("score", e), ("weight", alpha)):
+    for j, said in enumerate(book[f"{name}s"]):
+        says, printed = f"the {name} of word {j + 1} is {said:.3f}", f"{said:.3f}"
+        claim("6.2.5", says, printed, found[j])
+claim("6.2.5", "word 3 has the highest score", YES, e.argmax() == 2,
+      f"word {e.argmax() + 1}; word 3 is lowest")
+claim("6.2.5", "exp(0.512) is 1.668", "1.668", np.exp(0.512))
+
+# %% [markdown]
 # ## Why a tanh?
 #
 # Leave it out, and the score is a sum of two parts,
@@ -286,7 +298,14 @@ show(fig, "sharper", alt)
 # > true of the softmax, and of a score without a bound. For a given $v$ it is false of
 # > this score: no query and no state give more than the bound above. For a given number
 # > of words, only a larger $v$ raises the bound.
-#
+
+# %% [claims]
+from attention.app.experiments.verdict import above
+
+claim("6.2.2", "the weights can become arbitrarily peaked (most that one of 4 words "
+      "can get, with v as in the example: above 0.999)", above(0.999), most)
+
+# %% [markdown]
 # ## Why a softmax?
 #
 # We want positive weights that sum to one. Dividing the scores by the sum of their
@@ -306,7 +325,14 @@ print("softmax", mg.softmax(signed).data.round(3))
 #
 # > **The book says** (6.2.2) that dividing by the sum of absolute values would give
 # > non-negative weights that sum to one. Neither holds, as the output shows.
-#
+
+# %% [claims]
+claim("6.2.2", "scores divided by the sum of their absolute values sum to 1: [1, -2, "
+      "0.5]", "1", by_sum.sum())
+claim("6.2.2", "equal scores give equal weights, 1/T (T = 4)", "0.25",
+      mg.softmax(np.ones(4)).data[0])
+
+# %% [markdown]
 # The absolute values, divided by their sum, are weights: $`|e_j| / \sum_l |e_l|`$. Why
 # not these? The textbook has a second reason: without the exponential it would be
 # harder "to focus sharply on a single position". That can be measured. A model sees ten
@@ -362,7 +388,18 @@ blurred, hard = (
 # > {{ judged["dot, 4"] }} with dot products of 4 numbers, {{ judged["dot, 16"] }} with
 # > 16, where all runs of both have all values right, and {{ judged["additive, 4"] }}
 # > with additive scores.
-#
+
+# %% [claims]
+for name, words in (
+    ("additive, 4", "additive scores"), ("dot, 4", "dot products of 4 numbers"),
+    ("dot, 16", "dot products of 16 numbers"),
+):  # fmt: skip
+    claim("6.2.2", "absolute values over their sum make it harder than a softmax to "
+          f"focus on one key of ten ({words}: right values minus those of a softmax, "
+          "below -0.01)", below(-0.01),
+          fair.difference(kept[name], "absolute", "softmax"))
+
+# %% [markdown]
 # ## What reaches the decoder?
 #
 # The context is an average. Its two limits say what an average can do. Equal weights
@@ -418,7 +455,13 @@ for memory in (h[None], -h[None]):  # (1, 4, 3)
 # > (2015), with a learned matrix $W_c$: first the GRU, then attention. There the GRU
 # > does not see the context, unless $\tilde s$ is given to the next step as a further
 # > input. [Lesson 04](../04_scores/README.md) has both, and the gradient.
-#
+
+# %% [claims]
+states = [step(mg.Tensor(x), mg.Tensor(s0), m, m)[0].data for m in (h[None], -h[None])]
+claim("6.2.4", "in Bahdanau's model the context does not enter the next state", YES,
+      np.allclose(*states), "it is an input of the GRU: other words, another state")
+
+# %% [markdown]
 # ## What is the gradient?
 #
 # Every operation is a sum, a product, a softmax or a tanh, so lesson 00 is enough.

@@ -143,6 +143,15 @@ for (name, printed), e in zip(book.items(), found):
 print("s W_g", (s @ W_g).round(3), end="  ")
 print("tanh W_a[s;h]", np.tanh(W_a @ np.concatenate([s, h])).round(3))
 
+# %% [claims]
+from attention.app.experiments.verdict import above, share
+from lessons.pages.claims import YES, claim, timed
+
+for (name, said), e in zip(book.items(), found):
+    claim("38.1", f"the {name} score is {said:g}", f"{said:g}", e.item())
+same = np.allclose(found[3].data, additive(q, k, W_a[:, :4], W_a[:, 4:], v_a).data)
+claim("notes", "concat is the additive score", YES, same, "the matrix, cut in two")
+
 # %% [markdown]
 # All four agree.
 #
@@ -242,7 +251,17 @@ for name, key in (("aligned, short", 0.5 * s2), ("not aligned", np.array([3.0, -
 # > **The book says** (6.3.1, 38.2) that the dot product rewards similar directions. It
 # > rewards length as well. Where all keys have one length, the order of the scores is
 # > the order of the cosines.
-#
+
+# %% [claims]
+aside = np.random.default_rng(1)
+queries, rows = aside.normal(size=(2000, 8, 1)), aside.normal(size=(2000, 16, 8))
+e = (rows @ queries)[..., 0]  # (n, 16); the length of the query changes no order
+same = (e.argmax(1) == (e / np.linalg.norm(rows, axis=-1)).argmax(1)).sum()
+claim("6.3.1", "the dot product rewards similar directions: of 16 random keys, the "
+      "one of highest score has the highest cosine (always, 1)", YES,
+      share(same, 2000, "draws", "drawn"))
+
+# %% [markdown]
 # What can a matrix do? First, does it turn the key, or more than that? A *rotation*
 # keeps all lengths. The factors by which a matrix stretches, its
 # [singular values](../../GLOSSARY.md#singular-value), are all 1 for a rotation. Those
@@ -277,7 +296,15 @@ except ValueError as refusal:
 # > **The book says** (38.1) that general is a dot product after a *rotation*. It is a
 # > dot product after an arbitrary linear map: the book's own $W_g$ has the singular
 # > values above.
-#
+
+# %% [claims]
+same = np.allclose(general(q, keys, np.eye(4)).data, dot(q, keys).data)
+claim("6.3.2", "with the identity as its matrix, general is dot", YES, same,
+      "the same scores")
+claim("38.1", "general is a dot product after a rotation (smallest singular value of "
+      "its matrix: 1.00)", "1.00", np.linalg.svd(W_g)[1][-1])
+
+# %% [markdown]
 # What, then, can the additive score do and the other three not? Take three keys in a
 # row, the middle one halfway between the others. A linear score must give it the mean
 # of the outer scores:
@@ -295,7 +322,13 @@ for name, score in rules.items():
 # > **The book says** (38.1) that additive is the only score that need not grow with
 # > $s^\top h$. General need not grow either: with $W = -I$ it falls. What sets additive
 # > apart is that it is not linear in $h$.
-#
+
+# %% [claims]
+once, twice = (general(q, x * q, -np.eye(4)).item() for x in (1, 2))
+claim("38.1", "of all scores only additive need not grow with the dot product", YES,
+      twice > once, "with the matrix $-I$ general falls")
+
+# %% [markdown]
 # ## What if the score is a distance?
 #
 # With a dot product a long key can win against all other keys, although it fits the
@@ -388,7 +421,14 @@ print(np.allclose(K @ (W.T @ s), e), "  shapes of W^T h:", W.T.shape, K[0].shape
 # > product does not exist here: a $7 \times 4$ matrix cannot be multiplied with 7
 # > numbers. With square matrices the product exists, and is wrong. The key becomes
 # > $W_g h$.
-#
+
+# %% [claims]
+claim("ex. 38.1", "the projected key is $`W_g^\\top h`$", YES,
+      W.T.shape[1] == K.shape[1], "it is $W_g h$, for widths 4 and 7")
+claim("38.6", "only additive can compare vectors of two widths", YES, e.shape != (5,),
+      "general does, too")
+
+# %% [markdown]
 # The gradients are those of products (lesson 00). Collect the queries in the rows of
 # $Q$ and the keys in those of $K$. Then all scores are $`E = Q W K^\top`$, two products
 # of matrices. With $`\partial L / \partial e_{ij}`$ in $G$, the rule for a product,
@@ -489,7 +529,12 @@ for name, of_book in printed.items():
 #
 # > **The book says** (38.6) that these are FLOPs, floating-point operations. They are
 # > multiplications alone. With the additions there are about twice as many.
-#
+
+# %% [claims]
+claim("38.6", "the table of costs counts floating-point operations (of the dot "
+      "product, d = 64, over the printed d)", "1.00", (64 + 63) / 64)
+
+# %% [markdown]
 # ### When are the keys projected?
 #
 # A decoder meets the same keys at every step. It can project the keys once for the
@@ -538,7 +583,22 @@ show(fig, "cost", alt)
 # > are projected at each step or for every pair, the term with $d^2$ has a factor $T$
 # > too. The book also counts 2,500 evaluations of a network for 50 by 50 words (38.2).
 # > With keys projected once there are 100 projections, and 2,500 rows of tanhs.
-#
+
+# %% [claims]
+for way, words in (
+    ("dot", "dot"), ("additive, every pair", "additive, keys projected for every pair"),
+    ("additive, keys once", "additive, keys projected once"),
+):
+    claim("6.3.4", f"{words}: cost proportional to T d (factor when d doubles: 2.00)",
+          "2.00", lines[way][3] / lines[way][2])
+with_tanhs, without = (
+    cost_of(name, L=50, S=50, E=64).exponentials for name in ("additive", "dot")
+)
+rows = (with_tanhs - without) // 64  # beside the exponentials of the softmax
+claim("38.2", "50 by 50 words are 2500 evaluations of a network (rows of tanhs)",
+      "2500", rows, f"{rows:,}, which share 100 products with a matrix")
+
+# %% [markdown]
 # ### How much memory?
 #
 # The additive score needs $T A$ tanhs for each query. Can they be computed in one
@@ -579,7 +639,13 @@ for name, fused in (("dot", 1), ("general", 1), ("additive", 1), ("additive", 0)
 #
 # > **The book says** (6.3.4) that additive needs "separate operations for each source
 # > position". It does not: one expression computes all of them.
-#
+
+# %% [claims]
+same = np.allclose(np.tanh(a + b) @ w, [w @ np.tanh(a + r) for r in b])
+claim("6.3.4", "additive needs separate operations for each source position", YES,
+      not same, "one expression for all gives the same")
+
+# %% [markdown]
 # That was one forward pass. In training, the backward needs some of these arrays again,
 # so they are kept until then. How many numbers, for the same query?
 
@@ -599,7 +665,18 @@ for name, e in (("dot", dot(q, K)), ("general", general(q, K, W_a))):
 # > **The book says** (38.6) that dot holds $O(BT)$ numbers, that is, at most a constant
 # > times $B T$, and general $O(BT + Bd)$. In a forward pass both hold $O(BT + Bd)$. For
 # > the backward the book is right: dot keeps $B T$ numbers, and general $B d$ more.
-#
+
+# %% [claims]
+held = [cost_of(x, L=1, S=S, E=A).extra_bytes // 4 for x in ("general", "dot")]
+stored = [draw.saved_bytes(mg.softmax(e) @ K).total // 8
+          for e in (general(q, K, W_a), dot(q, K))]  # fmt: skip
+claim("38.6", "dot needs less memory than general (in a forward pass: numbers held "
+      "for one query and 50 keys, general minus dot, above 1)", above(1),
+      held[0] - held[1])
+claim("38.6", "dot needs less memory than general (in training: the same, kept for "
+      "the backward)", above(1), stored[0] - stored[1])
+
+# %% [markdown]
 # ### How long does it take?
 #
 # A count is not a time. In exercise 6.6 you measure whole passes; its experiment also
@@ -704,7 +781,17 @@ for name, share in zip(("tanhs", "new arrays"), np.mean(shares, 0)):
 # > and {{ f"{work[0] / work[1] / (taken[0] / taken[1]):.1f}" }} times in exercise 6.6.
 # > With prepared keys, the tanhs and the new arrays make up
 # > {{ f"{np.sum(shares, 1).min():.0%}" }} or more of the additional time.
-#
+
+# %% [claims]
+whole = factors["whole", "additive"]
+claim("6.3.4", "dot is faster than additive in a whole pass (times as long, 10 keys: "
+      "above 1)", above(1), timed(whole[:, 0]))
+claim("38.2", "dot is dramatically faster than additive in a whole pass (times as "
+      "long, 1000 keys: above 10)", above(10), timed(whole[:, -1]))
+claim("6.3.4", "the reason is throughput (multiplications a second of dot, over those "
+      "of additive, scores of 1000 keys: above 1)", above(1), timed(1 / rates))
+
+# %% [markdown]
 # ### How many parameters?
 #
 # The last cost is what has to be learned. Here are whole models that reverse strings
@@ -726,7 +813,16 @@ for name, (total, own) in printed.items():
 #
 # > **The book says** (38.6) that its models have width 64, in the text and in the
 # > table. The runs that it prints have width 96.
-#
+
+# %% [claims]
+for name in ("additive", "dot", "general"):
+    total = printed[name][0]
+    size = Reverser(name, hidden=64).num_parameters()
+    claim("38.6", f"{name} has {total} parameters", str(total), size)
+claim("38.6", "the models that were run have width 64 (parameters of dot in the code; "
+      "55517 at width 64)", "55517", Reverser("dot", hidden=96).num_parameters())
+
+# %% [markdown]
 # ## What would break it?
 #
 # - Keys that were projected before the parameters moved. Projected keys belong to one

@@ -174,7 +174,19 @@ for d, (mean, std) in book.items():
 # > **The book says** (38.3) that the measured deviations agree "within a percent". The
 # > two largest errors are {{ f"{second:.1%}" }} and {{ f"{worst:.1%}" }}, which 10000
 # > draws allow.
-#
+
+# %% [claims]
+from attention.app.experiments.verdict import above, below, between
+from lessons.pages.claims import claim, over_draws
+
+s, h = np.random.default_rng(1).normal(size=(2, 100, 2000, 64))
+deviation = over_draws((s * h).sum(-1).std(-1, ddof=1) / 8, of="times 2000 scores")
+claim("38.3", "the standard deviation of a score is the root of d (ratio, d = 64: 1 "
+      "within a hundredth)", between(0.99, 1.01), deviation)
+claim("38.3", "the printed deviations agree within a percent (the largest error, in "
+      "percent)", below(1), 100 * worst)
+
+# %% [markdown]
 # A shortcut for the next four sections: we draw scores, and not vectors. **From here
 # on, queries and keys have normal entries.** The derivation above did not need that,
 # but the shortcut does:
@@ -235,7 +247,13 @@ show(fig, "weights", alt)
 # > of four widths. Two single draws never give the same curve, scaled or not. What
 # > scaling makes equal is how evenly the weights are spread in the mean. So the
 # > averages overlap.
-#
+
+# %% [claims]
+p = mg.softmax(np.random.default_rng(2).normal(size=(500, 2, 10))).data
+claim("38.3", "scaled curves overlap (largest difference of two single draws, T = 10: "
+      "below 0.05)", below(0.05), over_draws(np.abs(p[:, 0] - p[:, 1]).max(-1)))
+
+# %% [markdown]
 # ## Does a saturated softmax pass no gradient?
 #
 # Start with two scores, $a$ and $b$. Divide numerator and denominator of the softmax by
@@ -256,6 +274,10 @@ sigma = 1 / (1 + np.exp(-x))
 print("sigma' at 0, 1, 10, 11:", *(f"{y:.3g}" for y in sigma * (1 - sigma)))
 two = mg.softmax(np.stack([x + 3, 0 * x + 3], -1)).data  # of scores [a, b], a - b = x
 print("softmax([a, b])[0] is sigma(a - b):", np.allclose(two[:, 0], sigma))
+
+# %% [claims]
+claim("38.3", "the slope of the sigmoid is 1/4 at most", "0.25",
+      sigma[0] * (1 - sigma[0]))
 
 # %% [markdown]
 # For $T$ scores the slope is a matrix, the [Jacobian](../../GLOSSARY.md#jacobian) $J$.
@@ -307,7 +329,15 @@ trace, *norms = (f"{a:.1f} against {b:.4f}" for a, b in pairs)
 # > distribution is uniform", and uses the entropy of $p$ as a measure of how much
 # > gradient is left. Only the trace of the Jacobian is largest there. Even weights do
 # > not mean a large gradient.
-#
+
+# %% [claims]
+p = weights["uniform"]
+claim("38.3", "equal weights, T = 16: every slope is (1/T)(1 - 1/T) = 0.0586 in size "
+      "(slope for the score of another key)", "0.0586", p[0] * p[1])
+claim("38.5", "the Jacobian is largest for equal weights (Frobenius norm, over that "
+      "of two tied keys)", above(1), sizes["uniform"][1] / sizes["tie of two"][1])
+
+# %% [markdown]
 # A second experiment shows the same. Sixteen scores stand in a row from $-1$ to $1$ and
 # are multiplied by a scale. How fast does the largest weight change with the scores? It
 # has one slope for each of the 16 scores: the row of $J$ that belongs to the largest
@@ -367,7 +397,16 @@ show(fig, "saturation", alt)
 # > peak is far to the right of both, and at scale 10 the slope is not near zero. The
 # > book also reads the axis as $\sqrt d$. But scores of width $d$ have the deviation
 # > $\sqrt d$, and here this is the scale {{ f"{unit:.2f}" }} $\sqrt d$.
-#
+
+# %% [claims]
+claim("38.3", "the slope peaks near unit variance (the scale at which it peaks: "
+      "between half and twice 1.63, the scale of unit variance)", between(0.8, 3.3),
+      peak)
+claim("38.3", "scale 1 is unit variance (scale of unit variance)", "1.0", unit)
+claim("38.3", "at scale 10 the slope is near zero (below a tenth of the peak)",
+      below(0.029), at_ten)
+
+# %% [markdown]
 # ## How much is lost, then?
 #
 # Two measures, at widths from 1 to 4096. The [entropy](../../GLOSSARY.md#entropy)
@@ -459,7 +498,21 @@ show(fig, "entropy", alt)
 # > the scaled one "hugs the uniform line". At 256 it is not yet 0. And the scaled one
 # > stays {{ f"{np.log(16) - fix[-1, 0]:.2f}" }} nats *below* the uniform line at
 # > $T = 16$, {{ f"{np.log(64) - found[64, True][-1, 0]:.2f}" }} at $T = 64$.
-#
+
+# %% [claims]
+def entropies(T, d, scaled, n=4000, seed=3):  # (n,), of draws of their own
+    own = np.random.default_rng(seed)
+    e = own.normal(size=(n, T)) * np.sqrt(own.chisquare(d, (n, 1)))
+    return entropy(mg.softmax(e / d**0.5 if scaled else e).data)
+
+
+claim("38.5", "unscaled entropy is about 0 at d = 256 (below 0.05 nats)", below(0.05),
+      over_draws(entropies(16, 256, False)))
+claim("38.5", "scaled entropy hugs the line of equal weights (ln 16 minus entropy: "
+      "below 0.05 nats)", below(0.05),
+      over_draws(np.log(16) - entropies(16, 256, True)))
+
+# %% [markdown]
 # ## At which width do the weights become sharp?
 #
 # Let the scores be normal with variance $\sigma^2$; unscaled, $\sigma^2$ is about $d$.
@@ -551,7 +604,19 @@ show(fig, "entropy-left", alt)
 # > with 16. In nats it does, because it starts higher. As a share of $\ln T$ it falls a
 # > little *later*: half is left at $d$ = {{ f"{half[16]:.1f}" }} with 16 keys and at
 # > {{ f"{half[64]:.1f}" }} with 64.
-#
+
+# %% [claims]
+def half_width(T, seed):  # at which half of ln T is left
+    H = np.array([entropies(T, d, False, 1000, seed).mean() for d in widths[:6]])
+    return 2 ** np.interp(-np.log(T) / 2, -H, np.log2(widths[:6]))
+
+
+ratios = [half_width(64, seed) / half_width(16, seed) for seed in range(20)]
+claim("ex. 38.3", "64 keys crash faster than 16: their entropy falls at smaller "
+      "widths (width at which half of ln T is left, over that of 16 keys)", below(1),
+      over_draws(ratios, of="times 1000 queries"))
+
+# %% [markdown]
 # ## The mean and the typical query
 #
 # A median says what happens to a typical query. What happens on average? And how much

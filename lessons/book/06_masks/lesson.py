@@ -194,6 +194,12 @@ for printed, lens in ((first, [2, 3]), (second, [[1, 3], [2, 4]])):
     p = masked_softmax(e, valid_lens=np.array(lens)).data
     print("lengths", lens, "  as printed:", np.allclose(p, printed, atol=1e-6))
 
+# %% [claims]
+from lessons.pages.claims import claim
+
+claim("scoring", "the first printed weights sum to 1.0000000", "1.0000000",
+      first[0, 0].sum())
+
 # %% [markdown]
 # Our function returns what the web page prints, and no NaN comes through.
 #
@@ -274,7 +280,17 @@ print("context", out.data[1], "  lse", lse.data.round(3))
 # > **The book says** (the page on scoring functions) that scores set to a large
 # > negative number have an exponential of zero. It uses $-10^6$. That holds in rows
 # > with ordinary scores, and fails in three of the four rows above.
-#
+
+# %% [claims]
+row, half = with_sentinel(e, none), with_sentinel(e, some, np.float16)
+ours = masked_softmax(e, mask=none).data.max()
+claim("scoring", "a mask of -1,000,000 gives padding the weight 0 (in a row with "
+      "nothing allowed, 4 keys)", "0", row[0], f"ours {ours:.0f}")
+claim("scoring", "a mask of -1,000,000 gives padding the weight 0, also with 16 bits "
+      "(half precision; in a row with a key allowed)", "0", half[2],
+      "-1,000,000 becomes minus infinity; with nothing allowed the row is NaN")
+
+# %% [markdown]
 # ## What comes back through a mask?
 #
 # The gradient should ignore padding, too. With $`g_j = \partial L / \partial p_j`$ the
@@ -373,7 +389,13 @@ show(fig, "two-layers", alt)
 # > for the additive score takes the numbers `key_size` and `query_size` and never uses
 # > them. Its matrices get their widths at the first call, so a wrong number is not
 # > noticed.
-#
+
+# %% [claims]
+shape = layers["dot product"][1].shape
+claim("scoring", "its example has 2 queries for each sentence", "2", shape[1],
+      f"of shape {shape}: batch, queries, width")
+
+# %% [markdown]
 # Our layer makes its matrices with the widths that it is given. A query of 19 numbers
 # is then an error:
 

@@ -127,7 +127,23 @@ for kind, row in book.items():
 # >   up, and down again.
 # > - The figure's axis reads "exact match", but the numbers count letters.
 # > - The states have 64 numbers in the text and 96 in the code.
-#
+
+# %% [claims]
+from attention.app.experiments import verdict as rule
+from lessons.pages.claims import YES, claim, clipped, of_seeds
+
+falls = bool(np.all(np.diff(book["scaled"]) < 0))
+place = 1 + sorted(book_loss, key=book_loss.get).index("scaled")
+claim("38.6", "the text: the lowest share of additive is 0.99 (in its own table)",
+      "0.99", min(book["additive"]))
+claim("38.6", "the text: the lowest share of general is 0.41 (in its own table)",
+      "0.41", min(book["general"]))
+claim("38.6", "the text: scaled degrades with length (its own table)", YES, falls,
+      "it goes down, up and down")
+claim("38.6", "the text: only scaled trains badly (rank of its loss among the four, "
+      "in its own table; 4 is the largest)", "4", place)
+
+# %% [markdown]
 # ## Do we get these numbers again?
 #
 # If our number lies near the printed one, we say that it *comes back*. We train the
@@ -225,6 +241,13 @@ middle = (p + z**2 / (2 * n)) / (1 + z**2 / n)
 reach = z * (p * (1 - p) / n + z**2 / (4 * n**2)) ** 0.5 / (1 + z**2 / n)
 print(f"{found} of {n} seeds are good; the share among all seeds is between", end=" ")
 print(f"{middle - reach:.0%} and {middle + reach:.0%}")
+
+# %% [claims]
+for kind in KINDS[1:]:
+    means = of("book", kind, "accuracy")[:, (0, 1, 2, 4)].mean(1)  # of four lengths
+    claim("38.6", f"{kind} comes back (right letters, mean of the four lengths, minus "
+          "the printed mean: within 0.05)", rule.between(-0.05, 0.05),
+          rule.over_seeds(means - np.mean(book[kind])))
 
 # %% [markdown]
 # The seeds {{ ", ".join(map(str, good)) }} are good at all lengths, as the textbook's
@@ -370,6 +393,13 @@ apart = max(  # for the sentence below: dot and general, at 5, 7 and 8 letters
 # %%
 table("masked")
 
+# %% [claims]
+for kind in KINDS:
+    least_right = of("masked", kind, "accuracy")[:, :4].min(1)
+    claim("38.6", f"the ranking belongs to the scores: {kind} is still imperfect with "
+          "padding masked (least of 3, 5, 7, 8 letters: below 0.99)", rule.below(0.99),
+          clipped(rule.over_seeds(least_right)))
+
 # %% [figure]
 fig, ax = figure("What do four scores get right when padding is masked?")
 for i, kind in enumerate(KINDS):
@@ -437,7 +467,19 @@ print(f"from there on scaled is below dot at {100 * below:.0f} % of the points")
 # > **The book says** (38.6) that scaling makes the softmax too flat at this width, and
 # > that dot "wins the race". In these 2500 steps of training, with the textbook's rate
 # > and three seeds, dot is behind scaled on nearly the whole way, in both set-ups.
-#
+
+# %% [claims]
+padded_right = [widths["5"][3] for widths in of("book", "scaled", "widths")]
+claim("38.6", "scaled fails because scaling makes the softmax too flat (then it fails "
+      "with padding as in training as well: right letters at 5, padded to 8: below "
+      "0.5)", rule.below(0.5), clipped(rule.over_seeds(padded_right)))
+for setup, words in (("book", "padding attended to"), ("masked", "padding masked")):
+    ahead = of(setup, "dot", "loss") - of(setup, "scaled", "loss")
+    claim("38.6", f"dot wins the race of 2500 steps with the text's rate ({words}: "
+          "its last training loss, minus that of scaled)", rule.below(0),
+          rule.over_seeds(ahead))
+
+# %% [markdown]
 # Beyond the training, at ten letters and with the mask, dot gets
 # {{ f"{ten['dot']:.2f}" }}, scaled {{ f"{ten['scaled']:.2f}" }} and additive
 # {{ f"{ten['additive']:.2f}" }}. These are means of three seeds, which differ by up to
@@ -676,7 +718,20 @@ print(f"d_k: Vaswani {512 // 8}, BERT-base {768 // 12}, deviation {64**0.5:.0f}"
 # > **The book says** (38.6) that in the models of Vaswani and of BERT unscaled dot
 # > "would saturate the softmax into one-hot vectors and the model would not train at
 # > all", and that there is "no reason ever to use unscaled".
-#
+
+# %% [claims]
+wide = record("ex_38_4")["result"]
+left = fair.figures(wide, "dot", lambda run: run["loss"] / run["watched"]["loss"][0])
+steps = fair.steps_without_plateau(wide, "dot")
+stuck = of_seeds(left, rule.above(0.9), steps)
+more_right = of("masked", "dot", "accuracy") > of("masked", "scaled", "accuracy")
+claim("38.6", "unscaled dot does not train at all (width 256: share of seeds with a "
+      "last loss of 0.9 of the first or more; nearly all, 0.9)", rule.above(0.9), stuck)
+claim("38.6", "there is no reason ever to use unscaled (10 letters, padding masked: "
+      "share of seeds in which dot has more right letters than scaled, below 0.5)",
+      rule.below(0.5), rule.share(more_right[:, 4].sum(), len(more_right)))
+
+# %% [markdown]
 # Their $d_k$ is less than our 96, at which unscaled dot did train. In exercise 38.4 the
 # vectors have 256 numbers. What happens there? Dot and scaled are trained with the best
 # of several rates each, until the figure no longer moves

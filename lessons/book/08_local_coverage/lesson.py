@@ -195,7 +195,14 @@ show(fig, "windows", alt)
 # > **The book says** (38.7) that local-m predicts a position. With Luong's $p_t = t$
 # > nothing is predicted. Nor does the textbook's own code predict anything: it computes
 # > $\lfloor S t / T \rfloor$.
-#
+
+# %% [claims]
+from lessons.pages.claims import YES, claim, timed
+
+claim("38.7", "local-m predicts its centre (the textbook's code, step 15: 18, from "
+      "the ratio of the lengths)", "18", 15, "Luong's local-m: $p_t = t$")
+
+# %% [markdown]
 # ## Is local-p a mask?
 #
 # A mask says yes or no. Local-p has one factor more, a bell curve around the centre:
@@ -254,7 +261,12 @@ show(fig, "gaussian", alt)
 # > keys that are allowed: of two equal scores, one at the edge of the window gets
 # > $e^{-2}$, or {{ f"{by_hand[0] / by_hand[2]:.3f}" }}, of what the one at the centre
 # > gets.
-#
+
+# %% [claims]
+claim("38.7", "local-p is a mask (what the outer key of a window gets, over the "
+      "centre, D = 2: 1)", "1.00", by_hand[0] / by_hand[2])
+
+# %% [markdown]
 # ## How does the centre learn?
 #
 # The bounds of a window jump from key to key. Between two jumps, a small move of $p_t$
@@ -314,7 +326,20 @@ print("the window alone: ", np.subtract(up, down) / (2 * h))
 # > alignment patterns", and it describes local-p as if it were all of local attention.
 # > But each $p_t$ is a function of its own query. Nothing in the formula makes
 # > $`p_{t+1}`$ larger than $p_t$. A trained local-p that goes backwards follows below.
-#
+
+# %% [claims]
+from attention.app.experiments.verdict import share
+
+aside = np.random.default_rng(3)
+local_p = LocalAttention(8, 8, D=3, kind="p", score="dot", rng=aside)
+hidden = np.tanh(aside.normal(size=(2000, 2, 8)) @ local_p.W_p.data.T)
+centre = hidden @ local_p.v_p.data  # grows with p_t; two queries in a row
+back = (centre[:, 1] < centre[:, 0]).sum()
+claim("6.3.3", "the Gaussian of local-p makes the centre monotonic (share of steps in "
+      "which the centre goes back, for random queries)", "0",
+      share(back, 2000, "draws", "drawn"))
+
+# %% [markdown]
 # ## Does a window lose anything?
 #
 # It loses what is outside. In [lesson 07](../07_reversal/README.md) a word is written
@@ -336,7 +361,14 @@ for D in (1, 3, 6, 10, 19):
 # > tasks in the order that the window assumes this may be true; the next section
 # > measures it. In a reversal the windows of local-m do not hold the letters that are
 # > wanted, as the output shows.
-#
+
+# %% [claims]
+reached = np.abs((S - 1 - t) - t) <= 3
+claim("6.3.3", "local attention can match global attention (reversal of 20 letters, "
+      "window of local-m with D = 3: share of wanted letters inside, 1)", "1",
+      reached.mean())
+
+# %% [markdown]
 # With another centre a small window suits a reversal, too. Exercise 38.5 asks you to
 # write it.
 #
@@ -432,6 +464,16 @@ for task in tasks:
         if arm != "global":
             row += " " + minus_global(task, arm, digits)
         print(row.rstrip())
+
+# %% [claims]
+for task, within, words in (
+    ("copy", 0.05, "copying, share of right strings, within 0.05"),
+    ("reversal", 0.05, "reversal, share of right strings, within 0.05"),
+    ("en-de", 2, "translation, BLEU, within 2"),
+):
+    for kind in ("local-m", "local-p"):
+        claim("6.3.3", f"{kind} matches global attention ({words}: {kind} minus "
+              "global)", between(-within, within), less(task, f"{kind}, D = 3"))
 
 # %% [figure]
 fig, axes = figure("How wide must a window be?", columns=3, size=(8.6, 3.2))
@@ -530,6 +572,11 @@ show(fig, "training", alt)
 print("S      ", *(f"{S:7d}" for S in kept["lengths"]))
 for form, seconds in kept["calls"].items():
     print(f"{form:7s}", *(f"{1e3 * t:7.2f}" for t in seconds))
+
+# %% [claims]
+times = [kept["calls"]["global"][-1] / kept["calls"]["local-m"][-1]]
+claim("6.3.3", "local attention is faster on long sequences (500 words: time of "
+      "global over that of local-m)", above(1), timed(times))
 
 # %% [markdown]
 # On this machine, a window of local-m takes less time than global attention only at the
@@ -661,6 +708,10 @@ show(fig, "coverage", alt)
 print("each step", np.minimum(a, c).sum(1).round(3))
 print("library", f"{coverage_loss(a[None], c[None]).item():.4f}", end="")
 print("   with the present step in c", np.minimum(a, np.cumsum(a, 0)).sum(1))
+
+# %% [claims]
+claim("38.8", "the coverage loss of an exact repetition is 1", "1",
+      coverage_loss(a[None, :1], a[None, :1]).item())
 
 # %% [markdown]
 # The first step has nothing to repeat, the repetition has the full loss of 1, and
@@ -890,6 +941,23 @@ forms = [arm for arm in kept["once"]["arms"] if arm != "without"]
 helps = [(t, arm, test) for t, test in cases for arm in forms
          if verdict(above(LEAST), gain(t, arm, test)) == "holds"]  # fmt: skip
 print(f"clearly fewer repetitions: {len(helps)} of {len(cases) * len(forms)} rows")
+
+# %% [claims]
+for task, test, lists in (
+    ("once", "longer", "copying a list without its repetitions, longer lists"),
+    ("any order", "trained", "writing a list in any order"),
+):
+    for arm, words in (
+        ("in the score", "in the score"),
+        ("score and loss", "in score and loss, from the first step"),
+        ("at the end", "in score and loss, in a last phase"),
+    ):
+        fewer_of_all = fair.difference(
+            kept[task], "without", arm, lambda run: run[test]["repeated"]
+        )
+        claim("38.8", f"coverage {words} fights repetition ({lists}: share of "
+              "repeated letters without coverage minus that with it, above .001)",
+              above(0.001), fewer_of_all)
 
 # %% [markdown]
 # In these two tasks, at this size, no form of coverage clearly reduces repetitions.

@@ -196,6 +196,13 @@ print(alpha.round(3))
 print("sums of the rows", alpha.sum(1).round(6))
 print("|x|, |z|", np.linalg.norm([X, Z], axis=2).round(3), sep="\n")
 
+# %% [claims]
+from lessons.pages.claims import YES, claim, over_draws
+
+same = np.allclose(Z, attend(X, X, X, dot)[0].data)
+claim("6.4.4", "all positions are two products of matrices and a softmax", YES, same,
+      "equal to a query at a time")
+
 # %% [markdown]
 # Four of the five words look at themselves, and their output $z_i$ is nearly $x_i$
 # again. The fourth vector is the shortest: its score with itself,
@@ -251,7 +258,14 @@ show(fig, "diagonal", alt)
 # > **The book says** (6.4.2) that with one vector for all three parts "the intuition is
 # > identical". But the result is not: in the example of the book the outputs are almost
 # > the inputs.
-#
+
+# %% [claims]
+own = np.einsum("nii->ni", mg.softmax(e).data).mean(1)  # (n,)
+claim("6.4.2", "one vector for query, key and value does the same as three (weight of "
+      "a word on itself, among 8 words: below 0.2)", rule.below(0.2), over_draws(own),
+      f"with projections {found['projected, scaled'][0]:.2f}")
+
+# %% [markdown]
 # ## Do words that look at each other become alike?
 #
 # Each output is an average of the words. Two words that look at each other receive much
@@ -351,7 +365,15 @@ show(fig, "geometry", alt)
 # > similar, and asks to relate it to the weights. Its scores are unscaled, so a vector
 # > gives {{ f"{found['as it is'][0]:.1%}" }} of its weight to itself, and hardly any
 # > cosine changes. What one observes depends on the scale, even in its sign.
-#
+
+# %% [claims]
+for name, (weight, *_, reach) in turns.items():
+    ends = weight - reach, weight + reach
+    claim("ex. 6.8", "vectors of high mutual weight become more similar (rank "
+          f"correlation of weight and gain in cosine, scores times {name})",
+          rule.above(0), rule.Measured(weight, *ends, "drawn", f"{n:,} draws"))
+
+# %% [markdown]
 # ## Is it a dictionary?
 #
 # The names query, key and value come from databases. A Python dictionary holds pairs of
@@ -548,11 +570,31 @@ exact = rule.between(-0.01, 0.01)
 # > that a model can learn "to be as precise as a hard lookup". It can, as the models of
 # > lesson 03 show. But once it is, it has almost no gradient, and learns as little as a
 # > hard lookup.
-#
+
+# %% [claims]
+claim("6.5.2", "a lookup as precise as a hard one still passes gradients (slope of a "
+      "weight of 0.999, by its own score: above 0.025, a tenth of the most)",
+      rule.above(0.025), 0.999 * (1 - 0.999))
+for name, words in (("additive, 4", "additive scores"), ("dot, 4", "dot products")):
+    largest = fair.of_arm(kept[name], "softmax", "largest")
+    claim("6.5.2", f"a trained lookup is as precise as a hard one ({words}: right "
+          "values with all weight on the largest, minus right values, within 0.01)",
+          exact, gains[name])
+    claim("6.5.2", f"nearly all weight is on one value ({words}, trained: the largest "
+          "weight of ten, above 0.9)", rule.above(0.9), largest)
+
+# %% [markdown]
 # > **The book says** (exercise 6.10) that these five temperatures, on these scores,
 # > show both limits. At $\tau = 5$ the entropy is {{ f"{at(raw, 5.0)[0]:.2f}" }} of
 # > {{ f"{np.log(8):.2f}" }} nats, about half of the way to equal weights.
-#
+
+# %% [claims]
+H = attention_entropy(mg.softmax(raw / 5).data)  # (n, T)
+claim("ex. 6.10", "at temperature 5 the weights are near the uniform limit (entropy "
+      "over ln 8: 0.95 or more)", rule.between(0.95, 1),
+      over_draws(H.mean(-1) / np.log(8)))
+
+# %% [markdown]
 # ## Is there one formula for all of them?
 #
 # Nearly every attention of this course compares, applies a softmax, and averages. One
@@ -662,7 +704,18 @@ show(fig, "distance", alt)
 # > **The book says** (6.4.1) that the single step has "no intervening information
 # > loss". An average of {{ T }} values keeps little of each of them. What is true: how
 # > little does not depend on the distance.
-#
+
+# %% [claims]
+aside = np.random.default_rng(4)
+words, W = aside.normal(size=(200, 100, 16)), aside.normal(size=(2, 16, 16)) / 4
+e = (words[:, -1:] @ W[0]) @ (words @ W[1]).swapaxes(1, 2) / 4
+between = len("did not cross the street because it".split())
+claim("6.4.1", "from \"it\" to \"animal\" are 7 words", "7", between)
+claim("6.4.1", "a single step has no intervening information loss (weight of one of "
+      "100 words, before training: above 0.9)", rule.above(0.9),
+      over_draws(mg.softmax(e).data[:, 0, 0]))
+
+# %% [markdown]
 # ## Does "it" find the animal?
 #
 # If the sentence ends in "too tired", "it" is the animal. If it ends in "too wide",
@@ -790,7 +843,19 @@ show(fig, "pronoun", alt)
 # > self-attention". That "it" has more weight on its noun than on the other has the
 # > verdict {{ judged(rule.above(0), ahead) }}. That more answers are right than those of
 # > a GRU, by one in a hundred, has {{ judged(rule.above(0.01), gain) }}.
-#
+
+# %% [claims]
+claim("6.4.1", "\"it\" finds \"animal\" (two blocks: weight of \"it\" on its noun, "
+      "minus that on the other noun, in the head that finds it best: above 0)",
+      rule.above(0), ahead)
+claim("6.4.1", "a single step has no intervening information loss (after training: "
+      "largest weight of any head of \"it\" on its noun, above 0.9)", rule.above(0.9),
+      most)
+claim("6.4.1", "\"it\" and \"animal\" show the central advantage of self-attention "
+      "(right nouns of two blocks, minus those of a GRU of equal size: above 0.01)",
+      rule.above(0.01), gain)
+
+# %% [markdown]
 # ## What does it cost?
 #
 # There are two different questions. **Work**: how many multiplications are there in
@@ -828,7 +893,17 @@ for T in (64, 512, 1024, 2048):
 # > proportional to.) This compares work with depth. If we compare work with work, it is
 # > $T^2 d$ against $T d^2$, so attention needs less as long as $T < d$. Most sentences
 # > have fewer words than a vector has numbers. (A book has more.)
-#
+
+# %% [claims]
+work, w = cost_of("dot", L=100, S=100, E=d).multiplications, 100 * d * d
+claim("6.4.3", "self-attention is more work than a recurrence (without projections, "
+      "100 words, d = 512: multiplications over those of the recurrence)",
+      rule.above(1), work / (2 * w))
+claim("6.4.3", "self-attention is more work than a recurrence (the same, with "
+      "projections of queries, keys and values)", rule.above(1),
+      (work + 3 * w) / (2 * w))
+
+# %% [markdown]
 # ## What does a heatmap show?
 #
 # Weights are easy to draw. The textbook (6.5.3) invents weights for a translation from

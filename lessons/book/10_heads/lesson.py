@@ -158,6 +158,12 @@ for dtype, tolerance in ((np.float32, 1e-6), (np.float64, 1e-14)):
 book = 2.384185791015625e-07
 print("in units of the last digit:", book / float(np.finfo(np.float32).eps))
 
+# %% [claims]
+from lessons.pages.claims import YES, claim, of_seeds
+
+same = np.allclose(o, loop_form(Q, K, V))
+claim("38.9", "the matrix form is the loop form", YES, same, "equal to the last digits")
+
 # %% [markdown]
 # Two units. The conclusion of the textbook, "identical to numerical precision", holds.
 #
@@ -329,7 +335,16 @@ print(f"twins: error of the token before {nearer:.3f}, of the other one {further
 # > **The book says** (6.5.4) that multi-head attention is "specifically designed to
 # > encourage" diversity. No term of the formula does so. If the loss does not make two
 # > heads differ, they may learn the same.
-#
+
+# %% [claims]
+layer = twins.begin(True, 0)
+x, y = twins.draw(np.random.default_rng(8), 16)
+((layer(x)[:, 2:, :12] - y) ** 2).mean().backward()
+g = layer.W_q.weight.grad
+claim("6.5.4", "many heads are designed to become different", YES,
+      not np.allclose(g[:7], g[7:]), "equal heads get equal gradients and stay equal")
+
+# %% [markdown]
 # ## Which triangle is causal?
 #
 # A model that writes a text learns to predict each word from the words before it. In
@@ -395,7 +410,13 @@ show(fig, "influence", alt)
 # > book calls $i$ the target, which has the queries, so this is the wrong triangle.
 # > (Another of our sources, notes on attention mechanisms, forbids $j > i$, which is
 # > right.)
-#
+
+# %% [claims]
+causal = not (moved["i <= j"][j > i] > 0).any()
+claim("38.7", "a mask of $i \\le j$ is causal, with i for the target", YES, causal,
+      "it is $j \\le i$; the other one shows the answer")
+
+# %% [markdown]
 # What is the advantage of a causal mask? In training, all words are known, and all are
 # predicted at once, in one product of matrices. When the model writes, the words come
 # one after another. No old output depends on a new word, in this layer or in any layer
@@ -452,7 +473,16 @@ print("cross: unchanged", np.allclose(b, a, atol=1e-6))
 # > explains: "the output representations do not change if the input sequence is
 # > shuffled". The word is right. The explanation is that of *in*variance, which holds
 # > for the source of cross-attention only.
-#
+
+# %% [claims]
+a, b = layer(x).data, layer(x[order]).data
+same, moved_along = np.allclose(a, b), np.allclose(b, a[order], 1e-5)
+claim("6.5.5", "shuffling the words does not change the outputs", YES, same,
+      "they are shuffled in the same way")
+claim("6.5.5", "self-attention is permutation-equivariant", YES, moved_along,
+      "shuffled words, shuffled outputs")
+
+# %% [markdown]
 # ## What else does a Transformer need?
 #
 # A Transformer is a stack of *blocks*. All blocks have the same form, and each has
@@ -683,7 +713,22 @@ share = four["feed-forward"] / four["nothing"]
 # > not train effectively". In this task, at this size, that holds for the positions.
 # > Without the sum the models learn it later, and without the network or the norm as
 # > well as with them.
-#
+
+# %% [claims]
+from attention.app.experiments.verdict import below
+
+for name, without, words in (
+    ("no positions", "positions", "positions"),
+    ("4 blocks", "feed-forward", "the feed-forward network"),
+    ("4 blocks", "residual", "the sum x + f(x)"), ("4 blocks", "norm", "the norm"),
+):  # fmt: skip
+    claim("6.4.4", f"without {words} a Transformer does not train (right answers, 4 "
+          "blocks: below 0.9)", below(0.9), of(name, without))
+claim("6.4.4", "the sum x + f(x) makes training faster (4 blocks: steps until 95 of "
+      "100 answers are right, without it over with it, above 1)", above(1),
+      ratios["4 blocks"])
+
+# %% [markdown]
 # ## Is the factor 1/√d necessary?
 #
 # [Lesson 05](../05_scaling/README.md) says what unscaled scores of random vectors do to
@@ -788,7 +833,18 @@ show(fig, "scaling", alt)
 # > all". In this task six blocks of width 64 train, if the learning rate is small
 # > enough. (Larger models and other tasks are not measured.) Its other sentence, that
 # > there is "no reason ever to use unscaled", overlooks T5.
-#
+
+# %% [claims]
+steps = fair.steps_without_plateau(deep, "unscaled")
+stuck = of_seeds(fair.figures(deep, "unscaled"), below(0.2), steps)
+claim("38.6", "an unscaled Transformer does not train at all (six blocks of one head, "
+      "d = 64: share of seeds with right answers below 0.2, chance is 0.125; nearly "
+      "all, 0.9)", above(0.9), stuck)
+claim("38.6", "a scaled Transformer trains better (the same models, each with its "
+      "best rate: right answers of scaled minus unscaled, above 0.01)", above(0.01),
+      fair.difference(deep, "scaled", "unscaled"))
+
+# %% [markdown]
 # ## What do trained heads look at, and which of them matter?
 #
 # A [language model](../../GLOSSARY.md#language-model) predicts each next word. We
@@ -866,6 +922,17 @@ more = of_heads("near")[:, layers == layers.max()] - means[names.index("near")]
 change["untrained"] = interval(more.mean(1))
 print("near: last layer minus untrained {:+.3f} ±{:.3f}".format(*change["untrained"]))
 first, last = (of_heads("near")[:, layers == k].mean() for k in (0, layers.max()))
+
+# %% [claims]
+late, near = layers >= kept["layers"] / 2, of_heads("near")
+deep_near = near[:, late].mean(1)  # (seeds,)
+gained = deep_near - of_heads("near", untrained)[:, late].mean(1)
+claim("6.5.4", "early layers look nearer than deep ones (weight on the nearest three "
+      "words: first half of the layers minus second half, above 0)", above(0),
+      over_seeds(near[:, ~late].mean(1) - deep_near))
+claim("6.5.4", "deep layers look far (second half of the layers: weight on the "
+      "nearest three words, minus that before the training, below 0)", below(0),
+      over_seeds(gained))
 
 # %% [figure]
 title = "Where do sixteen heads look?"
@@ -1050,7 +1117,17 @@ show(fig, "agreement", alt)
 # > **The book says** (6.5.4) that some heads are "subject-verb agreement heads". In
 # > these models and this grammar there are heads whose weights follow agreement. None
 # > of those that do so most is needed to write the right form.
-#
+
+# %% [claims]
+claim("6.5.4", "some heads follow the agreement of subject and verb (in each model, "
+      "the head that does so most: its weight on the subject, from the word that "
+      "predicts the verb, minus that of a head that looks at distances or at nouns: "
+      "above 0.3)", above(0.3), stronger)
+claim("6.5.4", "the number of a verb needs them (share of right verbs where the "
+      "nearest noun has another number: without another head, minus without that one: "
+      "above 0)", above(0), costs)
+
+# %% [markdown]
 # The fourth belief: a head with large, sharp weights is important. Remove one head at a
 # time, by zeros in its rows of $W^O$, and measure how much the loss of new sentences
 # rises. For each model, take the [rank correlation](../../GLOSSARY.md#rank-correlation)

@@ -255,7 +255,18 @@ print("PE[3] . PE[10], PE[73] . PE[80]:", G[3, 10].round(6), G[73, 80].round(6))
 # > relative. In the sense of this page that is right: the scores of a model change when
 # > the words move to other places. But the encoding alone does contain the distances: a
 # > fixed rotation leads from each position to the one $n$ further.
-#
+
+# %% [claims]
+from lessons.pages.claims import YES, claim, clipped
+
+aside = np.random.default_rng(11)
+X, A, B = (aside.normal(size=(k, d)) for k in (8, d, d))
+here, there = ((X + PE[k : k + 8]) @ A @ B.T @ (X + PE[k : k + 8]).T for k in (0, 20))
+claim("notes", "sinusoidal positions are not relative (the scores of a model change "
+      "if all its words move to other places)", YES, not np.allclose(here, there),
+      "they change; the encoding alone contains the distances")
+
+# %% [markdown]
 # ## A learned table: what is in a row that no text reached?
 #
 # Words have a table with a learned row for each word, its
@@ -356,7 +367,13 @@ print("DeBERTa, distances 14 to 18:", s[-19:-14][::-1].round(3))
 # > generalizes to longer sequences". It has a number for every distance, the same one
 # > for all far distances. That may be enough, if training has used the last bucket. A
 # > model with these buckets that was trained on 32 tokens has never used it.
-#
+
+# %% [claims]
+buckets = len(np.unique(t5_bucket(np.arange(-5000, -128))))
+claim("notes", "T5 generalizes by itself: it tells 129 from 5000 tokens away", YES,
+      buckets > 1, "they share one bucket")
+
+# %% [markdown]
 # ## ALiBi: can a straight line do it?
 #
 # ALiBi (Press and others 2022) learns nothing. It subtracts from each score a number
@@ -861,7 +878,27 @@ learned = np.array(found["deberta"][NEAR][128])[able["deberta"]]
 # > **The book says** (notes on attention mechanisms) that T5 and RoPE extrapolate well,
 # > RoPE with extensions, and ALiBi excellently. T5 depends on its buckets and RoPE on
 # > which rotations are slowed; what ALiBi does excellently is to forget.
-#
+
+# %% [claims]
+from attention.app.experiments.verdict import above, below, over_seeds
+
+for name, says, claimed in (
+    ("sinusoidal", "limited (between 0.25 and 0.75)", between(0.25, 0.75)),
+    ("learned", "poor (below 0.75)", below(0.75)),
+    ("t5, 32 buckets", "good (0.75 or more)", above(0.75)),
+    ("rope+yarn", "good, with YaRN (0.75 or more)", above(0.75)),
+    ("alibi", "excellent (0.9 or more)", above(0.9)),
+):
+    steps = fair.steps_without_plateau(kept, arms[name])
+    right, scheme = over_seeds(found[name]["all"][64], steps=steps), arms[name]
+    claim("notes", f"{scheme} extrapolates: {says}, right values at twice the length",
+          claimed, clipped(right))
+for distance, words in (("all", "all answers"), (FAR, "answers 32 tokens back")):
+    claim("notes", "ALiBi is best: at four times the length it beats RoPE with YaRN "
+          f"({words}: difference of the shares of right values)", above(0),
+          less("alibi", "rope+yarn", distance))
+
+# %% [markdown]
 # ## What would break it?
 #
 # - RoPE with the other pairing, $(2r, 2r+1)$ in place of $(r, r + d_k/2)$: right by

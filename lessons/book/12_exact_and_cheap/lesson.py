@@ -51,6 +51,12 @@ for n in (1000, 4096, 32_768, 1_000_000):
     print(f"{n:>9,} tokens   {size(wide):>8s}   the same at d = 64: {narrow == wide}")
 print("32 768 tokens, 32 heads:", size(cost_of("dense", L=32_768, H=32).score_bytes))
 
+# %% [claims]
+from lessons.pages.claims import YES, claim, over_draws, timed
+
+scores = cost_of("dense", L=1000).score_bytes
+claim("ex. 6.4", "the scores of 1000 tokens are 4 MB", "4", scores / 1e6)
+
 # %% [markdown]
 # The size does not depend on the width. (Exercise 6.4 says 4 MB for 1000 tokens, which
 # is exact.) And this is one head of one example. 32 heads of 32 768 tokens are more
@@ -279,7 +285,13 @@ print(tiles.map())
 # > "(Longformer, Mistral)" each token attends to its neighbours "plus global tokens".
 # > With global tokens it is Longformer's. That of Mistral, a language model, has none,
 # > and looks back only.
-#
+
+# %% [claims]
+row = masks.sliding_window(256, 256).dense(1, 1, 1024, 1024)[0, 0, 512]
+claim("notes", "a window of 512 neighbours (Longformer: half of them on either side)",
+      "512", int(row.sum()) - 1)
+
+# %% [markdown]
 # Longformer has a second set of the matrices $W_q$, $W_k$ and $W_v$, for its global
 # tokens alone. At the start of training the second set is a copy of the first, so the
 # layer is then attention with the mask above. The library has it as a layer. Its
@@ -326,7 +338,19 @@ print("w = 128, 256, 512:", *(f"{c.multiplications / 1e9:.2f} billion" for c in 
 # > the first. $n \sqrt n$ is the cost of *strided* patterns, in which a token sees the
 # > last $`l = \sqrt n`$ tokens and every $`l`$-th before them, as in the Sparse Transformer
 # > (Child and others 2019): `causal() & (sliding_window(l - 1, 0) | dilated(n, l))`.
-#
+
+# %% [claims]
+growth = {}
+for name in ("tiled", "linear", "bigbird"):
+    a, b = (cost_of(name, L=n) for n in (2**16, 2**17))
+    growth[name] = b.extra_bytes / a.extra_bytes, b.multiplications / a.multiplications
+for name in ("tiled", "linear"):
+    claim("notes", f"{name} attention: memory grows with n (factor when n doubles: "
+          "2.0)", "2.0", growth[name][0])
+claim("notes", "BigBird may cost n to the 1.5 (exponent)", "1.5",
+      np.log2(growth["bigbird"][1]))
+
+# %% [markdown]
 # If pairs are left out, a token receives nothing from a token far away before several
 # layers have passed. With all pairs one layer is enough. How many layers does each
 # pattern need?
@@ -413,7 +437,13 @@ print("fast weights are (Q K^T, j <= i) V:", np.allclose(o, np.tril(q @ k.T) @ v
 #
 # > **The book says** (38.9) that "the Q/K/V structure was actually introduced in 1991
 # > by Schmidhuber". The structure is there, as the output shows; the softmax is not.
-#
+
+# %% [claims]
+same = np.allclose(o, np.tril(q @ k.T) @ v)
+claim("38.9", "Q, K and V are there in the fast weights of 1991", YES, same,
+      "as causal attention without softmax and division")
+
+# %% [markdown]
 # The notes say that linear attention "loses some expressivity". How much? Draw $n$
 # random keys of width 64, and let the query be the first key, four times as long. The
 # right key then has a scaled score of $4 \cdot 64 / 8 = 32$ on average. The others have
@@ -429,6 +459,14 @@ for n in counts:
     found["softmax"].append(mg.softmax(e).data[:, 0].mean())
     w = (phi(q) @ phi(k).swapaxes(1, 2))[:, 0]  # (50, n)
     found["linear"].append((w[:, 0] / w.sum(1)).mean())
+
+# %% [claims]
+keys = np.random.default_rng(1).normal(size=(100, 256, d))
+first, one = 4 * keys[:, :1], np.eye(256)[None, :, :1]  # one: the output is its weight
+soft = mg.softmax((first @ keys.swapaxes(1, 2))[:, 0] / d**0.5).data[:, 0]
+share = linear_attention(first, keys, one.repeat(100, 0)).data[:, 0, 0] / soft
+claim("notes", "linear attention loses expressivity (weight on the right one of 256 "
+      "keys, over that of a softmax: below 0.5)", below(0.5), over_draws(share))
 
 # %% [figure]
 alt = f"""Weight on the right key against the number of keys, logarithmic. Softmax stays
@@ -578,6 +616,11 @@ for says, claimed, found in (
     interval = f"{found.value:+.3f} [{found.low:+.3f}, {found.high:+.3f}]"
     after = f"after {found.steps}" if found.steps else ""
     print(f"{says:33s} {interval} {after:10s} {verdict(claimed, found)}")
+
+# %% [claims]
+for arm, words in (("linear", "four heads"), ("wide linear", "one wide head")):
+    claim("notes", f"linear attention loses some expressivity ({words}: right values "
+          "of a small model, minus those of dense attention)", below(0), lost[arm])
 
 # %% [markdown]
 # Dense attention answers everything. The window answers what stands inside it, up to 15
@@ -757,7 +800,13 @@ for kind in ("compiled", "NumPy"):
 # > 8192 tokens if both are compiled. At 4096 tokens it is
 # > {{ f"{np.mean(faster['compiled', 4096]):.1f}" }} times as fast, and
 # > {{ f"{np.mean(faster['NumPy', 4096]):.1f}" }} times if both are NumPy.
-#
+
+# %% [claims]
+claim("notes", "FlashAttention is two to four times as fast (on a GPU; here 8192 "
+      "tokens on a processor, both sides compiled)", between(2, 4),
+      timed(faster["compiled", 8192]))
+
+# %% [markdown]
 # > **The book says** (6.4.3) that below 2048 tokens "the quadratic cost is affordable
 # > on modern hardware". There is no jump at 2048 tokens: twice as many tokens take
 # > dense attention {{ f"{twice['dense'][0]:.1f}" }} times as long before,
@@ -784,6 +833,14 @@ for words, (n, found) in gains.items():
     print(words)
     for length, x in zip(n, found.T):
         print(f"  {length:5d} tokens: {x.mean():5.2f} [{x.min():.2f}, {x.max():.2f}]")
+
+# %% [claims]
+for width in ("64", "512"):
+    lengths, found = gains[f"width {width}, compiled"]
+    late, early = (found[:, lengths.index(n)] for n in (4096, 1024))
+    claim("6.4.4", "its advantage over a recurrence grows with length (gain in time "
+          "at 4096 tokens over the gain at 1024, one thread, both compiled, width "
+          f"{width})", above(1), timed(late / early))
 
 # %% [figure]
 alt = "How many times as fast as a GRU self-attention is, by tokens. " + " ".join(

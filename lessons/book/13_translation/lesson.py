@@ -378,7 +378,15 @@ early, late = (
 # > without attention translates badly at every length. With 2000 pairs the advantage
 # > grows by {{ written(growth["2000"]) }}, and the verdict is
 # > {{ judged(above(0), growth["2000"]) }}.
-#
+
+# %% [claims]
+from lessons.pages.claims import claim, over_draws
+
+for size in looking:
+    claim("ex. 6.9", f"with {size} pairs the advantage of attention grows with length "
+          "(BLEU, from 5 to 7 words to 11 to 15)", above(0), growth[size])
+
+# %% [markdown]
 # ## Which score translates best?
 #
 # [Lesson 04](../04_scores/README.md) has three scores. *Additive* has two matrices and
@@ -463,7 +471,14 @@ show(fig, "scores", alt)
 # > BLEU. In this task, at this size, the verdict is
 # > {{ judged(between(-2, 2), less["bahdanau, dot"]) }} in Bahdanau's order and
 # > {{ judged(between(-2, 2), less["luong, dot"]) }} in Luong's.
-#
+
+# %% [claims]
+for order in ("bahdanau", "luong"):
+    claim("6.3.1", f"dot matches additive in translation ({order}'s decoder, 500 "
+          "pairs: BLEU of dot minus that of additive, within 2)", between(-2, 2),
+          less[f"{order}, dot"])
+
+# %% [markdown]
 # Does *general* overfit? To *overfit* is to learn the training pairs by heart, and to
 # be bad at unseen pairs. So compare the loss of the 500 pairs with that of unseen
 # sentences. The larger the gap between them, the more a model overfits:
@@ -497,7 +512,14 @@ for score in ("additive", "dot"):
 # > {{ judged(above(0), more["dot"]) }}. The second part was not measured. With 2000
 # > pairs of this grammar additive has {{ f"{fair.of_arm(large, 'GRU').value:.0f}" }}
 # > BLEU, so there is nothing to gain.
-#
+
+# %% [claims]
+for other in ("additive", "dot"):
+    claim("6.3.2", "general can overfit on a small corpus (500 pairs: loss of unseen "
+          f"minus seen sentences, of general minus that of {other})", above(0),
+          more[other])
+
+# %% [markdown]
 # ## Does a Transformer translate better?
 #
 # A Transformer ([lesson 10](../10_heads/README.md)) has no recurrence: its encoder is
@@ -580,6 +602,13 @@ diagonal = one["aer_diagonal"]
 print(f"diagonal {diagonal:.2f}   chance {one['aer_uniform']:.2f}")
 better = [arm for arm in rates if verdict(below(diagonal), rates[arm]) == "holds"]
 print("better than the diagonal:", "; ".join(better))
+
+# %% [claims]
+over = fair.of_arm(
+    small, "bahdanau, additive", lambda run: run["aer"] - run["aer_diagonal"]
+)
+claim("6.5.3", "alignments are found without supervision (500 pairs: error rate, "
+      "minus that of the diagonal)", below(0), over)
 
 # %% [markdown]
 # No link was ever shown to them, and yet {{ len(better) }} of the {{ len(rates) }} find
@@ -743,7 +772,18 @@ print(cat.text, ", ".join(f"{word} {p:.2f}" for word, p in looked), sep="   ")
 # > **The book says** (6.2.1) that while "black" is translated, its noun "cat" has "a
 # > moderate score", too. This model puts {{ f"{cat.weights[2][1]:.2f}" }} of the
 # > weight on "black" and {{ f"{cat.weights[2][2]:.2f}" }} on "cat".
-#
+
+# %% [claims]
+on_noun = [  # "chat noir", "black cat": noir at t + 1 and cat at s + 1
+    w[t + 1, s]
+    for pair, w in zip(pairs, every)
+    for t, s in set(pair.alignment) & {(t - 1, s + 1) for t, s in pair.alignment}
+]
+claim("6.2.1", "writing an adjective, a model gives its noun a moderate score, too "
+      "(weight on the noun: above 0.1)", above(0.1),
+      over_draws(on_noun, "trained", "words, 1 model"))
+
+# %% [markdown]
 # ## Is the most probable next word the best choice?
 #
 # To write a sentence, one can take the most probable word at each step. This is called
@@ -888,6 +928,18 @@ for words, aer in mean.items():
     print(f"{aer:.2f}, of the best {best:.2f}")
 print(*seven["tier T"]["statement"], sep="\n")
 
+# %% [claims]
+from attention.app.experiments.verdict import Measured
+
+by_words = [seven["tier A"]["patterns"][words] for words in ("5-7", "11-15")]
+(a, m), (b, k) = ((x["reordering"], sum(x.values())) for x in by_words)
+p, q = a / m, b / k
+half = 1.96 * (p * (1 - p) / m + q * (1 - q) / k) ** 0.5
+rests_on = f"{m} and {k} sentences, one model"
+change = Measured(q - p, q - p - half, q - p + half, "drawn", rests_on)
+claim("ex. 6.7", "the pattern changes with length (share of reorderings, 11 to 15 "
+      "words minus 5 to 7)", above(0), change)
+
 # %%
 nine = record("ex_6_9")["result"]
 print(f"6.9: BLEU, word by word {nine['trivial']:.0f}; by words {', '.join(parts)}:")
@@ -936,6 +988,14 @@ for pair, w in zip(pairs[:60], every):
     needed += list(counts)
 print(f"{np.mean(needed):.2f} of the words depend on some source word;")
 print(f"for {np.mean(agree):.2f} of these it is the one looked at most")
+
+# %% [claims]
+from attention.app.experiments.verdict import share
+
+relevant = share(sum(agree), len(agree), "words, 1 model")
+claim("6.2.2", "the word of largest weight is the most relevant one (share of target "
+      "words for which removing it costs most: nearly all, 0.95)", above(0.95),
+      relevant)
 
 # %% [markdown]
 # In {{ f"{1 - np.mean(agree):.0%}" }} of the cases another word matters more. A
