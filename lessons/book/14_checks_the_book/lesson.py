@@ -16,19 +16,15 @@
 # [13](../13_translation/README.md). Half an hour.
 
 # %%
-from importlib import import_module
+import re
 from math import comb
 
 import numpy as np
 
 from attention.app.experiments import fair
 from attention.app.experiments import verdict as rule
-from lessons.pages.figures import BLUE, GREY, ORANGE, figure, show
 from lessons.classroom.records import how_made, record
-
-claims = import_module("lessons.book.14_checks_the_book.claims")
-for name in ("chapter_6", "chapter_38", "notes", "trainings"):
-    import_module(f"lessons.book.14_checks_the_book.{name}")
+from lessons.pages.figures import BLUE, GREY, ORANGE, figure, show
 
 # %% [markdown]
 # ## How do you compare two models fairly?
@@ -183,13 +179,13 @@ print(f"  {rule.verdict(claim, cut)}; without the rule:",
 
 # %%
 book = 0.946  # right letters at ten letters, as printed
-chapter_38 = import_module("lessons.book.14_checks_the_book.chapter_38")
-at_ten = chapter_38.of_many_seeds()[:, 4]  # (12,): column 4 is ten letters
+letters = np.array(record("reversal_seeds")["accuracy"])  # (12, 5): 3, 5, 7, 8, 10
+at_ten, GOOD = letters[:, 4], 0.75  # (12,): column 4 is ten letters
 
 # %% [figure]
 fig, ax = figure("What would each seed have made you believe?", size=(7.2, 3))
 number = np.arange(1, len(at_ten) + 1)
-good = at_ten >= chapter_38.GOOD
+good = at_ten >= GOOD
 for which, colour, mark, label in (
     (good, BLUE, "o", "good seeds"), (~good, ORANGE, "^", "the others"),
 ):  # fmt: skip
@@ -200,13 +196,13 @@ ax.set(xlabel="seed", ylabel="right letters at 10 letters", ylim=(0, 1.05))
 ax.set(xticks=number, xlim=(0.5, len(at_ten) + 0.5))
 ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
 alt = f"""Share of right letters of twelve seeds. {good.sum()} of them lie between
-{chapter_38.GOOD} and the textbook's {book:.2f}; the others between
+{GOOD} and the textbook's {book:.2f}; the others between
 {at_ten[~good].min():.2f} and {at_ten[~good].max():.2f}. Seeds 1 to 3, shaded, are not
 among the good ones."""
 show(fig, "twelve-seeds", alt)
 
 # %% [markdown]
-# Here we call a seed good if it has at least {{ f"{chapter_38.GOOD:.2f}" }} of these
+# Here we call a seed good if it has at least {{ f"{GOOD:.2f}" }} of these
 # letters right. (We chose this limit after seeing the values, in the gap between
 # {{ f"{at_ten[~good].max():.2f}" }} and {{ f"{at_ten[good].min():.2f}" }}.)
 # {{ good.sum().item() }} of {{ len(at_ten) }} seeds are good. A person who trained
@@ -220,12 +216,59 @@ for n in (1, 3, 6, 9):
     none_good = comb(bad, n) / comb(all_seeds, n)
     print(f"{n} seed{'s' * (n > 1):1s}   none good: {none_good:.2f}")
 three = comb(bad, 3) / comb(all_seeds, 3)
-mean = claims.seeds(at_ten[:3])
+mean = rule.over_seeds(at_ten[:3])
 print(f"mean, from seeds 1 to 3: {mean.low:.2f} to {mean.high:.2f}")
 part = rule.share(good.sum(), len(good))
 print(f"share of good seeds: {part.low:.2f} to {part.high:.2f} ({part.rests_on})")
 halves = [f"{rule.student(n) / n**0.5:.1f} with {n} seeds" for n in (2, 3, 5, 12)]
 halves = ", ".join(halves)
+
+# %% [claims]
+from lessons.pages.claims import CLAIMS, claim, over_draws, read
+
+whole = (letters[:, (0, 1, 2, 4)] >= GOOD).all(1)
+a, b = np.random.default_rng(4).normal(size=(2, 100, 1000, 32))
+means = ((a + 1) * (b + 2)).sum(-1).var(-1, ddof=1) / (32 * (1 + 4 + 1))  # (100,)
+e = np.random.default_rng(0).normal(size=(2, 100, 1000, 20)).prod(0).sum(-1)
+near_1, near_all = rule.between(0.95, 1.05), rule.above(0.9)
+reversal, scaling = "07_reversal", "05_scaling"
+claim("38.6", "additive reverses strings of all four lengths (share of seeds with "
+      "three quarters of the letters or more at each of 3, 5, 7, 10: nearly all, 0.9)",
+      near_all, rule.share(whole.sum(), len(whole)), page=reversal)
+claim("38.6", "additive comes back beyond the trained length (share of seeds with "
+      "three quarters of the letters or more, at 10 letters alone)", near_all, part,
+      page=reversal)
+claim("ex. 38.2", "the variance with means (widths 32, variances 1, means 1 and 2: "
+      "measured over formula, 1 within a twentieth)", near_1,
+      over_draws(means, of="times 1000 scores"), page=scaling)
+claim("scoring", "Var(q.k) / d is 1 (d = 20: within a twentieth)", near_1,
+      over_draws(e.var(-1, ddof=1) / 20, of="times 1000 scores"), page=scaling)
+
+
+def place(row):  # sections by number, exercises last
+    numbers = tuple(map(int, re.findall(r"\d+", row["text"])))
+    return not numbers, numbers[:1], row["text"].startswith("ex."), numbers
+
+
+every = [row for name, rows in read().items() if name != "14" for row in rows]
+every = sorted(every + CLAIMS, key=place)
+
+
+def on(text):  # the claims of a text, or of one of its sections
+    return [row for row in every if row["text"].removeprefix("ex. ").startswith(text)]
+
+
+def table(kind, text=""):
+    several = kind != "computed"  # draws, seeds or runs
+    head = "text", "claim", "we find", *["rests on"] * several, "verdict", "page"
+    lines = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
+    for row in on(text):
+        if row["kind"] == kind:
+            cells = row["text"], row["says"], row["found"], *[row["rests on"]] * several
+            word = "holds" if row["verdict"] == "holds" else f"**{row['verdict']}**"
+            link = f"[{row['page'][:2]}](../{row['page']})"
+            lines.append(f"| {' | '.join((*cells, word, link))} |")
+    return "\n".join(lines)
 
 # %% [markdown]
 # With three seeds it happens in {{ f"{100 * three:.0f}" }} of 100 cases. The interval
@@ -288,10 +331,9 @@ halves = ", ".join(halves)
 # random](#what-is-drawn-at-random), [trained](#what-was-trained),
 # [timed](#what-was-timed). And [in words](#what-does-no-number-decide).
 #
-# Each claim is a function of a few lines with its range, in
-# [chapter_6.py](chapter_6.py), [chapter_38.py](chapter_38.py), [notes.py](notes.py) or
-# [trainings.py](trainings.py). If you think that a range is unfair, change it there,
-# and run this page again.
+# Each claim is a line with its range in the script of the page that computes it, in a
+# cell that begins with `# %% [claims]`. If you think that a range is unfair, change it
+# there, and run that page and this one again: `python -m lessons dev weave 3 14`.
 #
 # The claims were not drawn at random: whatever looked doubtful is here, and what is
 # plainly right is here in part. So the counts say nothing about how good a text is, but
@@ -304,8 +346,8 @@ for text, start in (
     ("chapter 6", "6"), ("chapter 38", "38"), ("scoring page", "scoring"),
     ("notes", "notes"),
 ):  # fmt: skip
-    mine = [c for c in claims.CLAIMS if c.where.removeprefix("ex. ").startswith(start)]
-    counts = [sum(c.verdict == word for c in mine) for word in words]
+    mine = [row["verdict"] for row in on(start)]
+    counts = [mine.count(word) for word in words]
     print(f"{text:14s}", *(f"{count:10d}" for count in counts))
 
 # %% [markdown]
@@ -317,7 +359,7 @@ for text, start in (
 # or printing, and some change a conclusion: the worked example (6.2.5) prints the
 # lowest score as the highest.
 #
-# {{ claims.table("computed", "6") }}
+# {{ table("computed", "6") }}
 #
 # ### Chapter 38
 #
@@ -325,15 +367,15 @@ for text, start in (
 # not largest at equal weights, and scores of unit variance are not where it is largest.
 # The text about the reversal (38.6) does not say what its own table says.
 #
-# {{ claims.table("computed", "38") }}
+# {{ table("computed", "38") }}
 #
 # ### The scoring page
 #
-# {{ claims.table("computed", "scoring") }}
+# {{ table("computed", "scoring") }}
 #
 # ### The notes
 #
-# {{ claims.table("computed", "notes") }}
+# {{ table("computed", "notes") }}
 #
 # ## What is drawn at random?
 #
@@ -342,7 +384,7 @@ for text, start in (
 # sentences that one trained model reads. Half of its interval is
 # $`1.96 \sqrt{p (1 - p) / n + q (1 - q) / m}`$.)
 #
-# {{ claims.table("drawn") }}
+# {{ table("drawn") }}
 #
 # The three rows of exercise 6.8 show how much a claim can depend on a size that nobody
 # states. With scores as they are, vectors that look at each other become more similar.
@@ -356,7 +398,7 @@ for text, start in (
 # it rests on the words of one model, it says nothing of other seeds.) Read the column
 # "rests on" before the verdict:
 #
-# {{ claims.table("trained") }}
+# {{ table("trained") }}
 #
 # - **Positions** are judged at all answers of a longer text, as the notes do it, and
 #   once at the far ones alone. There ALiBi is far behind, in all seeds. The verdict is
@@ -369,13 +411,33 @@ for text, start in (
 # Times belong to one machine. The interval is the range of the runs, from the least to
 # the most. It is none of the three above, and the verdict is about these runs alone:
 #
-# {{ claims.table("timed") }}
+# {{ table("timed") }}
 #
 # ## What does no number decide?
 #
 # Some claims are about what a paper says, or who was first. We note what we know:
 #
-# {{ claims.table_of_words() }}
+# | text | claim | what is the case | page |
+# |---|---|---|---|
+# | 6.1.2 | the curve of lengths is figure 1 of Cho and others | it is figure 4 of their paper on the properties of such models | [02](../02_gru_bottleneck/README.md) |
+# | 6.2.1 | the gradient is in the appendix of Bahdanau and others | their appendix has the architecture, the training and translations; lesson 03 derives the gradient | [03](../03_additive/README.md) |
+# | 6.3.3 | local attention predicts its centre | local-p does; local-m, which the text leaves out, does not | [08](../08_local_coverage/README.md) |
+# | 6.4.3 | quadratic cost is affordable below 2048 tokens | "affordable" is not a number; the measured times make no jump there | [12](../12_exact_and_cheap/README.md) |
+# | 6.4.4 | the Transformer of Vaswani and others has {{ "28.4 BLEU, after 3.5 days" }} on 8 processors | that is what the paper says | [10](../10_heads/README.md) |
+# | 6.5.3 | Bahdanau and others show French to English | English to French | [09](../09_self_attention/README.md) |
+# | 6.5.3 | Bahdanau's picture shows French to English | English to French | [13](../13_translation/README.md) |
+# | 6.5.4 | four patterns are the most common | a fifth, the column, is frequent in BERT (Clark and others) | [09](../09_self_attention/README.md) |
+# | 38.2 | Luong and others found dot as good as additive, on WMT'15 (the data of a yearly contest in translation, here of 2015) | in their section {{ "5.3" }} dot works well for global attention, and concat, the form of Bahdanau's score, does not; they trained on the data of 2014 | [13](../13_translation/README.md) |
+# | 38.3 | Vaswani and others report that scaling makes training stable | they suspect that large products give small gradients | [05](../05_scaling/README.md) |
+# | 38.6 | GPT-4, Claude 3 and Gemini use scaled dot products | their makers have not published it | [07](../07_reversal/README.md) |
+# | 38.6 | additive attention has no product of matrices | its two projections are products of matrices; the tanhs between them are not | [04](../04_scores/README.md) |
+# | 38.6 | exact match, on the axis of a figure | the figure counts letters | [07](../07_reversal/README.md) |
+# | 38.7 | pure Transformers rarely use local attention (Mistral does) | Mistral is a pure Transformer, with a window in every layer | [08](../08_local_coverage/README.md) |
+# | 38.8 | language models avoid repetition by more data | nothing here measures it | [08](../08_local_coverage/README.md) |
+# | 38.9 | query, key and value were introduced in 1991; Bahdanau's was the first attention | who was first is disputed; the softmax is later | [12](../12_exact_and_cheap/README.md) |
+# | scoring | `key_size` and `query_size` set the widths | the class never uses them | [06](../06_masks/README.md) |
+# | notes | Luong's last layer is linear | it has a tanh, and needs it | [04](../04_scores/README.md) |
+# | notes | Mistral's window has global tokens | Longformer's has; Mistral's looks back only | [12](../12_exact_and_cheap/README.md) |
 #
 # ## What would break it?
 #
