@@ -258,6 +258,18 @@ def masked(rng):
         yield back(np.full(3, 2.0))[k, mask[k]], for_lse.grad
 
 
+def online(rng):
+    """E.8: attention in blocks, and of two sets of keys."""
+    s, V = rng.normal(size=(3, 7)), rng.normal(size=(7, 5))
+    attention, merge = reference("E.8", "online_attention"), reference("E.8", "merge")
+    o, lse = attention(s, V, 3)
+    yield o, definitions.softmax(s) @ V
+    yield lse, mg.logsumexp(mg.Tensor(s), axis=-1).data
+    parts = *attention(s[:, :4], V[:4], 4), *attention(s[:, 4:], V[4:], 2)
+    yield from zip(merge(*parts), definitions.merge(*parts))
+    yield from zip(merge(*parts), (o, lse))
+
+
 def rope(rng):
     """E.11: the library rotates half-split pairs."""
     x, p = rng.normal(size=(5, 14)), np.array([0, 1, 2, 7, 100])
@@ -405,6 +417,7 @@ CASES = {
     "E.3": graph,
     "E.6": recurrent,
     "E.7": masked,
+    "E.8": online,
     "E.9": local_p,
     "E.10": multi_head,
     "E.11": rope,
