@@ -10,7 +10,6 @@ import pytest
 from attention.app.experiments.verdict import above, below
 from lessons import NotWritten, earlier
 from lessons.checks.before import answers_pass
-from lessons.checks.ex_38_4 import Scaling, is_prediction
 from lessons.course.long_runs import (
     compared,
     examine,
@@ -19,10 +18,12 @@ from lessons.course.long_runs import (
     own_record,
 )
 from lessons.checks.predictions import _plain, locked
+from lessons.checks.scaling import Scaling
 from lessons.checks.translating import Attending
 from lessons.classroom import catalogue, journal, records
 from lessons.classroom.checking import harness
 from lessons.classroom.steps import CheckFailed
+from lessons.course import check
 
 from .classroom_cases import TANH, answer
 
@@ -35,9 +36,11 @@ def work(tmp_path, monkeypatch):
 
 
 def handed_in(id, old="", new=""):
-    """Write an answer into the learner's folder; return its ``Harness``."""
+    """Write an answer into the learner's folder; return its ``My`` or ``Harness``."""
     exercise = catalogue.find(id)
     exercise.work.write_text(answer(id, old, new), encoding="utf-8")
+    if exercise.file:
+        return check.load(exercise.parts, exercise.work)
     return harness.load(exercise, exercise.work)
 
 
@@ -66,9 +69,11 @@ def test_a_wrong_earlier_answer_is_named(work):
 
 
 def test_the_first_prediction_counts(capsys):
-    first = locked(handed_in("38.4"), is_prediction)
+    my = handed_in("38.4")
+    is_prediction = my.right["is_prediction"]
+    first = locked(my, is_prediction)
     other = handed_in("38.4", '{"loss": "scaled"', '{"loss": "dot"')
-    assert other.prediction() != first == locked(other, is_prediction)
+    assert other.only.prediction() != first == locked(other, is_prediction)
     assert "first prediction counts" in capsys.readouterr().out
     assert [e["event"] for e in journal.events("38.4")] == ["prediction"]
 
@@ -80,8 +85,8 @@ def test_a_prediction_may_hold_numpys_numbers():
 
 def test_only_the_learners_own_prediction_is_stored():
     exercise = catalogue.find("38.4")
-    my = harness.load(exercise, exercise.solution)
-    assert locked(my, is_prediction) == my.prediction()
+    my = check.load(exercise.parts, exercise.solution, exercise.answer_text)
+    assert locked(my, my.right["is_prediction"]) == my.only.prediction()
     assert not journal.events("38.4")
 
 

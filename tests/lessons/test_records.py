@@ -17,11 +17,10 @@ from attention.app.experiments import fair
 from attention.app.progress_line import Progress
 from attention.app.run_folder import States
 from lessons import cli
-from lessons.checks.ex_38_4 import Scaling
+from lessons.checks.scaling import Scaling
 from lessons.checks.translating import Attending
 from lessons.classroom import catalogue, records, terminal
 from lessons.classroom.catalogue import LESSONS, ROOT
-from lessons.classroom.checking import harness
 from lessons.classroom.records import fingerprint
 from lessons.pages import figures
 
@@ -168,7 +167,8 @@ def test_the_figure_of_a_record(id):
     exercise = catalogue.find(id)
     found = records.read_record(exercise)["result"]
     with matplotlib.rc_context():
-        fig = harness.load_checks(exercise).picture(found)
+        _, names = records._loaded(exercise, "it", exercise.answer_text, 0)
+        fig = names["picture"](found)
         words = [
             t.get_text() for ax in fig.axes for t in (ax.xaxis.label, ax.yaxis.label)
         ]
@@ -300,7 +300,7 @@ def test_a_head_of_distances_or_of_nouns_does_not_follow_agreement(sentences):
 def test_the_first_steps_of_a_learners_comparison_repeat(id, steps, tmp_path):
     exercise = catalogue.find(id)
     kept = records.read_record(exercise)["result"]
-    my = harness.load(exercise, exercise.solution)
+    my, _ = records._loaded(exercise, exercise.solution, exercise.answer_text, 0)
     study = {"38.4": Scaling, "6.9": Attending}[id](my)
     wanted, study.budget = kept["runs"][1], steps
     job, folder = [wanted[k] for k in ("arm", "rate", "seed")], States(tmp_path, "it")

@@ -11,6 +11,7 @@ import pytest
 import minigrad as mg
 from attention import definitions, masked_softmax
 from attention.costs.counted import OpCounter
+from attention.metrics.alignment import attention_entropy
 from attention.variants import hard
 from attention.variants.pointer_generator import copy_loss
 from lessons.classroom.catalogue import find
@@ -80,6 +81,14 @@ def variance(rng):
     normed = mg.layer_norm(mg.tensor(x), mg.tensor(np.ones(5)), mg.tensor(np.zeros(5)))
     found = reference("38.2", "centre")(x)
     yield found / np.sqrt(x.var(1, keepdims=True) + 1e-5), normed.numpy()
+
+
+def entropy(rng):
+    """38.4: the mean over the rows that are not padding."""
+    alpha, lengths = definitions.softmax(rng.normal(size=(3, 5, 7))), [5, 3, 1]
+    rows = np.arange(5) < np.array(lengths)[:, None]
+    found = reference("38.4", "attn_entropy")(alpha, lengths)
+    yield found, attention_entropy(alpha)[rows].mean()
 
 
 def uniform(rng):
@@ -404,6 +413,7 @@ def linear_attention(rng):
 CASES = {
     "38.1": projected,
     "38.2": variance,
+    "38.4": entropy,
     "38.5": windows,
     "6.1": uniform,
     "6.2": bilinear,
