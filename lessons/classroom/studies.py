@@ -63,7 +63,8 @@ def compare(comparison, folder, command, kept=None):
         chosen = {arm: earlier.get(arm, middle) for arm in comparison.arms}
         comparison, folder = comparison.quick(), folder / "quick"
     found = fair.run(comparison, States(folder, command), chosen, say)
-    say("\n" + fair.table(found) + "\n")
+    columns = "rate", "mean", "every seed", "plateaus", "minus"
+    say(f"\n{fair.table(found, columns)}\nchance is {found['chance']:.3g}\n")
     return found
 
 

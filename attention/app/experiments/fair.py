@@ -23,6 +23,7 @@ A run is saved as it goes. If it is stopped, the same call continues it.
 import copy
 import functools
 import os
+from operator import getitem
 
 import numpy as np
 
@@ -35,7 +36,7 @@ from ..machine import versions
 from ..progress_line import Progress
 from ..run_folder import restore
 from ..workers import train_in_processes
-from .verdict import over_seeds, paired
+from .verdict import judged, over_seeds, paired
 
 TAIL = 1 / 5  # the steps in which the rate falls to 0, for each step before
 FEWEST = 24  # validations before a plateau; fewer do not show what is noise
@@ -342,10 +343,14 @@ def best_rate(choices, arm):
 def figures(record, arm, what="figure"):
     """Return what each reported run of an arm has measured, by seed.
 
-    what   a key of a run, or a function of a run
+    what   a key of a run, several keys one in another, or a function of a run
     """
+    keys = [what] if isinstance(what, str) else what
+
+    def of(run):
+        return what(run) if callable(what) else functools.reduce(getitem, keys, run)
+
     runs = sorted(record["runs"], key=lambda run: run["seed"])
-    of = what if callable(what) else lambda run: run[what]
     return np.array([of(run) for run in runs if run["arm"] == arm])
 
 
@@ -371,48 +376,51 @@ def difference(record, a, b, what="figure", resolution=None):
     return paired(x, y, steps_without_plateau(record, a, b), resolution)
 
 
-def every_run(record, arms=None):
-    """Format a record: a row for each arm, with the figure of each of its runs."""
-    arms = arms or record["arms"]
-    rates = [f"{record['chosen'][arm]:g}" for arm in arms]
-    width, wide = max(map(len, arms)), max(map(len, ["rate", *rates]))
-    runs = 6 * len(record["seeds"]) - 1  # columns
-    head = f"{'':{width}} {'rate':>{wide}} numbers  mean  {'every seed':{runs}} plateaus"
-    lines = [record["measure"], head]
-    for arm, rate in zip(arms, rates):
-        x, ended = figures(record, arm), figures(record, arm, "plateau")
-        size = figures(record, arm, "parameters")[0]
-        each = " ".join(f"{y:.3f}" for y in x)
-        lines.append(
-            f"{arm:{width}} {rate:>{wide}} {size:7d} {x.mean():.3f}  {each} "
-            f"{sum(ended)} of {len(ended)}"
-        )
+def judge(record, *claims):
+    """Format claims on the difference of two arms, each with its verdict.
+
+    claims   (words, range, arm, other arm), and what is measured if not the figure
+    """
+    return "\n".join(
+        judged(words, claimed, difference(record, *measured))
+        for words, claimed, *measured in claims
+    )
+
+
+def table(record, columns=("rate", "numbers", "mean", "every seed", "plateaus"), arms=None):
+    """Format a record: a row for each arm.
+
+    columns   some of these names, or "minus", the difference from the first arm; or a
+              pair: a head, and what ``figures`` measures, of which the mean is shown
+    """
+    heads = [column if isinstance(column, str) else column[0] for column in columns]
+    rows = [["", *(f"minus {record['arms'][0]}" if h == "minus" else h for h in heads)]]
+    for arm in arms or record["arms"]:
+        rows.append([arm, *(_cell(record, arm, column) for column in columns)])
+    first, *widths = (max(map(len, column)) for column in zip(*rows))
+    lines = [record["measure"]] if "mean" in columns else []
+    for arm, *cells in rows:
+        shown = (f"{cell:>{width}}" for cell, width in zip(cells, widths))
+        lines.append(f"{arm:{first}}  {'  '.join(shown)}".rstrip())
     return "\n".join(lines)
 
 
-def table(record):
-    """Format a record: a row for each arm, and its difference from the first arm."""
-    arms = record["arms"]
-    width = max(map(len, arms))
-    lines = [
-        f"{record['measure']}; chance is {record['chance']:.3g}",
-        f"{'':{width}}    rate    mean  plateaus  minus {arms[0]}",
-    ]
-    for arm in arms:
+def _cell(record, arm, column):
+    if column == "rate":
+        return f"{record['chosen'][arm]:g}"
+    if column == "numbers":
+        return f"{figures(record, arm, 'parameters')[0]}"
+    if column == "every seed":
+        return " ".join(f"{x:.3f}" for x in figures(record, arm))
+    if column == "plateaus":
         ended = figures(record, arm, "plateau")
-        row = (
-            f"{arm:{width}} {record['chosen'][arm]:7g} {of_arm(record, arm).value:7.3f}"
-            f"    {sum(ended)} of {len(ended)}"
-        )
-        if arm != arms[0]:
-            less = difference(record, arm, arms[0])
-            row += f"  {less.value:+.3f}"
-            if np.isfinite(less.low):  # several seeds
-                row += f" [{less.low:+.3f}, {less.high:+.3f}]"
-        lines.append(row)
-    if steps_without_plateau(record, *arms):
-        lines.append(f"Runs without a plateau ended after {record['budget']} steps.")
-    return "\n".join(lines)
+        return f"{sum(ended)} of {len(ended)}"
+    if column == "minus":
+        less = difference(record, arm, record["arms"][0])
+        several = bool(np.isfinite(less.low))  # seeds
+        return f"{less.value:+.3f}" + f" [{less.low:+.3f}, {less.high:+.3f}]" * several
+    what = "figure" if column == "mean" else column[1]
+    return f"{figures(record, arm, what).mean():.3f}"
 
 
 class _Shared:

@@ -542,7 +542,7 @@ for form in ("window", "BigBird"):
 
 # %%
 print(how_made(kept))
-print(fair.table(forms))
+print(fair.table(forms, ("rate", "mean", "plateaus", "minus")))
 
 # %%
 of = {form: fair.figures(forms, form, "by distance") for form in forms["arms"]}

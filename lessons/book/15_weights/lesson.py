@@ -18,7 +18,7 @@ import attention
 import minigrad as mg
 from attention import attend, entmax, masked_softmax, sparsemax
 from attention.app.experiments import fair
-from attention.app.experiments.verdict import above, below, between, judged
+from attention.app.experiments.verdict import above, below, between
 from lessons.classroom.records import how_made, record
 from lessons.pages.figures import (
     BLUE, GREEN, GREY, ORANGE, PURPLE, RED, figure, run_curves, show,
@@ -113,7 +113,7 @@ nothing, keys = kept["nothing"], 8
 bound = 1 - (1 / keys) * 0.5 / 0.5  # found without error, an eighth where nothing fits
 shrunk = 1 - (1 / keys) / (1 + 1 / keys)  # with the best constant factor, 8/9
 print(f"a softmax explains at most {bound:.3f}; always 0 explains 0")
-print(fair.every_run(nothing))
+print(fair.table(nothing))
 
 # %% [markdown]
 # Two arms need a word. *Softmax, gate* multiplies the output by $\sigma(W_g q_i)$, which
@@ -125,29 +125,22 @@ print(fair.every_run(nothing))
 # halves, and the sums of the weights:
 
 # %%
-print("                 mean squared error     sum of the weights")
-print("                   found      none        found      none")
-for arm in nothing["arms"]:
-    each = [
-        np.mean([run["at"]["8"][name] for run in nothing["runs"] if run["arm"] == arm])
-        for name in ("found", "none", "sum found", "sum none")
-    ]
-    print(f"{arm:16s} " + "    ".join(f"{x:6.3f}" for x in each))
-
+HALVES = {
+    "error, found": "found", "error, none": "none",
+    "weights, found": "sum found", "weights, none": "sum none",
+}  # fmt: skip
+columns = [(head, ("at", "8", name)) for head, name in HALVES.items()]
+print(fair.table(nothing, columns))
 
 # %%
-def compare(part, says, claim, a, b, what="figure"):
-    """Print the difference of two arms of a comparison, and the verdict on a claim."""
-    print(judged(says, claim, fair.difference(kept[part], a, b, what)))
-
-
-compare("nothing", "sink ahead of softmax", above(0), "sink", "softmax")
-compare("nothing", "sink ahead of softmax + 1", above(0), "sink", "softmax + 1")
-compare("nothing", "gate as softmax, within .05", between(-0.05, 0.05),
-        "softmax, gate", "softmax")  # fmt: skip
-compare("nothing", "sigmoid as sink, within .02", between(-0.02, 0.02),
-        "sigmoid", "sink")  # fmt: skip
-compare("nothing", "sparsemax behind softmax", below(0), "sparsemax", "softmax")
+print(fair.judge(
+    nothing,
+    ("sink ahead of softmax", above(0), "sink", "softmax"),
+    ("sink ahead of softmax + 1", above(0), "sink", "softmax + 1"),
+    ("gate as softmax, within .05", between(-0.05, 0.05), "softmax, gate", "softmax"),
+    ("sigmoid as sink, within .02", between(-0.02, 0.02), "sigmoid", "sink"),
+    ("sparsemax behind softmax", below(0), "sparsemax", "softmax"),
+))  # fmt: skip
 
 # %% [figure]
 LOOKS = {
@@ -293,20 +286,18 @@ Right: that of 1024 keys against training steps."""
 show(fig, "many", alt)
 
 # %%
-LAST = SIZES[-1]
-
-
-def at_4096(run):
-    return run["at"][LAST]["explained"]
-
-
-compare("many", "sparsemax ahead of softmax", above(0), "sparsemax", "softmax", at_4096)
-compare("many", "entmax ahead of softmax", above(0), "entmax", "softmax", at_4096)
-compare("many", "sigmoid behind softmax", below(0), "sigmoid", "softmax", at_4096)
+at_4096 = "at", SIZES[-1], "explained"
+print(fair.judge(
+    many,
+    ("sparsemax ahead of softmax", above(0), "sparsemax", "softmax", at_4096),
+    ("entmax ahead of softmax", above(0), "entmax", "softmax", at_4096),
+    ("sigmoid behind softmax", below(0), "sigmoid", "softmax", at_4096),
+))  # fmt: skip
 print("at 4096 keys, of the runs that chose the rates:")
 for arm in many["arms"]:
-    tried = {r["rate"]: at_4096(r) for r in many["choices"] if r["arm"] == arm}
-    print(f"  {arm:10s}", *(f"{r:g}: {x:.2f} " for r, x in tried.items()))
+    tried = (run for run in many["choices"] if run["arm"] == arm)
+    shares = (f"{r['rate']:g}: {r['at'][SIZES[-1]]['explained']:.2f} " for r in tried)
+    print(f"  {arm:10s}", *shares)
 
 # %% [markdown]
 # Read the last table before you write "a softmax cannot". How much it loses with many
@@ -398,11 +389,14 @@ for row, p in chance_of.items():
     by_shares += absent * sum(p) + (1 - absent) * max(p)
 print(f"from the length alone {by_length:.3f}, from the share alone {by_share:.3f},")
 print(f"from the shares of all six symbols {by_shares:.3f}")
-print(fair.every_run(counting))
-compare("counting", "sigmoid ahead of softmax", above(0), "sigmoid", "softmax")
-compare("counting", "sink ahead of softmax", above(0), "sink", "softmax")
-compare("counting", "-ln n ahead of softmax", above(0), "sigmoid, -ln n", "softmax")
-compare("counting", "-ln n behind sigmoid", below(0), "sigmoid, -ln n", "sigmoid")
+print(fair.table(counting))
+print(fair.judge(
+    counting,
+    ("sigmoid ahead of softmax", above(0), "sigmoid", "softmax"),
+    ("sink ahead of softmax", above(0), "sink", "softmax"),
+    ("-ln n ahead of softmax", above(0), "sigmoid, -ln n", "softmax"),
+    ("-ln n behind sigmoid", below(0), "sigmoid, -ln n", "sigmoid"),
+))  # fmt: skip
 
 # %% [figure]
 title = f"Who can count? ({len(counting['seeds'])} runs each)"

@@ -12,7 +12,6 @@
 # and, for the measurements, [lesson 14](../14_checks_the_book/README.md). Forty minutes.
 
 # %%
-import functools
 
 import numpy as np
 
@@ -20,7 +19,7 @@ import attention
 import minigrad as mg
 from attention import copy_loss, copy_probabilities, masked_softmax
 from attention.app.experiments import fair
-from attention.app.experiments.verdict import above, below, between, judged
+from attention.app.experiments.verdict import above, below, between
 from lessons.classroom.records import how_made, record
 from lessons.pages.figures import (
     BLUE, GREEN, GREY, ORANGE, PURPLE, figure, run_curves, show,
@@ -149,42 +148,25 @@ kept = record("pointing")
 print(how_made(kept))
 sorting = kept["sorting"]
 
-
-def of(*path):
-    """Return the function of a run that returns run[path[0]][path[1]]..."""
-    return lambda run: functools.reduce(lambda x, key: x[key], path, run)
-
-
 # %%
-SIZES = ("8", "16", "32")
-print(f"{'':28s}right next element of  lists sorted alone")
-print(f"{'':21s} rate      8     16     32      8     16     32  plateaus")
-for arm in sorting["arms"]:
-    row = f"{arm:20s} {sorting['chosen'][arm]:5g} "
-    for what in "next", "sorted":
-        means = [fair.figures(sorting, arm, of("at", n, what)).mean() for n in SIZES]
-        row += "".join(f"{y:7.3f}" for y in means)
-    ended = fair.figures(sorting, arm, "plateau")
-    print(f"{row}  {sum(ended)} of {len(ended)}")
+columns = [(n, ("at", n, "next")) for n in ("8", "16", "32")]
+columns += [(f"all {n}", ("at", n, "sorted")) for n in ("8", "16", "32")]
+print("share of right next elements of 8, 16, 32; of lists sorted alone")
+print(fair.table(sorting, ["rate", *columns, "plateaus"]))
 
 # %% [markdown]
 # Under each claim stand the difference of the two means (here of right next elements
 # among 8), its interval over the seeds, and the verdict. *After so many steps* means: at
 # least one run had not reached a plateau when its budget ended.
 
-
 # %%
-def compare(part, says, claim, a, b, what="figure"):
-    """Print the difference of two arms of a comparison, and the verdict on a claim."""
-    print(judged(says, claim, fair.difference(kept[part], a, b, what)))
-
-
-compare("sorting", "masked: dot as additive, within .01", between(-0.01, 0.01),
-        "dot", "additive")  # fmt: skip
-compare("sorting", "no mask: additive ahead of dot", above(0),
-        "additive, no mask", "dot, no mask")  # fmt: skip
-compare("sorting", "no mask: additive ahead of tanh", above(0),
-        "additive, no mask", "dot of tanh, no mask")  # fmt: skip
+free = "additive, no mask"
+print(fair.judge(
+    sorting,
+    ("masked: dot as additive, within .01", between(-0.01, 0.01), "dot", "additive"),
+    ("no mask: additive ahead of dot", above(0), free, "dot, no mask"),
+    ("no mask: additive ahead of tanh", above(0), free, "dot of tanh, no mask"),
+))  # fmt: skip
 
 # %% [figure]
 LOOKS = {
@@ -289,13 +271,8 @@ print(f"dL/dr {r.grad:.3f}")
 # %%
 names = kept["names"]
 GROUPS = ("frequent", "rare", "new")
-print("right sentences      rate frequent    rare     new  plateaus")
-for arm in names["arms"]:
-    means = [fair.figures(names, arm, of("at", g)).mean() for g in GROUPS]
-    row = "".join(f"{y:8.3f}" for y in means)
-    ended = fair.figures(names, arm, "plateau")
-    rate = names["chosen"][arm]
-    print(f"{arm:17s} {rate:7g} {row}  {sum(ended)} of {len(ended)}")
+print("right sentences")
+print(fair.table(names, ["rate", *((g, ("at", g)) for g in GROUPS), "plateaus"]))
 for arm in names["arms"][1:]:
     print(f"{arm}, new, every seed")
     print("   ", " ".join(f"{y:.2f}" for y in fair.figures(names, arm)))
@@ -308,13 +285,15 @@ for arm in names["arms"][1:]:
 print("probability to write         at names   at other words")
 for arm in names["arms"][1:]:
     for group in "frequent", "new":
-        means = fair.figures(names, arm, of("gates", group)).mean(0)
+        means = fair.figures(names, arm, ("gates", group)).mean(0)
         print(f"{arm:16s} {group:9s} {means[0]:12.3f} {means[1]:12.3f}")
 
 # %%
-compare("names", "copying ahead with new names", above(0), "copy", "write")
-compare("names", "all known: behind with new names", below(0),
-        "copy, all known", "copy")  # fmt: skip
+print(fair.judge(
+    names,
+    ("copying ahead with new names", above(0), "copy", "write"),
+    ("all known: behind with new names", below(0), "copy, all known", "copy"),
+))  # fmt: skip
 
 # %% [markdown]
 # Without copying, a sentence with rare or new names is never right, because no output
@@ -413,7 +392,7 @@ def print_lengths(part, *sizes):
     print(f"right letters     rate{heads}   every seed, {sizes[-1]}")
     for arm in found["arms"]:
         for way in ("at", "hard") if arm in ("monotonic", "MoChA") else ("at",):
-            each = [fair.figures(found, arm, of(way, n)) for n in sizes]
+            each = [fair.figures(found, arm, (way, n)) for n in sizes]
             row = "".join(f"{y.mean():7.3f}" for y in each) + "   "
             row += " ".join(f"{y:.2f}" for y in each[-1])
             name = f"{arm}, hard" if way == "hard" else arm
@@ -430,11 +409,12 @@ def print_plateaus(part):
 copying = kept["copying"]
 print_lengths("copying", "12", "24", "48")
 print_plateaus("copying")
-at_48 = of("at", "48")
-compare("copying", "location ahead of additive, 12", above(0), "location", "additive",
-        of("at", "12"))  # fmt: skip
-compare("copying", "location ahead of additive, 48", above(0), "location", "additive",
-        at_48)  # fmt: skip
+at_48, pair = ("at", "48"), ("location", "additive")
+print(fair.judge(
+    copying,
+    ("location ahead of additive, 12", above(0), *pair, ("at", "12")),
+    ("location ahead of additive, 48", above(0), *pair, at_48),
+))  # fmt: skip
 
 # %% [figure]
 title = f"Where is attention in 48 letters? ({len(copying['seeds'])} runs each)"
@@ -454,7 +434,7 @@ axes[0].set(ylabel="places beside it", title="distance of the largest weight")
 axes[1].set(ylabel="share of right letters", ylim=(0, 1.03), title="right letters")
 axes[1].legend(loc="center left", bbox_to_anchor=(1, 0.5))
 off = "; ".join(
-    f"{arm} {fair.figures(copying, arm, of('off', -1)).mean():.1f}"
+    f"{arm} {fair.figures(copying, arm, ('off', -1)).mean():.1f}"
     for arm in copying["arms"]
 )
 alt = f"""Left: how many places the largest weight is away from the letter to copy,
@@ -524,7 +504,7 @@ print("hard", attention.hard_stops(mg.Tensor(p)).data.tolist())
 runs = kept["runs"]
 print_lengths("runs", "6", "12", "24")
 print_plateaus("runs")
-at_24 = of("at", "24")
+at_24 = "at", "24"
 
 
 def hard_48(run):
@@ -532,18 +512,20 @@ def hard_48(run):
 
 
 # %%
-compare("runs", "monotonic ahead of additive", above(0), "monotonic", "additive", at_24)
-compare("runs", "monotonic ahead of location", above(0), "monotonic", "location", at_24)
-compare("runs", "location ahead of additive, 12", above(0), "location", "additive",
-        of("at", "12"))  # fmt: skip
-compare("runs", "location ahead of additive, 24", above(0), "location", "additive",
-        at_24)  # fmt: skip
-compare("runs", "MoChA as monotonic, within .02", between(-0.02, 0.02),
-        "MoChA", "monotonic", at_24)  # fmt: skip
-compare("copying", "monotonic behind location, 48", below(0), "monotonic", "location",
-        at_48)  # fmt: skip
-compare("copying", "read hard: behind location, 48", below(0), "monotonic", "location",
-        hard_48)  # fmt: skip
+equal = between(-0.02, 0.02)
+print(fair.judge(
+    runs,
+    ("monotonic ahead of additive", above(0), "monotonic", "additive", at_24),
+    ("monotonic ahead of location", above(0), "monotonic", "location", at_24),
+    ("location ahead of additive, 12", above(0), *pair, ("at", "12")),
+    ("location ahead of additive, 24", above(0), *pair, at_24),
+    ("MoChA as monotonic, within .02", equal, "MoChA", "monotonic", at_24),
+))  # fmt: skip
+print(fair.judge(
+    copying,
+    ("monotonic behind location, 48", below(0), "monotonic", "location", at_48),
+    ("read hard: behind location, 48", below(0), "monotonic", "location", hard_48),
+))  # fmt: skip
 
 # %% [markdown]
 # The two tasks have different winners. Where a run has to be passed, whatever its length,

@@ -12,9 +12,7 @@
 # [lesson 14](../14_checks_the_book/README.md). Forty minutes.
 
 # %%
-from functools import reduce
 from importlib import import_module
-from operator import getitem
 
 import numpy as np
 
@@ -353,36 +351,24 @@ lookup, n = kept["lookup"], kept["tokens"]
 BYTES = {arm: 4 * kept["layers"] * m for arm, m in kept["numbers"].items()}  # a token
 
 # %%
-print(
-    "right values   bytes  parameters  rate   mean  each seed                 plateau"
-)
-for arm in sorted(lookup["arms"], key=lambda arm: -BYTES[arm]):
-    x, ended = fair.figures(lookup, arm), fair.figures(lookup, arm, "plateau")
-    each = " ".join(f"{y:.2f}" for y in x)
-    [parameters] = {*fair.figures(lookup, arm, "parameters")}
-    print(f"{arm:13s} {BYTES[arm]:6d}  {parameters:10,} {lookup['chosen'][arm]:5g} "
-          f" {x.mean():.3f}  {each}  {sum(ended)} of {len(ended)}")  # fmt: skip
-
+by_bytes = sorted(lookup["arms"], key=lambda arm: -BYTES[arm])
+print("bytes:", "; ".join(f"{arm} {BYTES[arm]}" for arm in by_bytes[:4]))
+print("      ", "; ".join(f"{arm} {BYTES[arm]}" for arm in by_bytes[4:]))
+print(fair.table(lookup, arms=by_bytes))
 
 # %%
-def measured(part, arm, *keys):
-    """Return what the runs of an arm have kept under these keys, by seed."""
-    return fair.figures(kept[part], arm, lambda run: reduce(getitem, keys, run))
-
-
-def compare(part, claim, allowed, a, b, what="figure"):
-    """Compare two arms of a part of the record."""
-    print(judged(claim, allowed, fair.difference(kept[part], a, b, what)))
-
-
-# %%
-for arm in ("2 key heads", "shared", "MLA, R = 14"):
-    claim = f"{arm}, within .01 of 4"
-    compare("lookup", claim, between(-0.01, 0.01), arm, "4 key heads")
-compare("lookup", "1 key head behind 4", below(0), "1 key head", "4 key heads")
+equal, half = between(-0.01, 0.01), ("2 key heads", "shared", "MLA, R = 14")
+print(fair.judge(
+    lookup,
+    *((f"{arm}, within .01 of 4", equal, arm, "4 key heads") for arm in half),
+    ("1 key head behind 4", below(0), "1 key head", "4 key heads"),
+))  # fmt: skip
 print("at equal bytes:")
-compare("lookup", "1 ahead of narrow heads", above(0), "1 key head", "narrow heads")
-compare("lookup", "MLA, 6, ahead of 1 head", above(0), "MLA, R = 6", "1 key head")
+print(fair.judge(
+    lookup,
+    ("1 ahead of narrow heads", above(0), "1 key head", "narrow heads"),
+    ("MLA, 6, ahead of 1 head", above(0), "MLA, R = 6", "1 key head"),
+))  # fmt: skip
 right = {arm: f"{fair.of_arm(lookup, arm).value:.2f}" for arm in lookup["arms"]}
 
 # %% [figure]
@@ -422,9 +408,9 @@ show(fig, "curves", f"{alt} Plateaus and means stand in the table above.")
 # The table has the share of right values, a mean over the seeds. Which one loses least?
 
 # %%
-whole, full = BYTES["4 key heads"], ("lookup", "4 key heads")
+whole, full = BYTES["4 key heads"], (lookup, "4 key heads")
 small = {  # way: {tokens: (seeds,)}
-    way: {b: measured(*full, "small", way, str(b)) for b in kept["budgets"]}
+    way: {b: fair.figures(*full, ("small", way, str(b))) for b in kept["budgets"]}
     for way in ("window", "stream", "evict")
 }
 print("tokens in the cache" + "".join(f"{b:8d}" for b in kept["budgets"]))
@@ -436,10 +422,11 @@ for way, x in small.items():
 # each channel of keys and for each token of values:
 
 # %%
-exact = measured(*full, "figure")
+exact = fair.figures(*full)
 E, all_heads = kept["numbers"]["4 key heads"] // 8, kept["layers"] * kept["heads"]
 in_bits = all_heads * (2 * n * E + 8 * E + 8 * n)
-bits = {by: measured(*full, "bits", by) for by in ("keys by channel", "keys by token")}
+SCALES = "keys by channel", "keys by token"
+bits = {scales: fair.figures(*full, ("bits", scales)) for scales in SCALES}
 print(f"{in_bits} bytes instead of {n * whole}; right values:")
 print(f"float32                   {exact.mean():.4f}")
 for name, x in bits.items():
@@ -531,7 +518,7 @@ WAYS = {"softmax": ("all", "window", "stream", "far first"), "sink": ("all", "wi
 long = {}  # (arm, way): (seeds, parts of 64 tokens) of explained shares
 for arm, ways in WAYS.items():
     for way in ways:
-        long[arm, way] = measured("stream", arm, "long", way, "both")
+        long[arm, way] = fair.figures(stream, arm, ("long", way, "both"))
 print("explained share       64 tokens   of 1024: the first 64, the last 64")
 for (arm, way), x in long.items():
     trained = fair.of_arm(stream, arm).value
@@ -545,8 +532,9 @@ for (arm, way), x in long.items():
 for arm in stream["arms"]:
     print(f"{arm:8s} weight of the first token")
     for found, words in ("found", "name was given"), ("none", "it was not"):
-        print(f"  {words:16s}{measured('stream', arm, 'first', found).mean():.3f}")
-first_none = measured("stream", "softmax", "first", "none").mean()
+        weight = fair.figures(stream, arm, ("first", found)).mean()
+        print(f"  {words:16s}{weight:.3f}")
+first_none = fair.figures(stream, "softmax", ("first", "none")).mean()
 
 # %% [markdown]
 # And the differences in the last 64 of 1024 tokens:
@@ -642,23 +630,21 @@ show(fig, "stream", alt)
 
 # %%
 for part in ("noisy", "minus"):
-    print(f"{part}: explained share, each seed")
-    for arm in kept[part]["arms"]:
-        x = measured(part, arm, "figure")
-        [parameters] = {*measured(part, arm, "parameters")}
-        each = " ".join(f"{y:.3f}" for y in x)
-        print(f"  {arm:13s} {x.mean():.3f}   {each}   {parameters} parameters")
-    lam = measured(part, "differential", "lambda")
-    print("  lambda        " + " " * 8 + " ".join(f"{x:.3f}" for x in lam))
+    print(f"{part}:", fair.table(kept[part], ("numbers", "mean", "every seed")))
+    lam = fair.figures(kept[part], "differential", "lambda")
+    print("lambda ", " ".join(f"{x:.3f}" for x in lam))
 
 # %%
-compare("noisy", "as one softmax, within .01", between(-0.01, 0.01), "differential",
-        "softmax")  # fmt: skip
-compare("noisy", "with 512 keys, within .01", between(-0.01, 0.01), "differential",
-        "softmax", "many")  # fmt: skip
+pair = "differential", "softmax"
+print(fair.judge(
+    kept["noisy"],
+    ("as one softmax, within .01", equal, *pair),
+    ("with 512 keys, within .01", equal, *pair, "many"),
+))  # fmt: skip
 minus = fair.of_arm(kept["minus"], "differential")
 print(judged("minus: above 7/8", above(7 / 8), minus))
-compare("minus", "ahead of two free heads", above(0), "differential", "two heads")
+claim = "ahead of two free heads", above(0), "differential", "two heads"
+print(fair.judge(kept["minus"], claim))
 
 # %% [markdown]
 # In the first task the differences stay within the small range of the claim: with a noisy

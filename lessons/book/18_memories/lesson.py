@@ -20,7 +20,7 @@ import attention
 from attention import definitions
 from attention import scaled_dot_product_attention as sdpa
 from attention.app.experiments import fair
-from attention.app.experiments.verdict import above, below, between, judged
+from attention.app.experiments.verdict import above, below, between
 from lessons.classroom.records import how_made, record
 from lessons.pages.figures import (
     BLUE, GREEN, GREY, ORANGE, RED, figure, run_curves, show,
@@ -331,37 +331,27 @@ near = same[..., -8:].any(-1)[known].mean()
 near += (1 - near) * names_chance
 print(f"chance {names_chance:.3f}, last 8 writes {near:.3f}, most frequent {most:.3f}")
 
-
 # %%
-# %%
-def compare(part, says, claim, a, b, what="figure"):
-    """Print the difference of two arms of a comparison, and the verdict on a claim."""
-    print(judged(says, claim, fair.difference(kept[part], a, b, what)))
-
-
-# %%
-def of(part, arm, table, keys):
-    """Return the mean over the runs of an arm of some entries of a table."""
-    runs = [run[table] for run in part["runs"] if run["arm"] == arm]
-    return [np.mean([run[str(key)] for run in runs]) for key in keys]
-
-
 names = kept["names"]
-print(fair.every_run(names))
+print(fair.table(names))
 
 # %%
-compare("names", "RetNet ahead of sum", above(0), "RetNet", "sum")
-compare("names", "decay ahead of RetNet", above(0), "decay", "RetNet")
-compare("names", "delta ahead of decay", above(0), "delta", "decay")
-compare("names", "vector as delta, within .01", between(-0.01, 0.01), "vector", "delta")
-compare("names", "softmax as sum, within .02", between(-0.02, 0.02), "softmax", "sum")
-compare("names", "forgetting behind delta", below(0), "forgetting", "delta")
+print(fair.judge(
+    names,
+    ("RetNet ahead of sum", above(0), "RetNet", "sum"),
+    ("decay ahead of RetNet", above(0), "decay", "RetNet"),
+    ("delta ahead of decay", above(0), "delta", "decay"),
+    ("vector as delta, within .01", between(-0.01, 0.01), "vector", "delta"),
+    ("softmax as sum, within .02", between(-0.02, 0.02), "softmax", "sum"),
+    ("forgetting behind delta", below(0), "forgetting", "delta"),
+))  # fmt: skip
 
 # %% [figure]
-ends = "; ".join(
-    "{} {:.2f}, {:.2f}".format(arm, *of(names, arm, "times", (1, 6)))
-    for arm in names["arms"]
+once, often = (
+    {arm: fair.figures(names, arm, ("times", n)).mean() for arm in names["arms"]}
+    for n in "16"
 )
+ends = "; ".join(f"{arm} {once[arm]:.2f}, {often[arm]:.2f}" for arm in names["arms"])
 alt = f"""Left: share of right answers by the number of times a name was written, a line
 for each run. Means for once, and for six times or more: {ends}. Right: all answers
 during training. Dotted: chance."""
@@ -395,10 +385,9 @@ show(fig, "names", alt)
 # The table has the share of right answers by the number of writes since then:
 
 # %%
-print("written once, writes since then:  0-5    6-11   12-17  18-23")
-for arm in ("decay", "vector", "delta", "forgetting"):
-    each = of(names, arm, "once, since", (0, 6, 12, 18))
-    print(f"{arm:31s}" + "".join(f"{y:7.3f}" for y in each))
+print("written once, writes since then")
+since = [(f"{n}-{n + 5}", ("once, since", str(n))) for n in (0, 6, 12, 18)]
+print(fair.table(names, since, ("decay", "vector", "delta", "forgetting")))
 
 # %% [markdown]
 # ## Which memories forget everything?
@@ -418,18 +407,18 @@ for arm in ("decay", "vector", "delta", "forgetting"):
 _, y, _ = study.Reset().draw(4000, 0)
 reset = kept["reset"]
 print(f"always none {(y == study.VALUES).mean():.3f}")
-print(fair.every_run(reset))
-print("                since the sign   before it only   never")
-for arm in reset["arms"]:
-    each = of(reset, arm, "kind", range(3))
-    print(f"{arm:15s}" + "".join(f"{y:13.3f}  " for y in each).rstrip())
+print(fair.table(reset))
+kinds = enumerate(("since the sign", "before it only", "never"))
+print(fair.table(reset, [(words, ("kind", str(k))) for k, words in kinds]))
 
 # %%
-compare("reset", "decay ahead of sum", above(0), "decay", "sum")
-compare("reset", "delta ahead of sum", above(0), "delta", "sum")
-compare("reset", "delta behind delta, gate", below(0), "delta", "delta, gate")
-compare("reset", "decay as gated, within .01", between(-0.01, 0.01),
-        "decay", "delta, gate")  # fmt: skip
+print(fair.judge(
+    reset,
+    ("decay ahead of sum", above(0), "decay", "sum"),
+    ("delta ahead of sum", above(0), "delta", "sum"),
+    ("delta behind delta, gate", below(0), "delta", "delta, gate"),
+    ("decay as gated, within .01", between(-0.01, 0.01), "decay", "delta, gate"),
+))  # fmt: skip
 
 # %% [markdown]
 # The sum does not pass the share of "none", and every arm with gates answers nearly all
@@ -465,12 +454,13 @@ print("written before, before, after the sign:", (three @ S).round(1).tolist())
 
 # %%
 capacity = kept["capacity"]
-print(fair.every_run(capacity))
-compare("capacity", "delta 8 as sum 8, within .01", between(-0.01, 0.01),
-        "delta 8", "sum 8")  # fmt: skip
-compare("capacity", "delta 8 behind softmax 8", below(0), "delta 8", "softmax 8")
-compare("capacity", "sum 16 as delta, within .01", between(-0.01, 0.01),
-        "sum 16", "delta 16")  # fmt: skip
+print(fair.table(capacity))
+print(fair.judge(
+    capacity,
+    ("delta 8 as sum 8, within .01", between(-0.01, 0.01), "delta 8", "sum 8"),
+    ("delta 8 behind softmax 8", below(0), "delta 8", "softmax 8"),
+    ("sum 16 as delta, within .01", between(-0.01, 0.01), "sum 16", "delta 16"),
+))  # fmt: skip
 
 # %%
 edge = ", ".join(
@@ -479,10 +469,9 @@ edge = ", ".join(
     for arm, rate in kept[part]["chosen"].items()
     if rate == max(kept[part]["rates"])
 )
-print("writes since then" + "".join(f"{i:7d}" for i in (0, 3, 7, 11, 15)))
-for arm in ("sum 8", "delta 8"):
-    each = of(capacity, arm, "since", (0, 3, 7, 11, 15))
-    print(f"{arm:17s}" + "".join(f"{y:7.3f}" for y in each))
+print("writes since then")
+since = [(n, ("since", n)) for n in ("0", "3", "7", "11", "15")]
+print(fair.table(capacity, since, ("sum 8", "delta 8")))
 
 # %% [markdown]
 # In this task, at this size, the delta rule holds as many names as the sum, and no
@@ -552,17 +541,18 @@ chance = blocks["chance"]
 for n in (2, 3, 5):
     blind = np.mean([min(2 * (n - 1) / earlier, 1) for earlier in (6, 7)])
     print(f"k = {n}, blindly {blind + (1 - blind) * chance:.3f}")
-print(fair.every_run(blocks))
-backs = ("0", "16", "32", "48")
-print("tokens back       1-8  17-24  33-40  49-56")
-for arm in blocks["arms"]:
-    each = of(blocks, arm, "back", backs)
-    print(f"{arm:14s}" + "".join(f"{y:7.3f}" for y in each))
+print(fair.table(blocks))
+backs = [(f"{n + 1}-{n + 8}", ("back", str(n))) for n in (0, 16, 32, 48)]
+print("tokens back")
+print(fair.table(blocks, backs))
 
 # %%
-compare("blocks", "3 blocks ahead of 2", above(0), "blocks 3", "blocks 2")
-compare("blocks", "5 blocks ahead of 3", above(0), "blocks 5", "blocks 3")
-compare("blocks", "5 blocks behind softmax", below(0), "blocks 5", "softmax")
+print(fair.judge(
+    blocks,
+    ("3 blocks ahead of 2", above(0), "blocks 3", "blocks 2"),
+    ("5 blocks ahead of 3", above(0), "blocks 5", "blocks 3"),
+    ("5 blocks behind softmax", below(0), "blocks 5", "softmax"),
+))  # fmt: skip
 
 # %% [markdown]
 # The share of right answers hardly depends on the distance, and it grows with the
@@ -684,9 +674,11 @@ only = np.broadcast_to([0.0, 1.0, 0.0], (1, 1, 16, 3))
 o = attention.native_sparse(q, k, v, only, 4, 4, window=4).data
 causal = sdpa(q, k, v, is_causal=True).data
 print("all blocks, gates (0, 1, 0):", np.allclose(o, causal))
-compare("blocks", "NSA 2 ahead of 2 blocks", above(0), "NSA 2", "blocks 2")
-compare("blocks", "NSA 3 as 3 blocks, within .01", between(-0.01, 0.01),
-        "NSA 3", "blocks 3")  # fmt: skip
+print(fair.judge(
+    blocks,
+    ("NSA 2 ahead of 2 blocks", above(0), "NSA 2", "blocks 2"),
+    ("NSA 3 as 3 blocks, within .01", between(-0.01, 0.01), "NSA 3", "blocks 3"),
+))  # fmt: skip
 
 # %% [markdown]
 # Where two blocks miss an answer, the means help a little: a mean of 8 values shows

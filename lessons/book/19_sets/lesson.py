@@ -21,7 +21,7 @@ import attention
 import minigrad as mg
 from attention import attend
 from attention.app.experiments import fair
-from attention.app.experiments.verdict import above, between, judged
+from attention.app.experiments.verdict import above, between
 from attention.masks import axial, neighbourhood
 from attention.positions import patches, rope, rope_2d
 from attention.variants.graph import SLOPE, leaky_scores
@@ -176,8 +176,7 @@ AHEAD, AS = ("ahead of", above(0)), ("within .02 of", between(-0.02, 0.02))
 def compare(part, a, claim, b, what="figure"):
     """Print the difference of two arms of a comparison, and the verdict on a claim."""
     says, allowed = claim
-    found = fair.difference(kept[part], a, b, what)
-    print(judged(f"{a} {says} {b}", allowed, found))
+    print(fair.judge(kept[part], (f"{a} {says} {b}", allowed, a, b, what)))
 
 
 # %% [markdown]
@@ -200,7 +199,7 @@ often = most_frequent(tasks.K, tasks.K)
 one_key = 1 / tasks.K + (1 - 1 / tasks.K) * often
 print(f"the most frequent value: {often:.3f}; one key served: {one_key:.3f}")
 GRAPHS = ("GAT", "GAT, 8 heads", "GATv2", "dot")
-print(fair.every_run(kept["lookup"], GRAPHS))
+print(fair.table(kept["lookup"], arms=GRAPHS))
 compare("lookup", "GATv2", AHEAD, "GAT")
 compare("lookup", "GAT, 8 heads", AHEAD, "GAT")
 compare("lookup", "GAT, 8 heads", AS, "GATv2")
@@ -272,25 +271,17 @@ curves("lookup", LOOKS, "Who finds its partner?", often, "the most frequent valu
 # means and the largest values side by side.
 
 # %%
-print(fair.every_run(kept["pooling"]))
+print(fair.table(kept["pooling"]))
 pooling = kept["pooling"]
 WANTED = tasks.WANTED
-print("\nexplained share  " + "".join(f"{name:>9}" for name in WANTED))
-for arm in pooling["arms"]:
-    runs = [run["explained"] for run in pooling["runs"] if run["arm"] == arm]
-    x = [np.mean([run[wanted] for run in runs]) for wanted in WANTED]
-    print(f"{arm:17}" + "".join(f"{y:9.3f}" for y in x))
-
+print("\nexplained share")
+print(fair.table(pooling, [(name, ("explained", name)) for name in WANTED]))
 
 # %%
-def beside(run):
-    return run["explained"]["beside"]
-
-
 for arm in ("mean", "max", "mean and max"):
     compare("pooling", "PMA", AHEAD, arm)
 print("beside alone:")
-compare("pooling", "PMA", AHEAD, "mean and max", beside)
+compare("pooling", "PMA", AHEAD, "mean and max", ("explained", "beside"))
 
 
 # %% [figure]
@@ -358,7 +349,7 @@ for name, f, same in ("ISAB equivariant", isab, order), ("PMA invariant", pma, .
     print(f"{name:16}", np.allclose(f(X[order]).data, f(X).data[same], atol=1e-5))
 n, m = 4096, 32
 print(f"scores for n = {n}: {n * n} in self-attention, {2 * n * m} with m = {m}")
-perceiver = fair.figures(pooling, "Perceiver", lambda run: run["explained"]["mean"])
+perceiver = fair.figures(pooling, "Perceiver", ("explained", "mean"))
 good = int((perceiver > 0.95).sum())  # runs that have learned the mean
 print("the mean of all a, Perceiver:", perceiver.round(3).tolist())
 
@@ -386,7 +377,7 @@ def reached(part, arm, share=0.9):
 
 # %%
 ISABS = ("ISAB, m = 1", "ISAB, m = 4", "ISAB, m = 8", "dot")
-print(fair.every_run(kept["lookup"], ISABS))
+print(fair.table(kept["lookup"], arms=ISABS))
 compare("lookup", "ISAB, m = 8", AHEAD, "ISAB, m = 1")
 compare("lookup", "ISAB, m = 8", AHEAD, "ISAB, m = 4")
 compare("lookup", "ISAB, m = 8", AS, "dot")
@@ -449,7 +440,7 @@ for hops in (1, 2):
 # %%
 often = most_frequent(tasks.N, tasks.N)
 print(f"the place of most persons: {often:.3f}")
-print(fair.every_run(kept["chain"]))
+print(fair.table(kept["chain"]))
 compare("chain", "2 hops", AHEAD, "1 hop")
 compare("chain", "2 hops, added", AS, "2 hops")
 compare("chain", "2 hops, apart", AS, "2 hops")
@@ -556,7 +547,7 @@ for says, rows, columns in (
 # %%
 often = most_frequent(drawn.SIDE**2, len(drawn.COLOURS))
 print(f"the most frequent colour: {often:.3f}; chance {kept['places']['chance']:.3f}")
-print(fair.every_run(kept["places"]))
+print(fair.table(kept["places"]))
 print("\nat the places that were never in a question")
 for arm in kept["places"]["arms"]:
     x = fair.figures(kept["places"], arm, "unseen")
@@ -637,7 +628,7 @@ show(fig, "places", alt)
 # %%
 unordered = most_frequent(drawn.COLUMNS, 10)
 print(f"without the order {unordered:.3f}")
-print(fair.every_run(kept["telling"]))
+print(fair.table(kept["telling"]))
 for arm in ("soft", "gumbel", "reinforce"):
     compare("telling", arm, AHEAD, "mean")
 compare("telling", "gumbel", AS, "soft")

@@ -6,7 +6,6 @@ import os
 import numpy as np
 import pytest
 
-import minigrad as mg
 from attention.app.experiments import fair
 from attention.app.experiments.translating import Translating
 from attention.app.experiments.verdict import (
@@ -25,10 +24,14 @@ from attention.app.experiments.verdict import (
     written,
 )
 from attention.app.run_folder import States
-from attention.training import Run
-from minigrad import nn, optim
+from minigrad import nn
 
 CLASSES = 4
+
+
+class Blind(nn.Linear):
+    def forward(self, x):
+        return super().forward(0 * x)
 
 
 class Toy(fair.Study):
@@ -39,26 +42,14 @@ class Toy(fair.Study):
     budget, every, warmup, chance, resolution = 120, 4, 4, 1 / CLASSES, 0.02
     processes = False
 
-    def build(self, arm, rate, seed):
-        model = nn.Linear(CLASSES, CLASSES, rng=np.random.default_rng(seed))
-        return Run(model, optim.Adam(model.parameters(), lr=rate))
+    batch, held_out, held_keys = 16, (200, 200), (1000, 2000)
 
-    def draw(self, arm, n, *key):
+    def model(self, arm, rng):
+        return (Blind if arm == "bias" else nn.Linear)(CLASSES, CLASSES, rng=rng)
+
+    def draw(self, n, *key):
         y = np.random.default_rng(key).integers(CLASSES, size=n)
-        x = np.eye(CLASSES, dtype=np.float32)[y]
-        return x * (arm == "all"), y
-
-    def loss_at(self, arm, run, seed, step):
-        x, y = self.draw(arm, 16, seed, step)
-        return mg.cross_entropy(run.model(x), y)
-
-    def validate(self, arm, model, key=1000):
-        x, y = self.draw(arm, 200, key)
-        with mg.no_grad():
-            return (model(x).numpy().argmax(-1) == y).mean()
-
-    def test(self, arm, model):
-        return {"figure": float(self.validate(arm, model, 2000))}
+        return np.eye(CLASSES, dtype=np.float32)[y], y
 
     def watch(self, arm, model):
         return {"size": float(np.abs(model.weight.numpy()).sum())}
@@ -241,23 +232,49 @@ def test_a_difference_in_words():
     assert written(over_seeds([0.5] * 4), 1, "") == "0.5 [0.5, 0.5], 4 seeds"
 
 
-def test_every_run_has_its_figure_and_a_claim_its_verdict():
+def test_a_study_is_declared_by_a_call_or_by_a_class(tmp_path):
+    settings = "measure arms rates choosing seeds budget every warmup chance resolution"
+    settings += " processes batch held_out held_keys"
+    toy = Toy()
+    functions = {"model": toy.model, "draw": toy.draw, "watch": toy.watch}
+    declared = {name: getattr(toy, name) for name in settings.split()} | functions
+    study, chosen = fair.Study("toy", "Who sees x?", **declared), {"all": 0.1, "bias": 0.1}
+    both = [
+        fair.run(each.quick(), states(tmp_path / each.question[:5]), chosen, print)
+        for each in (toy, study)
+    ]
+    one, other = (record["runs"] for record in both)
+    assert [{**run, "seconds": 0} for run in one] == [{**r, "seconds": 0} for r in other]
+    assert one[0]["figure"] == one[0]["validation"] == 1
+    with pytest.raises(TypeError, match="Study: there is no setting budge"):
+        fair.Study("toy", "Who sees x?", budge=3)
+
+
+def test_a_table_has_a_row_for_each_arm_and_a_claim_its_verdict():
     runs = [
         {"arm": arm, "seed": seed, "figure": figure, "plateau": seed < 3,
-         "parameters": 20}
+         "parameters": 20, "at": {"8": 2 * figure}}
         for arm, figures in {"a": (0.5, 0.6, 0.7), "long": (0.9, 0.9, 0.9)}.items()
         for seed, figure in enumerate(figures, 1)
     ]  # fmt: skip
     record = {"measure": "share", "arms": ["a", "long"], "seeds": [1, 2, 3],
-              "chosen": {"a": 0.003, "long": 0.1}, "runs": runs}  # fmt: skip
-    lines = fair.every_run(record).splitlines()
+              "chosen": {"a": 0.003, "long": 0.1}, "runs": runs,
+              "budget": 9, "resolution": 0.01}  # fmt: skip
+    lines = fair.table(record).splitlines()
     assert lines[0] == "share"
     assert lines[1].split()[:3] == ["rate", "numbers", "mean"]
     assert lines[2].split() == "a 0.003 20 0.600 0.500 0.600 0.700 2 of 3".split()
     assert len(lines[2]) == len(lines[3]) and len(lines) == 4  # in columns
-    assert fair.every_run(record, ["long"]).splitlines()[2].split() == lines[3].split()
-    text = judged("a behind", below(0), over_seeds([-0.2, -0.2, -0.2]))
-    assert text == "a behind: holds\n    -0.200 [-0.200, -0.200], 3 seeds"
+    assert fair.table(record, arms=["long"]).splitlines()[2].split() == lines[3].split()
+    text = fair.table(record, [("8 keys", ("at", "8")), "minus"])
+    less = fair.difference(record, "long", "a")
+    assert [line.split() for line in text.splitlines()] == [
+        ["8", "keys", "minus", "a"], ["a", "1.200", "+0.000", "[+0.000,", "+0.000]"],
+        ["long", "1.800", "+0.300", f"[{less.low:+.3f},", f"{less.high:+.3f}]"],
+    ]  # fmt: skip
+    claims = ("long ahead", above(0), "long", "a"), ("half", below(0), "a", "a", "seed")
+    text = fair.judge(record, *claims)
+    assert text.startswith(judged("long ahead", above(0), less) + "\nhalf: ")
 
 
 def test_translators_are_compared(tmp_path):
