@@ -1,15 +1,15 @@
 """The lists of exercises and lessons, and the search for one of them by name.
 
-The first line of an exercise, in its stub and its solution, describes it:
+The first line of an exercise, or of a lesson's script, describes it:
 
     38.5  Monotonic local attention  ●●○○  20 min  needs 38.1  book §38.7
+    06  Masks and padding  ●●○○  40 min  needs 03, 05
 
-Two or more spaces divide the fields; ``needs``, ``book`` and ``lesson`` are optional.
-The ids are those of the chapters (38.1, 6.10), E.1, E.2, … for the engine, and W.1 or
+Two or more spaces divide the fields; ``needs`` and ``book`` are optional. The ids are those of the chapters (38.1, 6.10), E.1, E.2, … for the engine, and W.1 or
 any other word and number for exercises that a teacher adds.
 
-A lesson lists its exercises in its last paragraph, "Exercises: …"; an exercise that a
-teacher adds names its lesson itself: ``lesson 05``.
+An exercise belongs to the lessons that list it in their last paragraph, "Exercises: …",
+and to that whose number begins the name of its file.
 
 A lesson is found by its number (5, 05), its folder (05_scaling), a word of its folder
 or title (scaling), a section of a chapter that it computes (§38.5, §6.2.3), a word of
@@ -34,7 +34,6 @@ ORDER = ("38", "6", "E")  # of the groups in the list
 SECTION = r"\d+(?:\.\d+)+"
 ID = r"(?:\d+|[A-Z][A-Za-z]*)\.\d+"
 LISTED = re.compile(r"^# Exercises:(.*?)`python -m lessons start", re.M | re.S)
-MINUTES = {"half an hour": 30, "forty minutes": 40, "an hour": 60}
 
 
 class UsageError(Exception):
@@ -65,8 +64,12 @@ class Exercise:
     minutes: int
     needs: tuple
     book: str
-    lesson: str | None = None  # that a teacher's exercise names
     file: pathlib.Path | None = None  # of an exercise that is one file
+
+    @property
+    def lesson(self):
+        """The number of the lesson that its file names."""
+        return self.file and self.file.name[:2]
 
     @property
     def stem(self):
@@ -197,18 +200,18 @@ def in_book_order():
     return [*found, (None, list(left.values()))]
 
 
-def read_header(path):
-    """Return the ``Exercise`` that the first line of a file describes."""
+def _fields(path):
+    """Return what the first line of a file says of a lesson or an exercise."""
     with open(path, encoding="utf-8") as file:
         line = file.readline().strip().removeprefix('"""').removesuffix('"""').strip()
     try:
         id, title, dots, minutes, *rest = re.split(r"\s{2,}", line)
         options = dict(field.split(" ", 1) for field in rest)
         minutes = int(minutes.removesuffix(" min"))
-        unknown = set(options) - {"needs", "book", "lesson"}
+        unknown = set(options) - {"needs", "book"}
         if len(dots) != 4 or set(dots) - set("●○") or unknown:
             raise ValueError(line)
-        if not re.fullmatch(ID, id):
+        if not re.fullmatch(rf"{ID}|\d\d", id):
             raise ValueError(id)
     except ValueError:
         raise UsageError(
@@ -217,10 +220,15 @@ def read_header(path):
             "spaces between the fields."
         ) from None
     needs = tuple(re.findall(r"[^,\s]+", options.get("needs", "")))
-    more = options.get("book"), options.get("lesson")
-    path = pathlib.Path(path)
+    return id, title, dots, minutes, needs, options
+
+
+def read_header(path):
+    """Return the ``Exercise`` that the first line of a file describes."""
+    id, title, dots, minutes, needs, options = _fields(path)
+    path, book = pathlib.Path(path), options.get("book")
     file = path if path.name[0].isdigit() else None
-    exercise = Exercise(id, title, dots.count("●"), minutes, needs, *more, file)
+    exercise = Exercise(id, title, dots.count("●"), minutes, needs, book, file)
     own = exercise.stem if not file else exercise.stem.removeprefix("ex_")
     if not f"{path.stem}_".removeprefix(path.stem[:3] * bool(file)).startswith(f"{own}_"):
         raise UsageError(f"{path}: the first line says {id}, the file's name does not.")
@@ -229,18 +237,15 @@ def read_header(path):
 
 @dataclass(frozen=True)
 class Header:
-    """The title, minutes, needed lessons, difficulty and exercises of a lesson.
-
-    The dots end the script's first line; the ids of the exercises stand in its last
-    cell, and the rest in its first cell.
-    """
+    """What the docstring of a lesson says of it, and the exercises of its last cell."""
 
     number: str
     title: str
-    minutes: int | None
+    minutes: int
     needs: tuple
     dots: str
-    exercises: tuple = ()
+    question: str
+    exercises: tuple
 
 
 def lesson_folders(book=BOOK):
@@ -255,24 +260,13 @@ def number(folder):
 
 def header(folder):
     """Return the ``Header`` of a lesson."""
-    text = (folder / "lesson.py").read_text(encoding="utf-8")
-    first = re.search(r"^# %% \[markdown\]\n(.*?)(?:\n\n|\Z)", text, re.M | re.S)
-    prose = re.sub(r"^# ?", "", first[1] if first else "", flags=re.M)
-    title = re.search(r"^# (?:\d+\. )?(.+)$", prose, re.M)
-    prose = " ".join(prose.split())
-    sentence = re.search(r"You need.*?\.(?= |$)", prose)
-    needs = re.findall(r"\]\(\.\./(\d\d)_", sentence[0]) if sentence else ()
-    minutes = [m for words, m in MINUTES.items() if f" {words}." in prose.lower()]
-    dots = re.search(r"  ([●○]{4})(?:\"{3})?$", text.partition("\n")[0])
+    path = folder / "lesson.py"
+    id, title, dots, minutes, needs, _ = _fields(path)
+    text = path.read_text(encoding="utf-8")
+    question = " ".join(text.split('"""')[1].partition("\n")[2].split())
     listed = LISTED.search(text)
-    return Header(
-        number(folder),
-        title[1] if title else folder.name[3:].replace("_", " "),
-        minutes[0] if minutes else None,
-        tuple(needs),
-        dots[1] if dots else "",
-        tuple(re.findall(rf"\b{ID}\b", listed[1])) if listed else (),
-    )
+    ids = re.findall(rf"\b{ID}\b", listed[1]) if listed else ()
+    return Header(id, title, minutes, needs, dots, question, tuple(ids))
 
 
 def find_lessons(name, book=BOOK):

@@ -99,14 +99,7 @@ def parse(text, path="lesson.py"):
             cells.append(_cell(kind, name, start, lines, path))
         kind, name = _kind(mark[1].strip(), f"{path}:{number}")
         start, lines = number + 1, []
-    cells = [cell for cell in cells if cell.text or cell.kind == "source"]
-    first = next((c for c in cells if c.kind != "preamble"), Cell("", 1, ""))
-    if not first.text.startswith("# "):
-        raise LessonError(
-            f"{path}:{first.line}: the first cell of a lesson is prose and begins with "
-            "its title, a line `# # 05. Title`."
-        )
-    return cells
+    return [cell for cell in cells if cell.text or cell.kind == "source"]
 
 
 def run_cells(cells, folder, gallery, capture=True):

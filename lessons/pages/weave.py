@@ -11,7 +11,9 @@ import sys
 import time
 from dataclasses import dataclass
 
-from ..classroom.catalogue import BOOK, ROOT, find_lessons, lesson_folders, number
+from ..classroom.catalogue import (
+    BOOK, ROOT, find_lessons, header, lesson_folders, number,
+)  # fmt: skip
 from . import blocks, claims
 from .cells import (
     CODE,
@@ -25,7 +27,7 @@ from .cells import (
     source,
 )
 from .figures import Gallery, readers_figures
-from .reading import for_the_reader
+from .reading import for_the_reader, title
 
 FIGURE = re.compile(r"^!\[.+\]\(figures/(.+)\.svg\)$", re.M)
 DECIMAL = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
@@ -46,6 +48,7 @@ def weave(args, book=BOOK):
 def _run(folder):
     try:
         cells = read_cells(folder)
+        print(f"\n{title(folder)}\n")
         run_cells(cells, folder, Gallery(readers_figures(folder)), capture=False)
     except LessonError as error:
         return _print_error(error)
@@ -152,7 +155,7 @@ def page(performed, folder):
         "<!-- woven from lesson.py; edit that file, then: python -m lessons dev weave "
         f"{number(folder)} -->"
     )
-    parts = [head]
+    parts = [head, _first_lines(folder)]
     for cell, text, pictures in performed:
         if cell.kind == "markdown":
             parts.append(text)
@@ -175,6 +178,14 @@ def page(performed, folder):
         "[All lessons](../../README.md)."
     )
     return "\n\n".join(parts) + "\n"
+
+
+def _first_lines(folder):
+    """Return the title of a page, its difficulty, its minutes and what it needs."""
+    about, names = header(folder), {number(f): f.name for f in lesson_folders(folder.parent)}
+    needs = ", ".join(f"[lesson {n}](../{names[n]}/README.md)" for n in about.needs)
+    facts = f"{about.dots} {about.minutes} minutes.{f' Needs {needs}.' * bool(needs)}"
+    return f"# {about.number}. {about.title}\n\n{facts}"
 
 
 def fence(text, language):

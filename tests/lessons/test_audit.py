@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from lessons.classroom import catalogue, stubs
-from lessons.classroom.authors import audit
+from lessons.classroom.authors import audit, tables
 from lessons.classroom.authors.audit import Audit, audit_exercise, run, table
 from lessons.classroom.learner import hints
 
@@ -58,10 +58,9 @@ def test_a_hint_does_not_repeat_the_one_before(exercise):
             assert len(words & again) < max(5, 0.8 * len(words)), (text, other)
 
 
-def test_the_table_in_the_readme_is_fresh():
-    text = audit.README.read_text(encoding="utf-8")
-    assert audit.exercise_table() in text, "python -m lessons dev sync"
-    assert audit.map_page() == audit.MAP.read_text("utf-8"), "python -m lessons dev sync"
+def test_the_tables_of_pages_are_fresh():
+    for path, text in tables.pages().items():
+        assert path.read_text(encoding="utf-8") == text, "python -m lessons dev sync"
 
 
 def test_the_exercises_need_each_other_without_a_cycle():

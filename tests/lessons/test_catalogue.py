@@ -6,8 +6,6 @@ import pytest
 
 from lessons.classroom import catalogue
 from lessons.classroom.catalogue import (
-    MINUTES,
-    LESSONS,
     Header,
     UsageError,
     find_lessons,
@@ -16,15 +14,13 @@ from lessons.classroom.catalogue import (
     number,
 )
 
-LESSON = '''"""A lesson.{dots}"""
+LESSON = '''"""{header}
 
-# %% [markdown]
-# # {title}
-#
-# {prose}
+Is it?
+"""
 
 # %%
-print("You need [lesson 99](../99_x/README.md). An hour.")
+print("a line")
 
 # %% [markdown]
 # See exercise 6.9, and:
@@ -50,17 +46,12 @@ TABLE = """# Lessons
 
 @pytest.fixture
 def book(tmp_path):
-    needs = (
-        "See [lesson 01](../01_x). You\n# need lessons [02](../02_x/README.md) and "
-        "[03](../03_x/README.md), and half\n# an hour."
-    )
-    for name, title, prose, dots in (
-        ("03_additive", "03. Additive attention", "It is. You\n# need nothing.", ""),
-        ("04_dot_general", "04. Products", needs, "  ●●●○"),
+    for name, header, also in (
+        ("03_additive", "03  Additive attention  ●●○○  40 min", "38.5"),
+        ("04_dot_general", "04  Products  ●●●○  30 min  needs 02, 03", "E.2"),
     ):
         (tmp_path / "book" / name).mkdir(parents=True)
-        also = "E.2" if name[:2] == "04" else "38.5"
-        text = LESSON.format(title=title, prose=prose, dots=dots, also=also)
+        text = LESSON.format(header=header, also=also)
         (tmp_path / "book" / name / "lesson.py").write_text(text)
     (tmp_path / "README.md").write_text(TABLE)
     return tmp_path / "book"
@@ -102,25 +93,23 @@ def test_the_table_of_the_course_leads_to_its_lessons(name, numbers):
 
 def test_the_header_of_a_lesson(book):
     first, second = map(header, lesson_folders(book))
-    assert first == Header("03", "Additive attention", None, (), "", ("E.1", "38.5"))
+    ids = "E.1", "38.5"
+    assert first == Header("03", "Additive attention", 40, (), "●●○○", "Is it?", ids)
     ids = "E.1", "E.2"
-    assert second == Header("04", "Products", 30, ("02", "03"), "●●●○", ids)
+    assert second == Header(
+        "04", "Products", 30, ("02", "03"), "●●●○", "Is it?", ids
+    )
 
 
-def test_every_lesson_states_its_minutes_and_needs_in_known_words():
-    folders = lesson_folders()
-    index = (LESSONS / "README.md").read_text(encoding="utf-8")
-    for folder in folders:
+def test_every_lesson_states_its_number_its_question_and_its_exercises():
+    numbers = [number(folder) for folder in lesson_folders()]
+    for k, folder in enumerate(lesson_folders()):
         head = header(folder)
-        assert set(head.needs) <= set(map(number, folders))
-        assert head.dots, f"{folder.name}: the first line ends without dots"
+        assert head.number == numbers[k], f"{folder.name}: its first line"
+        assert set(head.needs) <= {*numbers} - {head.number}, folder.name
+        assert head.question, f"{folder.name}: its docstring asks no question"
         last = "Exercises: E.1 … `python -m lessons start E.1`"
         assert head.exercises, f"{folder.name} does not end with {last}"
-        assert head.minutes, f"{folder.name}: no time in the first cell: {[*MINUTES]}"
-        link = f"[{head.number}. {head.title}](book/{folder.name}/README.md)"
-        row = next((line for line in index.splitlines() if link in line), "")
-        end = f"| {head.dots} | {head.minutes} |"
-        assert row.endswith(end), f"lessons/README.md has no row {link} … {end}"
 
 
 @pytest.mark.parametrize("name", ["E.2", "e2", "e.2", "ex_e_2", "a b/ex_e_2.py", "E2"])
@@ -204,13 +193,13 @@ def test_a_section_without_the_sign_is_an_exercise_or_an_error_that_names_the_si
 
 @pytest.fixture
 def course(tmp_path, monkeypatch):
-    """A folder of exercises in the place of the course's: (id, folder, fields)."""
+    """A folder of exercises in the place of the course's: (id, folder, file)."""
     monkeypatch.setattr(catalogue, "LESSONS", tmp_path)
 
-    def add(id, folder="exercises", more=""):
+    def add(id, folder="exercises", name="ex_{}.py"):
         (tmp_path / folder).mkdir(exist_ok=True)
-        path = tmp_path / folder / f"ex_{id.lower().replace('.', '_')}.py"
-        path.write_text(f'"""{id}  A title  ●○○○  5 min{more}\n"""\n', encoding="utf-8")
+        path = tmp_path / folder / name.format(id.lower().replace(".", "_"))
+        path.write_text(f'"""{id}  A title  ●○○○  5 min\n"""\n', encoding="utf-8")
 
     return add
 
@@ -225,8 +214,8 @@ def test_the_catalogue_is_read_from_the_stubs_where_solutions_are_withheld(cours
     assert catalogue.find("E.2").source.parent.name == "exercises"
 
 
-def test_a_teachers_own_exercise_names_its_lesson(course):
-    course("W.1", more="  lesson 05")
+def test_the_name_of_a_file_begins_with_its_lesson(course):
+    course("W.1", name="05_{}_word.py")
     course("Lab.12")
     assert [e.id for e in catalogue.exercises()] == ["Lab.12", "W.1"]
     assert catalogue.find("w1") == catalogue.find("ex_w_1.py")

@@ -16,11 +16,11 @@ from lessons.pages import cells, figures, weave
 from lessons.pages.cells import Cell, LessonError, evaluate_prose, parse, source
 
 ALT = 'alt="Squares of the whole numbers, from 0 to 16."'
-LESSON = f'''"""A lesson of the tests."""
+LESSON = f'''"""07  Squares  ●○○○  5 min
+A lesson of the tests.
+"""
 
 # %% [markdown]
-# # 07. Squares
-#
 # Is the sum what it should be? See [the library](../../../minigrad/graph.py).
 
 # %%
@@ -87,27 +87,24 @@ def test_a_script_is_divided_into_cells():
     cells = parse(LESSON)
     kinds = "preamble markdown code source figure markdown".split()
     assert [cell.kind for cell in cells] == kinds
-    assert cells[1].text.splitlines()[:2] == ["# 07. Squares", ""]
     assert cells[3].name == "minigrad.ops.activation.tanh"
     lines = LESSON.splitlines()
     for cell in cells[:3] + cells[4:]:  # line numbers are those of the file
         assert cell.text.splitlines()[0] in lines[cell.line - 1]
 
 
-TITLE = "# %% [markdown]\n# # 07. T\n"
+PROSE = "# %% [markdown]\n# a line\n"
 
 
 @pytest.mark.parametrize(
     "text, line, words",
     [
-        ("# %%\nx = 1\n", 2, "begins with its title"),
-        ("", 1, "begins with its title"),
-        (TITLE + "# %% a title\nx = 1", 3, "no cell begins"),
-        (TITLE + "# %% [source]\n", 3, "no cell begins"),
-        (TITLE + "# %% [figure] name\n", 3, "no cell begins"),
-        (TITLE + "x = 1\n", 3, "a line of prose begins"),
-        (TITLE + "#x\n", 3, "a line of prose begins"),
-        (TITLE + "# %% [source] a.b\n\nx = 1\n", 5, "its first line only"),
+        (PROSE + "# %% a title\nx = 1", 3, "no cell begins"),
+        (PROSE + "# %% [source]\n", 3, "no cell begins"),
+        (PROSE + "# %% [figure] name\n", 3, "no cell begins"),
+        (PROSE + "x = 1\n", 3, "a line of prose begins"),
+        (PROSE + "#x\n", 3, "a line of prose begins"),
+        (PROSE + "# %% [source] a.b\n\nx = 1\n", 5, "its first line only"),
     ],
 )
 def test_a_script_without_cells_is_refused(text, line, words):
@@ -239,7 +236,7 @@ def test_a_broken_link_is_refused(folder, target, words):
 
 def test_the_page_has_prose_code_output_source_and_figure(folder):
     page = (folder / "README.md").read_text()
-    assert page.startswith("<!-- woven from lesson.py") and "# 07. Squares" in page
+    assert page.startswith("<!-- woven from lesson.py") and "# 07. Squares\n\n●○○○ 5" in page
     assert "```text\nsum 10.0\n6\n```" in page
     assert "The mean is 2.0, of 5 numbers." in page
     assert "minigrad/ops/activation.py#L" in page and "def tanh(x):" in page
@@ -271,7 +268,7 @@ def test_weaving_in_another_process_gives_the_same_bytes(folder):
 @pytest.mark.parametrize(
     "name, old, new, words",
     [
-        ("lesson.py", "07. Squares", "07. Squares", "07_squares: fresh"),
+        ("lesson.py", "07  Squares", "07  Squares", "07_squares: fresh"),
         ("lesson.py", "arange(5.0)", "arange(6.0)", "kept  x = np.arange(5.0)"),
         ("lesson.py", "print(", "print('so', ", "under '07. Squares'"),
         ("lesson.py", "x**2, l", "x**2.001, l", "kept  ax.plot"),
@@ -350,7 +347,7 @@ def test_the_settings_of_a_lesson_end_with_it(folder):
 
     before, style = settings(), matplotlib.rcParamsDefault["text.color"]
     edit(folder, "x.size + 1", "np.set_printoptions(1); np.seterr(all='ignore')")
-    edit(folder, '"""A lesson of the tests."""', "import sys; sys.path[:0] = ['/no']")
+    edit(folder, 'tests.\n"""', 'tests.\n"""\nimport sys; sys.path[:0] = ["/no"]')
     edit(folder, 'print("sum", x.sum())', "print(kernels.backend(), 'runs')")
     edit(folder, "as np", "as np\nfrom attention import kernels")
     assert do(folder) == 0

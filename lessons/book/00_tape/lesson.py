@@ -1,8 +1,9 @@
-"""Lesson 00: a tape and the chain rule.  ●○○○"""
+"""00  A tape and the chain rule  ●○○○  30 min
+
+What does an operation have to know to hand a gradient on?
+"""
 
 # %% [markdown]
-# # 00. A tape and the chain rule
-#
 # A network has read "the black cat sleeps" and writes "le chien". That is wrong: the
 # French word for cat is "chat", and "chien" means dog. The network computes its answer
 # from the sentence and from a million numbers of its own, its
@@ -20,8 +21,7 @@
 # that are common in such a program, and find the same program in the library.
 #
 # You need Python, NumPy, and derivatives of functions of one variable: the rules for
-# products, for quotients, and the chain rule. Sums with two indices occur, too. Half an
-# hour.
+# products, for quotients, and the chain rule. Sums with two indices occur, too.
 
 # %%
 import numpy as np

@@ -1,8 +1,9 @@
-"""Lesson 01: the gradient check.  ●●○○"""
+"""01  The gradient check  ●●○○  30 min  needs 00
+
+When does a check prove that a backward is right?
+"""
 
 # %% [markdown]
-# # 01. The gradient check
-#
 # Two programs learn which word of "the black cat sleeps" they should choose. One of
 # them computes its gradients by a wrong formula. No error is raised, and both programs
 # improve with every step. How do you find out which one is wrong?
@@ -11,8 +12,6 @@
 # formula: move the input a little, and look at the output. That sounds easy, but three
 # questions have to be answered: how far to move, which output to look at, and when such
 # a comparison proves nothing.
-#
-# You need [lesson 00](../00_tape/README.md). Half an hour.
 
 # %%
 from fractions import Fraction

@@ -1,8 +1,9 @@
-"""Lesson 02: the GRU and the bottleneck.  ●●○○"""
+"""02  The GRU and the bottleneck  ●●○○  60 min  needs 00, 01
+
+What does one fixed vector forget?
+"""
 
 # %% [markdown]
-# # 02. The GRU and the bottleneck
-#
 # Read "the black cat sleeps" once, cover it, and say it again. That was easy. Now do it
 # with a sentence of fifty words, read once. What will be lost?
 #
@@ -17,9 +18,6 @@
 # [index](../../README.md#the-book) lists, on this page chapter 6 of a textbook. The
 # texts themselves are not needed. [Lesson 14](../14_checks_the_book/README.md) collects
 # the boxes.
-#
-# You need [lesson 00](../00_tape/README.md) and [01](../01_gradient_check/README.md).
-# An hour.
 
 # %%
 import numpy as np

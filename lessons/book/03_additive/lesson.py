@@ -1,8 +1,9 @@
-"""Lesson 03: additive attention.  ●●○○"""
+"""03  Additive attention  ●●○○  40 min  needs 02
+
+Which source word does the decoder need now, and how does it learn that?
+"""
 
 # %% [markdown]
-# # 03. Additive attention
-#
 # A translator has read "the black cat sleeps" and has written "le". The next French
 # word is "chat". Which of the four English words does it need now?
 #
@@ -11,8 +12,6 @@
 # decoder the weighted average. These three steps are
 # [attention](../../GLOSSARY.md#attention). Most of the lessons that follow change one
 # of them.
-#
-# You need [lesson 02](../02_gru_bottleneck/README.md). Forty minutes.
 
 # %%
 import numpy as np

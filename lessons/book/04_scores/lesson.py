@@ -1,16 +1,15 @@
-"""Lesson 04: dot, general, concat, and the attentional state.  ●●○○"""
+"""04  Dot, general, concat  ●●○○  60 min  needs 03
+
+Which keys can each score prefer, and what does it cost?
+"""
 
 # %% [markdown]
-# # 04. Dot, general, concat
-#
 # A translator has read "the black cat sleeps" and needs a noun next. In lesson 03 a
 # small network gave each English word a score. Could one multiplication do the same?
 #
 # Often it can. This lesson puts four scores side by side: what each computes, what it
 # can say that the others cannot, and what it costs. One section shows a second way in
 # which a decoder can use its context.
-#
-# You need [lesson 03](../03_additive/README.md). An hour.
 
 # %%
 from importlib import import_module

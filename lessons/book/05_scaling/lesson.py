@@ -1,8 +1,9 @@
-"""Lesson 05: why divide by the square root of d.  ●●●○"""
+"""05  Why divide by the square root of d  ●●●○  60 min  needs 03, 04, 00
+
+What exactly goes wrong without it?
+"""
 
 # %% [markdown]
-# # 05. Why divide by the square root of d
-#
 # A query meets the four words of "the black cat sleeps" and prefers one of them a
 # little. Now give every word, and the query, more numbers: 1024 instead of 4, all of
 # the same kind as before. Does the query still prefer one word *a little*?
@@ -11,9 +12,6 @@
 # important. This lesson says why, what that does to training, and how one division
 # prevents it. Most [Transformers](../../GLOSSARY.md#transformer) contain that division
 # in every layer.
-#
-# You need [lesson 03](../03_additive/README.md), [lesson 04](../04_scores/README.md)
-# and the backward of [lesson 00](../00_tape/README.md). An hour.
 
 # %%
 import numpy as np

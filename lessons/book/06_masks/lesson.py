@@ -1,8 +1,9 @@
-"""Lesson 06: masks and padding.  ●●○○"""
+"""06  Masks and padding  ●●○○  40 min  needs 03, 05
+
+Does a translation depend on the other sentences of its batch?
+"""
 
 # %% [markdown]
-# # 06. Masks and padding
-#
 # You translate "cats sleep". Then you translate it again, together with a longer
 # sentence. Should the translation depend on which other sentence stood beside it?
 #
@@ -11,9 +12,6 @@
 # that mean nothing. Padding takes part in every computation, unless something keeps it
 # out. This lesson shows what padding does, how a [mask](../../GLOSSARY.md#mask) keeps
 # it out, and which common ways of masking fail.
-#
-# You need [lesson 03](../03_additive/README.md) and
-# [lesson 05](../05_scaling/README.md). Forty minutes.
 
 # %%
 import numpy as np

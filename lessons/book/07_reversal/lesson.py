@@ -1,8 +1,9 @@
-"""Lesson 07: the reversal experiment.  ●●●○"""
+"""07  The reversal experiment  ●●●○  60 min  needs 04, 06
+
+Why did the textbook's ranking come out as it did?
+"""
 
 # %% [markdown]
-# # 07. The reversal experiment
-#
 # Four models are trained on the same task and tested on the same strings. In training
 # all four had a low loss. In the test one is excellent and one fails badly. Then we
 # notice that every training string was filled up to eight places, and the test strings
@@ -14,8 +15,6 @@
 # network of this width, scaling "over-flattens the softmax". We repeat the experiment,
 # find another explanation, and test it. ("Over-flattens" means: makes the weights too
 # equal.)
-#
-# You need lessons [04](../04_scores/README.md) and [06](../06_masks/README.md). An hour.
 
 # %%
 import numpy as np

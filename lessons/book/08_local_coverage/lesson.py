@@ -1,8 +1,9 @@
-"""Lesson 08: local attention and coverage.  ●●○○"""
+"""08  Local attention and coverage  ●●○○  60 min  needs 04, 06, 07
+
+What do a window and a memory change?
+"""
 
 # %% [markdown]
-# # 08. Local attention and coverage
-#
 # You translate "the black cat sleeps on the red sofa today" into French. You have
 # written "le chat noir", and you need the next word. Do you read all nine English words
 # again? You look near "sleeps", because the three words before it are translated. And
@@ -12,9 +13,6 @@
 # word of the source, at every step, and it does not know which words it has used. This
 # lesson adds both: a **window** that limits where a step may look, and a memory of
 # where the earlier steps have looked, the **coverage**.
-#
-# You need [lesson 04](../04_scores/README.md), [lesson 06](../06_masks/README.md) and
-# [lesson 07](../07_reversal/README.md). An hour.
 
 # %%
 import numpy as np

@@ -1,8 +1,9 @@
-"""Lesson 09: self-attention, and attention as a dictionary.  ●●○○"""
+"""09  Self-attention  ●●○○  60 min  needs 03, 05
+
+How does a word learn from the other words of its own sentence?
+"""
 
 # %% [markdown]
-# # 09. Self-attention
-#
 # "The cat sleeps; it purrs." Who purrs? You look back from "it" to "cat", and then you
 # know. A model begins with one vector for each word of its vocabulary. The vector of
 # the word "it" is the same in every sentence, so it cannot say who is meant. How can
@@ -13,9 +14,6 @@
 # vector that knows its neighbours. This is
 # [self-attention](../../GLOSSARY.md#self-attention), the part of a
 # [Transformer](../../GLOSSARY.md#transformer) in which words look at each other.
-#
-# You need [lesson 03](../03_additive/README.md) and
-# [lesson 05](../05_scaling/README.md). An hour.
 
 # %%
 import numpy as np

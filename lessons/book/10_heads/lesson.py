@@ -1,8 +1,9 @@
-"""Lesson 10: many heads, causal and cross-attention.  ●●●○"""
+"""10  Many heads, causal and cross  ●●●○  60 min  needs 06, 09
+
+What can several attentions do that one cannot?
+"""
 
 # %% [markdown]
-# # 10. Many heads, causal and cross
-#
 # "The cat chases the dog." The word "chases" needs two things from its sentence: *who*
 # chases, and *who* is chased. In [lesson 09](../09_self_attention/README.md) a word
 # received one average of all values. If that average takes half of "cat" and half of
@@ -13,9 +14,6 @@
 # builds layers of many heads, forbids a word to look into the future, and lets a word
 # look at another sentence. Then it builds the block that a Transformer repeats, and
 # tests which of its parts are necessary.
-#
-# You need [lesson 06](../06_masks/README.md) and
-# [lesson 09](../09_self_attention/README.md). An hour.
 
 # %%
 from importlib import import_module

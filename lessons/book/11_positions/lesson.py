@@ -1,8 +1,9 @@
-"""Lesson 11: positions.  ●●●○"""
+"""11  Positions  ●●●○  60 min  needs 09, 10
+
+How does attention know the order of the words?
+"""
 
 # %% [markdown]
-# # 11. Positions
-#
 # "Dog bites man" is no news. "Man bites dog" is. The words are the same, and only their
 # places differ. How does attention know who bites?
 #
@@ -11,9 +12,6 @@
 # [position encoding](../../GLOSSARY.md#position-encoding). This lesson explains the
 # usual ones, and then measures two things about each. Does it know places, or
 # distances? And does a model that was trained on short texts still work on longer ones?
-#
-# You need [lesson 09](../09_self_attention/README.md) and
-# [lesson 10](../10_heads/README.md). An hour.
 
 # %%
 import numpy as np

@@ -1,8 +1,9 @@
-"""Lesson 12: exact and cheap.  ●●●○"""
+"""12  Exact and cheap  ●●●○  60 min  needs 06, 09, 10
+
+What do time and memory do as n grows?
+"""
 
 # %% [markdown]
-# # 12. Exact and cheap
-#
 # You give a language model a book of 300 pages and ask who the murderer is. The last
 # word of your question has to look at every word of the book. In self-attention every
 # word has to do this: with $n$ words there are $n^2$ pairs. A sentence has hundreds of
@@ -12,9 +13,6 @@
 # pair, but never keep all of them. Others give another result: they leave pairs out, or
 # replace the softmax by something that needs no pairs at all. This lesson shows both
 # kinds, counts what each costs, measures it, and shows what is lost.
-#
-# You need [lesson 06](../06_masks/README.md), [lesson
-# 09](../09_self_attention/README.md) and [lesson 10](../10_heads/README.md). An hour.
 
 # %%
 from importlib import import_module

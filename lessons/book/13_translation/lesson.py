@@ -1,8 +1,9 @@
-"""Lesson 13: translation.  ●●○○"""
+"""13  Translation  ●●○○  60 min  needs 02, 03
+
+Does a translator look at the right word?
+"""
 
 # %% [markdown]
-# # 13. Translation
-#
 # "The black cat is sitting" is in French "le chat noir est assis". A model with
 # attention writes "black" from the French sentence, and a picture of its weights shows
 # that it looks at "noir". Does it always look at the right word? And is this why it
@@ -12,9 +13,6 @@
 # *more* the longer the sentence is, and it looks where it should. A picture cannot
 # prove either. This lesson measures both. Two small grammars write the sentences, so
 # that all translations are known, and also which words belong together.
-#
-# You need [lesson 02](../02_gru_bottleneck/README.md) and
-# [lesson 03](../03_additive/README.md). An hour.
 
 # %%
 import io

@@ -1,8 +1,9 @@
-"""Lesson 14: the engine checks the book.  ●●●○"""
+"""14  The engine checks the book  ●●●○  30 min  needs 04, 07, 13
+
+Which printed claims hold?
+"""
 
 # %% [markdown]
-# # 14. The engine checks the book
-#
 # You train two models, and one of them is better. Is it? Another person trains them
 # again, and finds the opposite. What would you have to show, so that nobody can say
 # that you were careless, or lucky?
@@ -11,9 +12,6 @@
 # it is right, and when nobody knows yet. Its second half is a reference: what four
 # texts on attention claim, as far as it can be computed, with a verdict on each claim.
 # The pages before this one have most of these claims in boxes, "The book says".
-#
-# You need lessons [04](../04_scores/README.md), [07](../07_reversal/README.md) and
-# [13](../13_translation/README.md). Half an hour.
 
 # %%
 import re

@@ -1,15 +1,14 @@
-"""Lesson 15: weights of another kind.  ●●●○"""
+"""15  Weights of another kind  ●●●○  40 min  needs 05, 09, 14
+
+What if no key fits, or many do?
+"""
 
 # %% [markdown]
-# # 15. Weights of another kind
-#
 # You look for a name in a list, and it is not there. Attention has no weight for that.
 # Its weights sum to 1, so it has to return some average of the values, whether a key fits
 # or not. What else can make weights of scores, and what does each cost?
 #
-# You need [lesson 05](../05_scaling/README.md),
-# [lesson 09](../09_self_attention/README.md) and, for the measurements,
-# [lesson 14](../14_checks_the_book/README.md). Forty minutes.
+# [Lesson 14](../14_checks_the_book/README.md) is needed for the measurements only.
 
 # %%
 import numpy as np

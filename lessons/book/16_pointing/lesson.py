@@ -1,15 +1,15 @@
-"""Lesson 16: pointing and copying.  ●●●○"""
+"""16  Pointing and copying  ●●●○  40 min  needs 03, 08, 14
+
+How does a model write a word that it has never seen?
+"""
 
 # %% [markdown]
-# # 16. Pointing and copying
-#
 # "Zoltan praises Anna." A translation model whose training had no Zoltan can put all its
 # attention on this name, and still cannot write it: its output layer has one row for each
 # word of a vocabulary, and none for this word. What if the weights of attention were the
 # answer themselves, and not only the weights of an average?
 #
-# You need [lesson 03](../03_additive/README.md), [lesson 08](../08_local_coverage/README.md)
-# and, for the measurements, [lesson 14](../14_checks_the_book/README.md). Forty minutes.
+# [Lesson 14](../14_checks_the_book/README.md) is needed for the measurements only.
 
 # %%
 

@@ -1,15 +1,14 @@
-"""Lesson 17: small caches.  ●●●○"""
+"""17  Small caches  ●●●○  40 min  needs 10, 12, 14
+
+How little of a long text does a model have to keep?
+"""
 
 # %% [markdown]
-# # 17. Small caches
-#
 # A model has read a long text and now writes an answer. For each word that it writes,
 # it reads the keys and values of all earlier words. They have to be in memory. How much
 # memory is that, and how little would do?
 #
-# You need [lesson 10](../10_heads/README.md),
-# [lesson 12](../12_exact_and_cheap/README.md) and, for the measurements,
-# [lesson 14](../14_checks_the_book/README.md). Forty minutes.
+# [Lesson 14](../14_checks_the_book/README.md) is needed for the measurements only.
 
 # %%
 from importlib import import_module

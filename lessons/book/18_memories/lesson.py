@@ -1,15 +1,16 @@
-"""Lesson 18: memories that forget and correct.  ●●●○"""
+"""18  Memories that forget and correct  ●●●○  40 min  needs 12, 14
+
+What does a memory of fixed size give up?
+"""
 
 # %% [markdown]
-# # 18. Memories that forget and correct
-#
 # "Ann has the number 3." Later: "Ann has the number 7." What is Ann's number? A memory
 # that can only add returns the sum of both. What must it do to return 7, and what does
 # it lose?
 #
 # A memory of fixed size makes a model of long texts cheap, so it matters what such a
-# memory can replace. You need [lesson 12](../12_exact_and_cheap/README.md) and, for the
-# measurements, [lesson 14](../14_checks_the_book/README.md). Forty minutes.
+# memory can replace. [Lesson 14](../14_checks_the_book/README.md) is needed for the
+# measurements only.
 
 # %%
 from importlib import import_module

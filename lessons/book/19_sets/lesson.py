@@ -1,15 +1,14 @@
-"""Lesson 19: sets, graphs, pictures.  ●●●○"""
+"""19  Sets, graphs, pictures  ●●●○  40 min  needs 10, 11, 14
+
+What is attention without a sentence?
+"""
 
 # %% [markdown]
-# # 19. Sets, graphs, pictures
-#
 # The atoms of a molecule have no order, nor have the friends of a person, and a picture
 # has two directions. All models of the course so far read sequences. What does
 # attention compute for inputs that are no sequence, and what has to be added?
 #
-# You need [lesson 10](../10_heads/README.md), [lesson 11](../11_positions/README.md)
-# and, for the measurements, [lesson 14](../14_checks_the_book/README.md). Forty
-# minutes.
+# [Lesson 14](../14_checks_the_book/README.md) is needed for the measurements only.
 
 # %%
 from importlib import import_module

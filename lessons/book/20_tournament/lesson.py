@@ -1,15 +1,15 @@
-"""Lesson 20: the tournament: which attention for which task?  ●●●○"""
+"""20  The tournament: which attention for which task?  ●●●○  30 min  needs 15, 14
+
+Which of twenty kinds of attention fail at which of ten tasks?
+"""
 
 # %% [markdown]
-# # 20. The tournament: which attention for which task?
-#
 # [The map](../../MAP.md) has more than seventy rows, and each states what its variant can
 # do. This has been shown on a task that was made for the variant. You have another task,
 # and time to try two or three variants. Which ones? Here twenty kinds of attention learn
 # ten tasks, all in the same small model, with the same data and the same number of tries.
 #
-# You need [lesson 15](../15_weights/README.md) and, for the measurement,
-# [lesson 14](../14_checks_the_book/README.md). Half an hour.
+# [Lesson 14](../14_checks_the_book/README.md) is needed for the measurement only.
 
 # %%
 import textwrap

@@ -16,7 +16,7 @@ import time
 from dataclasses import dataclass, field
 
 from .. import copies, stubs
-from ..catalogue import LESSONS, UsageError, exercises, find, lessons_of, number
+from ..catalogue import UsageError, exercises, find
 from ..checking import twins
 from ..checking.harness import cannot_load, load, load_checks
 from ..checking.runner import SECONDS, environment, time_limit
@@ -24,10 +24,8 @@ from ..checking.sequence import exit_code, run_steps
 from ..learner import hints
 from ..steps import Outcome
 from ..terminal import display_path, say
-from .map_page import map_page
+from . import tables
 
-README, MAP = LESSONS / "README.md", LESSONS / "MAP.md"
-TABLE = re.compile("<!-- exercises -->\n.*?<!-- /exercises -->\n", re.DOTALL)
 BUDGET = 1.5  # seconds of processor time for a right answer
 
 
@@ -36,7 +34,7 @@ class OutOfTime(BaseException):
 
 
 def sync(args):
-    """Write the stubs of exercises, the table in README.md and MAP.md, if they changed."""
+    """Write the stubs of exercises and the tables of pages, if they changed."""
     chosen = _with_solutions(args.id)
     faults, files = 0, {}
     for exercise in chosen:
@@ -48,9 +46,7 @@ def sync(args):
         except (stubs.StubError, SyntaxError) as error:
             faults += 1
             say(f"{exercise.solution.name}: {error}")
-    readme = README.read_text(encoding="utf-8")
-    files[README] = TABLE.sub(lambda found: exercise_table(), readme)
-    files[MAP] = map_page()
+    files |= tables.pages()
     written = 0
     for path, text in files.items():
         if not path.exists() or path.read_text(encoding="utf-8") != text:
@@ -71,19 +67,6 @@ def _with_solutions(ids):
                 "in this course, and an author needs them."
             )
     return chosen
-
-
-def exercise_table():
-    """Return the table of exercises in Markdown, with links to stubs and lessons."""
-    head = "| id | exercise | difficulty | minutes | lesson | needs | book |"
-    rows = [head, "|---|---|---|---|---|---|---|"]
-    for e in exercises():
-        link = f"[{e.title}](exercises/{e.stub.name})"
-        pages = [f"[{number(f)}](book/{f.name}/README.md)" for f in lessons_of(e)]
-        lessons, needs = ", ".join(pages), ", ".join(e.needs)
-        cells = e.id, link, e.dots, str(e.minutes), lessons, needs, e.book or ""
-        rows.append("| " + " | ".join(cells) + " |")
-    return "\n".join(["<!-- exercises -->", *rows, "<!-- /exercises -->", ""])
 
 
 def audit(args):

@@ -110,7 +110,7 @@ def list_all():
     for folder, below in in_book_order():
         if folder:
             head = header(folder)
-            minutes = f"{head.minutes:>3} min" if head.minutes else ""
+            minutes = f"{head.minutes:>3} min"
             state = lessons[folder]
             _row(head.number, head.title, head.dots, minutes, head.needs, state)
         elif below:
@@ -160,7 +160,7 @@ def next_steps():
         steps = [(f"python -m lessons {verb} {exercise.id}", about)]
     if folder := _next_lesson(lessons, () if ready else begun):
         head = header(folder)
-        about = head.title + (f", {head.minutes} min" if head.minutes else "")
+        about = f"{head.title}, {head.minutes} min"
         lesson = f"python -m lessons read {head.number}", about
         steps.insert(1 if ready else 0, lesson)
     return steps

@@ -1,0 +1,62 @@
+"""The tables, sums and counts of pages, made from the first lines of the files."""
+
+import re
+
+from ..catalogue import (
+    LESSONS, ROOT, exercises, header, in_book_order, lesson_folders, lessons_of, number,
+)  # fmt: skip
+from .map_page import map_page
+
+PAGES = ROOT / "README.md", LESSONS / "README.md", LESSONS / "TEACHING.md"
+TABLE = re.compile(r"(<!-- (lessons|exercises) -->\n).*?(?=<!-- /\2 -->)", re.DOTALL)
+# a week of the syllabus: the author writes its question and its lessons
+WEEK = re.compile(r"^(\| \d+ \| [^|]+ \| (\d\d(?:, \d\d)*) \|).*$", re.MULTILINE)
+COUNT = re.compile(r"\d+ lessons and\s\d+ exercises")
+
+
+def pages():
+    """Return {path: text}: the pages as they follow from the first lines."""
+    count = f"{len(lesson_folders())} lessons and {len(exercises())} exercises"
+    found = {LESSONS / "MAP.md": map_page()}
+    for path in filter(lambda path: path.exists(), PAGES):
+        text = TABLE.sub(_table, path.read_text(encoding="utf-8"))
+        found[path] = COUNT.sub(count, WEEK.sub(_week, text))
+    return found
+
+
+def _table(found):
+    head, *rows = {"lessons": lesson_rows, "exercises": exercise_rows}[found[2]]()
+    lines = ["| " + " | ".join(cells) + " |" for cells in (head, *rows)]
+    lines.insert(1, "|---" * len(head) + "|")
+    return found[1] + "\n".join(lines) + "\n"
+
+
+def lesson_rows():
+    """Return the cells of the table of lessons, its head first."""
+    rows = [("lesson", "question", "difficulty", "minutes")]
+    for folder in lesson_folders():
+        h = header(folder)
+        link = f"[{h.number}. {h.title}](book/{folder.name}/README.md)"
+        rows.append((link, h.question, h.dots, str(h.minutes)))
+    return rows
+
+
+def exercise_rows():
+    """Return the cells of the table of exercises, its head first."""
+    rows = [("id", "exercise", "difficulty", "minutes", "lesson", "needs", "book")]
+    for e in exercises():
+        link = f"[{e.title}](exercises/{e.stub.name})"
+        pages = [f"[{number(f)}](book/{f.name}/README.md)" for f in lessons_of(e)]
+        lessons, needs = ", ".join(pages), ", ".join(e.needs)
+        rows.append((e.id, link, e.dots, str(e.minutes), lessons, needs, e.book or ""))
+    return rows
+
+
+def _week(found):
+    """Return a row of the syllabus with its exercises and its minutes."""
+    lessons = {number(f): (header(f).minutes, e) for f, e in in_book_order() if f}
+    chosen = [lessons[n] for n in found[2].split(", ")]
+    listed = [e for _, some in chosen for e in some]
+    read, solve = sum(m for m, _ in chosen), sum(e.minutes for e in listed)
+    ids = ", ".join(e.id for e in listed)
+    return f"{found[1]} {read} | {ids} | {solve} | {read + solve} |"
