@@ -12,8 +12,6 @@ Which keys can each score prefer, and what does it cost?
 # which a decoder can use its context.
 
 # %%
-from importlib import import_module
-
 import numpy as np
 
 import minigrad as mg
@@ -26,7 +24,6 @@ from lessons.classroom.records import how_made, record
 from lessons.pages.figures import GREY, figure, show
 from minigrad import draw
 
-drawn = import_module("lessons.book.04_scores.drawn")
 rng = np.random.default_rng(0)
 
 # %% [markdown]
@@ -122,8 +119,17 @@ for name, e in (("dot", H @ need_a_noun), ("with W_g", H @ W_g.T @ need_a_noun))
 
 # %%
 s, h = np.array([1.0, -0.5, 0.3, 0.8]), np.array([0.6, 0.2, -0.4, 1.0])  # (4,) each
-W_g, W_a, v_a = drawn.W_g, drawn.W_a, drawn.v_a
-print("W_g", W_g, "W_a", W_a, "v_a", v_a, sep="\n")
+W_g = np.array([
+    [-0.15324, 0.30848, -0.10595, 0.0369], [-0.05447, -0.44917, 0.04263, -0.15728],
+    [-0.07462, -0.15757, 0.86766, -0.17841], [0.39355, 0.10565, -0.39454, -0.0024],
+])  # fmt: skip
+W_a = np.array([
+    [0.0744, 0.4718, -0.4918, -0.4778, -0.0464, -0.3289, 0.41, 0.2068],
+    [-0.1181, 0.1851, 0.2259, 0.1807, 0.6053, -0.3506, -0.3973, 0.338],
+    [-0.0677, 0.1565, -0.6179, 0.0415, 0.1489, -0.1816, -0.2402, 0.0476],
+    [0.2138, -0.2231, 0.084, 0.112, 0.8985, -0.0771, -0.2051, 0.3186],
+])  # fmt: skip
+v_a = np.array([-0.2907, -0.6406, -0.3129, -0.5122])
 
 # %% [markdown]
 # The first score is $(1)(0.6) + (-0.5)(0.2) + (0.3)(-0.4) + (0.8)(1)$. The second is

@@ -31,7 +31,6 @@ from lessons.pages.figures import (
     BLUE, GREEN, GREY, ORANGE, PURPLE, arrow, box, diagram, figure, show,
 )  # fmt: skip
 
-twins = import_module("lessons.book.10_heads.twins")
 rng = np.random.default_rng(10)
 
 # %% [markdown]
@@ -267,22 +266,57 @@ for n in (1, 3, 12):
 # - *twins*: the second head is an exact copy of the first;
 # - *twins, nudged*: a copy, plus noise of size $`10^{-8}`$.
 #
-# The code is in [twins.py](twins.py). The output has the loss at the end, and the
-# [cosine](../../GLOSSARY.md#cosine) between the parameters of the two heads, which is 1
-# if they are equal. What do you expect from the exact twins?
+# The output has the loss at the end, and the [cosine](../../GLOSSARY.md#cosine) between
+# the parameters of the two heads, which is 1 if they are equal. What do you expect from
+# the exact twins?
 
-# %% [source] lessons.book.10_heads.twins.begin
+# %%
+def begin(twins, apart):
+    layer = MultiHeadAttention(14, 2, bias=False, rng=np.random.default_rng(1))
+    for m in (layer.W_q, layer.W_k, layer.W_v, layer.W_o):
+        W = np.float64(m.weight.data)  # 7 rows a head; of W_o, 7 columns
+        if twins:  # head 1 begins as a copy of head 0
+            W = np.tile(W[:, :7], (1, 2)) if m is layer.W_o else np.tile(W[:7], (2, 1))
+        m.weight.data = W + apart * np.random.default_rng(2).normal(size=W.shape)
+    return layer
 
-# %% [source] lessons.book.10_heads.twins.train
+
+# %%
+def draw(rng, n):  # tokens and places (n, 8, 14), the two wanted letters (n, 6, 12)
+    x = np.eye(6)[rng.integers(6, size=(n, 8))]
+    past = [np.roll(x, k, 1)[:, 2:] for k in (1, 2)]
+    where = np.broadcast_to(np.eye(8), (n, 8, 8))
+    return np.concatenate([x, where], -1), np.concatenate(past, -1)
+
+
+def cosine(layer):
+    W = [m.weight.data.reshape(2, -1) for m in (layer.W_q, layer.W_k, layer.W_v)]
+    out = layer.W_o.weight.data.reshape(14, 2, -1).swapaxes(0, 1).reshape(2, -1)
+    a, b = np.concatenate([*W, out], 1)  # the numbers of each head, side by side
+    return a @ b / np.linalg.norm(a) / np.linalg.norm(b)
+
+
+# %%
+def train(layer, rng):
+    optimizer, losses = mg.optim.Adam(layer.parameters(), lr=3e-2), []
+    for _ in range(140):
+        x, y = draw(rng, 16)
+        loss = ((layer(x)[:, 2:, :12] - y) ** 2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return np.array(losses)
+
 
 # %%
 curves, trained = {}, {}
 starts = {"drawn": (False, 0), "twins": (True, 0), "twins, nudged": (True, 1e-8)}
 for name, start in starts.items():
     rng = np.random.default_rng(3)  # the same batches for all
-    layer = trained[name] = twins.begin(*start)
-    curves[name] = twins.train(layer, rng)
-    end, alike = curves[name][-20:].mean(), twins.cosine(layer)
+    layer = trained[name] = begin(*start)
+    curves[name] = train(layer, rng)
+    end, alike = curves[name][-20:].mean(), cosine(layer)
     print(f"{name:14s} loss {end:.4f}   cosine of the two heads {alike:.2f}")
 half = 5 / 36 / 2  # see below
 print(f"loss if one of the two letters is known: {half:.4f}")
@@ -318,7 +352,7 @@ show(fig, "twins", alt)
 # loss is the mean of both. Is this what the twins do?
 
 # %%
-x, y = twins.draw(np.random.default_rng(4), 500)
+x, y = draw(np.random.default_rng(4), 500)
 error = ((trained["twins"](x).data[:, 2:, :12] - y) ** 2).mean((0, 1))  # (12,)
 nearer, further = error[:6].mean(), error[6:].mean()
 print(f"twins: error of the token before {nearer:.3f}, of the other one {further:.3f}")
@@ -335,8 +369,8 @@ print(f"twins: error of the token before {nearer:.3f}, of the other one {further
 # > heads differ, they may learn the same.
 
 # %% [claims]
-layer = twins.begin(True, 0)
-x, y = twins.draw(np.random.default_rng(8), 16)
+layer = begin(True, 0)
+x, y = draw(np.random.default_rng(8), 16)
 ((layer(x)[:, 2:, :12] - y) ** 2).mean().backward()
 g = layer.W_q.weight.grad
 claim("6.5.4", "many heads are designed to become different", YES,
