@@ -389,6 +389,8 @@ for row, p in chance_of.items():
 print(f"from the length alone {by_length:.3f}, from the share alone {by_share:.3f},")
 print(f"from the shares of all six symbols {by_shares:.3f}")
 print(fair.table(counting))
+
+# %%
 print(fair.judge(
     counting,
     ("sigmoid ahead of softmax", above(0), "sigmoid", "softmax"),

@@ -409,6 +409,8 @@ def print_plateaus(part):
 copying = kept["copying"]
 print_lengths("copying", "12", "24", "48")
 print_plateaus("copying")
+
+# %%
 at_48, pair = ("at", "48"), ("location", "additive")
 print(fair.judge(
     copying,
@@ -521,6 +523,8 @@ print(fair.judge(
     ("location ahead of additive, 24", above(0), *pair, at_24),
     ("MoChA as monotonic, within .02", equal, "MoChA", "monotonic", at_24),
 ))  # fmt: skip
+
+# %%
 print(fair.judge(
     copying,
     ("monotonic behind location, 48", below(0), "monotonic", "location", at_48),

@@ -362,6 +362,8 @@ print(fair.judge(
     *((f"{arm}, within .01 of 4", equal, arm, "4 key heads") for arm in half),
     ("1 key head behind 4", below(0), "1 key head", "4 key heads"),
 ))  # fmt: skip
+
+# %%
 print("at equal bytes:")
 print(fair.judge(
     lookup,
