@@ -316,10 +316,12 @@ def test_the_experiment_of_a_reader_writes_into_the_work_folder(
 ):
     """The record of the page, which is under version control, stays as it is."""
     monkeypatch.setenv("LESSONS_WORK", str(tmp_path))
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.delenv("PYTHONPATH", raising=False)  # the command sets it
     code = (
+        "import os\n"
         "from lessons.classroom.records import write_record\n"
-        "write_record('of a reader', {}, seeds=[1])\n"
+        "threads = [os.environ[f'{x}_NUM_THREADS'] for x in ('OPENBLAS', 'OMP')]\n"
+        "write_record('of a reader', {'threads': threads}, seeds=[1])\n"
     )
     (tmp_path / "experiment.py").write_text(code, encoding="utf-8")
     monkeypatch.setattr(records, "find_lessons", lambda id: [tmp_path])
@@ -327,6 +329,10 @@ def test_the_experiment_of_a_reader_writes_into_the_work_folder(
     kept = tmp_path / "records" / "of a reader.json"
     assert not (records.RECORDS / kept.name).exists() and kept.exists()
     assert f"{tmp_path}/records" in capsys.readouterr().out.replace("\n", "")
+    assert records.record(kept.stem, kept.parent)["threads"] == ["1", "1"]
+    monkeypatch.setattr(records, "RECORDS", tmp_path / "of the pages")
+    assert cli.main(["experiment", "11", "--impl", "solution"]) == 0
+    assert (tmp_path / "of the pages" / kept.name).exists()
 
 
 def test_an_experiment_shows_its_time_and_that_of_the_record(
