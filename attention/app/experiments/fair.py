@@ -391,7 +391,8 @@ def table(record, columns=("rate", "numbers", "mean", "every seed", "plateaus"),
     """Format a record: a row for each arm.
 
     columns   some of these names, or "minus", the difference from the first arm; or a
-              pair: a head, and what ``figures`` measures, of which the mean is shown
+              pair: a head, and what ``figures`` measures, of which the mean is shown,
+              or {arm: text}
     """
     heads = [column if isinstance(column, str) else column[0] for column in columns]
     rows = [["", *(f"minus {record['arms'][0]}" if h == "minus" else h for h in heads)]]
@@ -420,6 +421,8 @@ def _cell(record, arm, column):
         several = bool(np.isfinite(less.low))  # seeds
         return f"{less.value:+.3f}" + f" [{less.low:+.3f}, {less.high:+.3f}]" * several
     what = "figure" if column == "mean" else column[1]
+    if isinstance(what, dict):
+        return what.get(arm, "")
     return f"{figures(record, arm, what).mean():.3f}"
 
 

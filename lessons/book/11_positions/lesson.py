@@ -592,18 +592,14 @@ for distance, part in study["answers"].items():
 # that is not in the table. It is trained until its share of right numbers no longer
 # moves, or for {{ kept["budget"] }} steps. And it is trained
 # {{ len(kept["seeds"]) }} times. Did the models learn the task, at the lengths of their
-# training?
+# training? (The last column has the number of parameters of the scheme.)
 
 # %%
 chance, plain = kept["chance"], fair.figures(kept, "rope", "parameters")[0]
-print("right numbers of 32 tokens                                         parameters")
-print("                         rate  mean   every seed            plateaus  of scheme")
-for arm in kept["arms"]:
-    right, ended = fair.figures(kept, arm), fair.figures(kept, arm, "plateau")
-    extra = fair.figures(kept, arm, "parameters")[0] - plain
-    each = " ".join(f"{x:.2f}" for x in right)
-    print(f"{arm:22s} {kept['chosen'][arm]:.4f}  {right.mean():.2f}   {each}", end="")
-    print(f"  {sum(ended)} of {len(ended)}    {extra:6d}")
+extra = {arm: fair.figures(kept, arm, "parameters")[0] - plain for arm in kept["arms"]}
+of_scheme = "scheme", {arm: str(x) for arm, x in extra.items()}
+columns = "rate", "mean", "every seed", "plateaus", of_scheme
+print(fair.table(kept, columns))
 able = {arm: fair.figures(kept, arm) > 0.5 for arm in kept["arms"]}  # has learned it
 failed = {arm: int((~ok).sum()) for arm, ok in able.items() if not ok.all()}
 

@@ -351,9 +351,9 @@ BYTES = {arm: 4 * kept["layers"] * m for arm, m in kept["numbers"].items()}  # a
 
 # %%
 by_bytes = sorted(lookup["arms"], key=lambda arm: -BYTES[arm])
-print("bytes:", "; ".join(f"{arm} {BYTES[arm]}" for arm in by_bytes[:4]))
-print("      ", "; ".join(f"{arm} {BYTES[arm]}" for arm in by_bytes[4:]))
-print(fair.table(lookup, arms=by_bytes))
+of_a_token = "bytes", {arm: str(b) for arm, b in BYTES.items()}
+columns = of_a_token, "numbers", "rate", "mean", "every seed", "plateaus"
+print(fair.table(lookup, columns, by_bytes))
 
 # %%
 equal, half = between(-0.01, 0.01), ("2 key heads", "shared", "MLA, R = 14")

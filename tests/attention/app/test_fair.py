@@ -266,10 +266,11 @@ def test_a_table_has_a_row_for_each_arm_and_a_claim_its_verdict():
     assert lines[2].split() == "a 0.003 20 0.600 0.500 0.600 0.700 2 of 3".split()
     assert len(lines[2]) == len(lines[3]) and len(lines) == 4  # in columns
     assert fair.table(record, arms=["long"]).splitlines()[2].split() == lines[3].split()
-    text = fair.table(record, [("8 keys", ("at", "8")), "minus"])
+    text = fair.table(record, [("8 keys", ("at", "8")), "minus", ("end", {"a": "x"})])
     less = fair.difference(record, "long", "a")
     assert [line.split() for line in text.splitlines()] == [
-        ["8", "keys", "minus", "a"], ["a", "1.200", "+0.000", "[+0.000,", "+0.000]"],
+        ["8", "keys", "minus", "a", "end"],
+        ["a", "1.200", "+0.000", "[+0.000,", "+0.000]", "x"],
         ["long", "1.800", "+0.300", f"[{less.low:+.3f},", f"{less.high:+.3f}]"],
     ]  # fmt: skip
     claims = ("long ahead", above(0), "long", "a"), ("half", below(0), "a", "a", "seed")
