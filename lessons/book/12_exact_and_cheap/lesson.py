@@ -25,7 +25,7 @@ from attention import linear_attention, masks, merge
 from attention import scaled_dot_product_attention as sdpa
 from attention.app.experiments import fair
 from attention.app.experiments.verdict import (
-    above, below, between, over_seeds, verdict, written,
+    above, below, between, judged, over_seeds, written,
 )
 from attention.costs import cost_of
 from attention.costs.table import size
@@ -611,9 +611,7 @@ for says, claimed, found in (
     ("wide linear: worse than dense", below(0), lost["wide linear"]),
     ("wide linear: better than linear", above(0), wider),
 ):
-    interval = f"{found.value:+.3f} [{found.low:+.3f}, {found.high:+.3f}]"
-    after = f"after {found.steps}" if found.steps else ""
-    print(f"{says:33s} {interval} {after:10s} {verdict(claimed, found)}")
+    print(judged(says, claimed, found))
 
 # %% [claims]
 for arm, words in (("linear", "four heads"), ("wide linear", "one wide head")):
