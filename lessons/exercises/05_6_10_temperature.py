@@ -145,12 +145,6 @@ def at_five_temperatures(my, rng):
         my.near(EPSILON).entropy(p)
 
 
-def two_scores(my, rng):
-    """weights 1/4 and 3/4 at tau = 2; the entropy of 1/2, 1/4, 1/4"""
-    my.softmax_t(np.array([0.0, 2 * np.log(3)]), 2.0)
-    my.near(EPSILON).entropy(np.array([0.5, 0.25, 0.25]))
-
-
 def the_slope(my, rng):
     """the slope of the entropy, with the digits that a formula has"""
     e = rng.normal(size=(3, 5))

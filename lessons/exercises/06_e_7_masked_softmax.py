@@ -27,28 +27,22 @@ def masked_softmax(x, mask):
     s = np.where(mask, x, -np.inf)  #? Which score has a weight of 0? Is each NaN still there?
     #! s = np.where(mask, np.nan_to_num(x), -np.inf)  | the weights with 0 for a NaN, which is hidden
     top = s.max(-1, keepdims=True)  #? Over which scores is the maximum, to keep exp in range?
-    #! top = x.max(-1, keepdims=True)  | exp(x - the largest of all) / its sum
     #! top = s.max()  | the weights with the largest allowed score of all rows
     top = np.where(np.isfinite(top), top, 0.0)  #? What is -inf - (-inf), and NaN - NaN?
     #! top = np.where(top == -np.inf, 0.0, top)  | NaN for masked keys beside an allowed NaN
     e = np.exp(s - top)  #? exp(1e4) is larger than any float64. Which m in exp(x - m) helps?
     #! e = np.exp(s)  | infinity / infinity, where exp is larger than any float64
     #! e = np.exp(np.minimum(s, 700.0))  | exp(min(x, 700)) / its sum
-    #! e = np.exp(x - top) * mask  | exp(x - m) times the mask, where infinity times 0 is NaN
     total = e.sum(-1, keepdims=True)
     y = e / np.where(mask, total, 1.0)  #? Which keys are in the sum, and what if there are none?
-    #! y = (e := np.exp(x - x.max(-1, keepdims=True))) / e.sum(-1, keepdims=True)  | the softmax over all keys, allowed or not
-    #! y = mask * (e := np.exp(x - x.max(-1, keepdims=True))) / e.sum(-1, keepdims=True)  | the softmax over all keys, set to 0 where masked
     #! y = (e := np.where(mask, 0.0, np.exp(x))) / e.sum(-1, keepdims=True)  | the softmax over the keys that are not allowed
     #! y = (e := np.exp(x * mask)) / e.sum(-1, keepdims=True)  | the softmax of x * mask over all keys
     #! y = np.where(mask, x, 0.0) / np.where(mask, x, 0.0).sum(-1, keepdims=True)  | x, not exp(x), divided by its sum over the allowed keys
     #! y = (e := np.exp(s - x.max(-1, keepdims=True))) / np.where((t := e.sum(-1, keepdims=True)) == 0, 1.0, t)  | exp(x - the largest of all) / its sum, 0 if that is 0
     #! y = (e := np.exp(s - np.where(mask, x, 0.0).max(-1, keepdims=True))) / np.where((t := e.sum(-1, keepdims=True)) == 0, 1.0, t)  | the weights with masked scores of 0 in the maximum
-    #! y = (e := np.exp(s - np.where(mask, x, -1e9).max(-1, keepdims=True))) / np.where((t := e.sum(-1, keepdims=True)) == 0, 1.0, t)  | the weights with masked scores of -1e9 in the maximum
     #! y = (e := np.exp(s - s.max())) / np.maximum(e.sum(-1, keepdims=True), 1e-300)  | the weights with the largest allowed score of all rows
     #! y = np.nan_to_num(np.exp(s) / np.exp(s).sum(-1, keepdims=True))  | 0 for infinity / infinity, where exp is larger than any float64
     #! y = e / np.where(mask.any(-1, keepdims=True), total, 1.0) + ~mask.any(-1, keepdims=True) / x.shape[-1]  | equal weights, 1 / n, in a row without an allowed key
-    #! y = (e := np.exp((t := np.where(mask, x, -1e9)) - t.max(-1, keepdims=True))) / e.sum(-1, keepdims=True)  | equal weights, 1 / n, in a row without an allowed key
     #! y = np.exp((t := np.where(mask.any(-1, keepdims=True), s, x)) - t.max(-1, keepdims=True)) / np.exp(t - t.max(-1, keepdims=True)).sum(-1, keepdims=True)  | the softmax over all keys in a row without an allowed key
     #! y = e / np.where(total == 0, 1.0, total)  | NaN for masked keys beside an allowed NaN
 
@@ -58,10 +52,7 @@ def masked_softmax(x, mask):
         #! centre = (mask * g).mean(-1, keepdims=True)  | y (g - mean(g)), the mean of g with 0 where masked
         #! centre = (mask * g).sum(-1, keepdims=True) / mask.sum(-1, keepdims=True)  | y (g - mean(g)), the mean over the allowed keys
         return y * (g - centre)  #? The softmax of E.2, over the allowed keys: what is its gradient?
-        #! return y * g  | y * g, without - y * sum(y * g)
-        #! return y * (1 - y) * g  | the diagonal of J alone, times g
         #! return np.where(mask, g, 0.0)  | g where allowed
-        #! return mask * (g - centre)  | g - sum(y g), without the factor y
         #! return (p := (e := np.exp(x - x.max(-1, keepdims=True))) / e.sum(-1, keepdims=True)) * (g - (p * g).sum(-1, keepdims=True))  | the gradient of the softmax over all keys
         #! return mask * (p := (e := np.exp(x - x.max(-1, keepdims=True))) / e.sum(-1, keepdims=True)) * (g - (p * g).sum(-1, keepdims=True))  | the gradient of the softmax over all keys, 0 where masked
 
@@ -77,17 +68,12 @@ def masked_lse(x, mask):
     s = np.where(mask, x, -np.inf)  #? Which score adds 0 to the sum, and what is ln 0?
     #! s = np.where(mask, x, -1e9)  | lse with masked scores of -1e9
     highest = s.max(-1)  #? Over which scores is the maximum, to keep exp in range?
-    #! highest = x.max(-1)  | ln sum exp(x - the largest of all) + that
     #! highest = np.where(mask, x, 0.0).max(-1)  | lse with masked scores of 0 in the maximum
-    #! highest = np.where(mask, x, -1e9).max(-1)  | lse with masked scores of -1e9 in the maximum
     base = np.where(highest == -np.inf, 0.0, highest)  #? What is -inf - (-inf)?
     #! base = highest  | -inf - (-inf), which is NaN, in a row without an allowed key
     total = np.exp(s - base[..., None]).sum(-1)  #? Which keys are in the sum?
-    #! total = np.exp(x - base[..., None]).sum(-1)  | the log of a sum over all keys
-    #! total = np.where(mask, 0.0, np.exp(x - base[..., None])).sum(-1)  | the log of a sum over the masked keys
     #! total = np.exp(x * mask - base[..., None]).sum(-1)  | the log of a sum with masked scores of 0
     #! total = np.exp(s - base[..., None]).sum(-1) / mask.sum(-1)  | the log of a mean over the allowed keys
-    #! total = np.exp(s - base[..., None]).mean(-1)  | the log of a mean over all keys
     lse = base + np.log(total)  #? ln sum exp(x) = m + ln sum exp(x - m), for every m.
     #! lse = base + np.log10(total)  | m + log10 sum exp(x - m)
     #! lse = np.log(total) - base  | ln sum exp(x - m) - m: the maximum is subtracted
@@ -98,12 +84,7 @@ def masked_lse(x, mask):
 
     def backward(g):
         return y * g[..., None]  #? How much does ln sum_j exp(x_j) grow when x_i grows?
-        #! return (e := np.exp(x - x.max(-1, keepdims=True))) / e.sum(-1, keepdims=True) * g[..., None]  | g times the softmax over all keys
         #! return np.exp(s - base[..., None]) * g[..., None]  | g exp(x - m), not divided by the sum
-        #! return y  | the weights, without g
-        #! return mask * g[..., None]  | g for every key that is allowed
-        #! return 0 * x + g[..., None]  | g for every key
-        #! return 0 * x + g[..., None] / x.shape[-1]  | g / n for every key
         #! return np.where(mask, x, 0.0) * g[..., None]  | g x
         #! return (y - 1) * g[..., None]  | g (y - 1)
         #! return y * (1 - y) * g[..., None]  | g y (1 - y)
@@ -130,24 +111,15 @@ def both(my, x, mask):
 
 
 def weights(my, rng):
-    """the weights of random masks"""
+    """weights and lse of random masks"""
     for shape in ((3, 5, 7), (5, 5)):
         mask = a_mask(rng, shape)
-        y = np.asarray(my.masked_softmax(rng.normal(size=shape), mask)[0])
+        x = rng.normal(size=shape)
+        both(my, x, mask)
+        y = my.only.masked_softmax(x, mask)[0]
         exact = "a weight of exactly 0 wherever the mask is False"
         largest = f"up to {np.abs(y[~mask]).max():.3g}"
         my.holds("masked_softmax", not y[~mask].any(), exact, largest, "mask-leak")
-
-
-def logarithms(my, rng):
-    """lse of random masks"""
-    for shape in ((3, 5, 7), (5, 5)):
-        my.near(0).masked_lse(rng.normal(size=shape), a_mask(rng, shape))
-
-
-def by_hand(my, rng):
-    """scores ln 2, ln 6, ln 5 and ln 11, the last two masked"""
-    both(my, np.log([2.0, 6.0, 5.0, 11.0]), np.array([True, True, False, False]))
 
 
 def no_influence(my, rng):

@@ -26,31 +26,22 @@ def rope(x, positions, base=10000.0):
     theta = base ** (-np.arange(0, E, 2) / E)  #? Which powers of base turn the pairs 0, 1, 2? Is base itself one of them?
     #! theta = 10000.0 ** (-np.arange(0, E, 2) / E)  | a rotation with the base 10000 for any base
     #! theta = np.exp(-np.arange(0, E, 2) / E)  | a rotation with theta = e^(-2 m / E) for any base
-    #! theta = base ** (np.arange(0, E, 2) / E)  | a rotation with theta = base^(2 m / E)
     #! theta = base ** (-np.arange(E // 2) / E)  | a rotation with theta_m = base^-(m / E)
     #! theta = base ** (-np.arange(2, E + 2, 2) / E)  | a rotation with theta_m = base^-(2 (m + 1) / E)
     #! theta = base ** (-np.arange(E // 2) / max(E / 2 - 1, 1))  | a rotation with theta_m = base^-(m / (E/2 - 1)), from 1 to 1 / base
     #! theta = float(base) ** -np.arange(E // 2)  | a rotation with theta_m = base^-m
-    #! theta = base ** (-2 * np.arange(0, E, 2) / E)  | a rotation with theta_m = base^-(4m / E)
-    #! theta = np.ones(E // 2)  | a rotation with theta_m = 1 for every pair
     #! theta = float(base) ** -np.sign(np.arange(E // 2))  | a rotation with theta_m = 1 / base for m > 0
     angle = positions[:, None] * theta  #? By which angle is pair 0 rotated at position 0, and at position p?
-    #! angle = -positions[:, None] * theta  | a rotation by -p theta
     #! angle = (positions[:, None] + 1) * theta  | a rotation by (p + 1) theta
-    #! angle = positions[:, None] + theta  | a rotation by p + theta
     #! angle = np.deg2rad(positions[:, None]) * theta  | a rotation by p theta degrees
     #! angle = 2 * np.pi * positions[:, None] * theta  | a rotation by 2 pi p theta
     #! angle = np.arange(len(positions))[:, None] * theta  | a rotation by 0, 1, 2, … for any positions
     #! angle = np.arange(1, len(positions) + 1)[:, None] * theta  | a rotation by 1, 2, 3, … for any positions
     cos, sin = np.cos(angle), np.sin(angle)  #? Rotate (1, 0) by a small angle: which of sin and cos is near 1?
-    #! cos, sin = np.sin(angle), np.cos(angle)  | a rotation with sin for cos and cos for sin
     y = np.empty_like(x)
     y[..., even] = x[..., even] * cos - x[..., odd] * sin  #? Rotate (0, 1) by a small angle: is its first entry negative?
-    #! y[..., even] = x[..., even] * cos + x[..., odd] * sin  | first entries with the sign of sin turned round
     y[..., odd] = x[..., even] * sin + x[..., odd] * cos  #? Which old entries are in the second one, with which signs?
-    #! y[..., odd] = y[..., even] * sin + x[..., odd] * cos  | second entries computed from the new first entries
     #! y[..., odd] = x[..., odd] * cos - x[..., even] * sin  | second entries with the sign of sin turned round
-    #! y[..., odd] = x[..., even] * sin - x[..., odd] * cos  | second entries with the sign of cos turned round
 
     def backward(g):
         dx = np.empty_like(g)  #? y = R x has the gradient R^T g. What is the transpose of a rotation?
@@ -58,13 +49,10 @@ def rope(x, positions, base=10000.0):
         #! dx, sin = np.empty_like(g), 0 * angle  | g cos(p theta), without the other entry of the pair
         #! dx, (cos, sin) = np.empty_like(g), (f(positions[:, None] * 10000.0 ** (-np.arange(0, E, 2) / E)) for f in (np.cos, np.sin))  | g rotated back with the base 10000
         dx[..., even] = g[..., even] * cos + g[..., odd] * sin  #? In which two entries of y is x_(2m), with which factors?
-        #! dx[..., even] = g[..., even] * cos - g[..., odd] * sin  | first entries with the sign of sin turned round
         dx[..., odd] = g[..., odd] * cos - g[..., even] * sin  #? In which two entries of y is x_(2m+1), with which factors?
         #! dx[..., odd] = g[..., odd] * cos + g[..., even] * sin  | second entries with the sign of sin turned round
         return dx  #? x was rotated. Is its gradient rotated as well, and in which direction?
         #= return rope(g, -positions, base)[0]
-        #! return g  | g itself
-        #! return dx.reshape(*g.shape[:-1], -1, 2)[..., ::-1].reshape(g.shape)  | the gradients of the two entries of each pair exchanged
 
     return y, backward
 
@@ -78,7 +66,6 @@ def to_half_split(E):
     pairs = np.arange(E).reshape(E // 2, 2)  #? Which entries are pair 0, and which pair 1?
     return pairs.T.reshape(E)  #? One order converts, another converts back. Which begins with the even entries?
     #= return np.r_[0:E:2, 1:E:2]
-    #! return np.argsort(pairs.T.reshape(E))  | the order that converts back
 
 
 def scores(q, k):
@@ -89,10 +76,8 @@ def scores(q, k):
     """
     turned_q, _ = rope(q, np.arange(len(q)))  #? Which position has each query, and is it rotated?
     #! turned_q, _ = rope(q, -np.arange(len(q)))  | scores of i + j: q and k rotated in opposite directions
-    #! turned_q = q  | the products with q not rotated
     turned_k, _ = rope(k, np.arange(len(k)))  #? In which direction does a key rotate, and by how much?
     #! turned_k, _ = rope(k, -np.arange(len(k)))  | scores of i + j: q and k rotated in opposite directions
-    #! turned_k = k  | the products with k not rotated
     return turned_q @ turned_k.T  #? Which rows are multiplied: before the rotation, or after it?
     #! return q @ k.T  | q . k without any rotation
 
