@@ -10,10 +10,12 @@ import pytest
 
 import minigrad as mg
 from attention import definitions, masked_softmax
+from attention.app.experiments import fair, verdict
 from attention.costs.counted import OpCounter
 from attention.metrics.alignment import attention_entropy
 from attention.variants import hard
 from attention.variants.pointer_generator import copy_loss
+from lessons.classroom import records
 from lessons.classroom.catalogue import find
 from lessons.classroom.theory import rationals, two_point_mean
 from lessons.course import check
@@ -151,6 +153,21 @@ def local_p(rng):
         window = (e / e.sum())[None], near[None], p[t : t + 1]
         a, _ = reference("E.9", "gaussian")(*window, D)
         yield (a @ v[near])[0], contexts
+
+
+def comparison(rng):
+    """E.16: the record of lesson 14; Student's factors have two decimals there."""
+    kept = records.record("lookup")["lookup"]
+    mean, low, high = reference("E.16", "difference")(kept, "dot", "additive")
+    ours = fair.difference(kept, "dot", "additive")
+    factor = reference("E.16", "STUDENT")[5]
+    yield factor, round(verdict.student(5), 2)
+    half = (ours.high - ours.low) / 2 * factor / verdict.student(5)
+    yield (mean, low, high), (ours.value, ours.value - half, ours.value + half)
+    curves = [run["curve"] for run in kept["runs"]]
+    curves += [rng.normal(np.sqrt(np.arange(n)), 1.0) for n in (20, 24, 31, 90)]
+    for curve in curves:
+        yield reference("E.16", "_is_plateau")(curve, 0.01), fair.is_plateau(curve, 0.01)
 
 
 def sparsemax(rng):
@@ -433,6 +450,7 @@ CASES = {
     "E.11": rope,
     "E.12": buckets,
     "E.13": linear_attention,
+    "E.16": comparison,
     "E.17": sparsemax,
     "E.18": sink,
     "E.19": reinforce,
