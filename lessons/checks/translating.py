@@ -1,14 +1,11 @@
-"""The definitions, the small training and the long one of the check of 6.9."""
+"""What the check of 6.9 draws, and its long run."""
 
-import contextlib
 import functools
-import math
 from collections import Counter
 
 import numpy as np
 
 import minigrad as mg
-from attention import kernels
 from attention.app.experiments.fair import difference
 from attention.app.experiments.verdict import above
 from attention.tasks.batch import EOS, PAD, SOS, pad
@@ -16,8 +13,8 @@ from attention.tasks.batching import Batches
 from attention.tasks.grammar import generate
 from attention.tasks.vocabulary import Vocabulary
 from attention.training import Run
-from lessons.checks.attending import softmax
 from lessons.course.long_runs import OwnModels, judged
+from lessons.pages.figures import BLUE, ORANGE, figure
 from minigrad import optim
 
 B, S, V, E, D, M, A = 3, 7, 19, 5, 11, 13, 17
@@ -35,96 +32,6 @@ def parameters(rng, attends, sizes=(V, E, D, M, A), scale=0.5):
     return {name: scale * rng.normal(size=shape) for name, shape in shapes.items()}
 
 
-def by_loop(
-    p, y, s, H, mask, weigh=softmax, after="new", order=1, read=1, query=1, bend=np.tanh
-):
-    """Return logits and state; each option adds one mistake.
-
-    weigh   (scores, mask) -> weights
-    """
-    logits, states = [], []
-    for b in range(len(y)):
-        parts = [p["E"][y[b]]]
-        if "W_s" in p:
-            projected = query * (p["W_s"] @ s[b])
-            scores = [p["v"] @ bend(projected + p["W_h"] @ h) for h in H[b]]
-            alpha = weigh(np.array(scores), mask[b])
-            parts.append(sum(a * h for a, h in zip(alpha, H[b])))
-        x = np.concatenate(parts[::order])
-        i_r, i_z, i_n = np.split(p["W_ih"] @ x + p["b_ih"], 3)
-        h_r, h_z, h_n = np.split(p["W_hh"] @ s[b] + p["b_hh"], 3)
-        r, u = 1 / (1 + np.exp(-i_r - h_r)), 1 / (1 + np.exp(-i_z - h_z))
-        new = (1 - u) * np.tanh(i_n + r * h_n) + u * s[b]
-        parts[0] = new if after == "new" else s[b]
-        logits.append(p["W_o"] @ np.concatenate(parts[::read]) + p["b_o"])
-        states.append(new)
-    return np.array(logits), np.array(states)
-
-
-def bleu_by_loop(
-    refs,
-    hyps,
-    order=4,
-    clip=True,
-    brevity="right",
-    mean="log",
-    over="h",
-    whose="own",
-    more=0,
-    kept=(),
-    orders=None,
-):
-    """Return BLEU, counted by loops; each option adds one mistake.
-
-    kept     which counts are those of the last sentence alone: "right", "said"
-    orders   the n of the n-grams
-    """
-    by_own = refs
-    if whose != "own":
-        refs = [sum(refs, []) if whose == "all" else refs[0]] * len(refs)
-    precisions = []
-    counts = []
-    for n in orders or range(1, order + 1):
-        right = said = 0
-        for ref, hyp in zip(refs, hyps):
-            right, said = right * ("right" not in kept), said * ("said" not in kept)
-            theirs = [ref[i : i + n] for i in range(len(ref) - n + 1)]
-            ours = [hyp[i : i + n] for i in range(len(hyp) - n + 1)]
-            said += len({"h": ours, "r": theirs, "words": hyp,
-                         "distinct": set(map(tuple, ours))}[over])  # fmt: skip
-            if clip == "theirs":
-                ours = [gram for gram in theirs if gram in ours]
-            if clip == "once":
-                ours = [list(gram) for gram in set(map(tuple, ours))]
-            for gram in ours:  # each right one removes one from the reference
-                right += gram in theirs
-                if gram in theirs and clip:
-                    theirs.remove(gram)
-        precisions.append((right + more) / (said + more) if said + more else 0.0)
-        counts.append((right, said))
-    refs = by_own
-    c, r = sum(map(len, hyps)), sum(map(len, refs))
-    if brevity == "longer":
-        r = sum(max(map(len, pair)) for pair in zip(refs, hyps))
-    if not all(precisions) or not c:
-        return 0.0
-    factor = {"none": 1.0, "inverted": c / r}.get(brevity, r / c)
-    if brevity == "above":
-        factor = min(1.0, c / r)
-    most = math.inf if brevity in ("unbounded", "above") else 1.0
-    logs, total = sum(map(math.log, precisions)), [sum(x) for x in zip(*counts)]
-    whole = {"log": math.exp(logs / order), "product": math.exp(logs),
-             "fourth": math.exp(logs / 4), "of-orders": math.exp(logs / len(counts)),
-             "root-twice": math.exp(logs / order / 2), "least": min(precisions),
-             "log2": math.exp(logs / order / math.log(2)), "logs": logs / order,
-             "total": total[0] / total[1],
-             "plain": sum(precisions) / order}[mean]  # fmt: skip
-    if brevity in ("quotient", "no-one", "growing"):
-        exponent = {"quotient": math.log(c / r), "no-one": -r / c, "growing": r / c - 1}
-        return min(1.0, math.exp(exponent[brevity])) * whole
-    return min(most, math.exp(1 - factor)) * whole
-
-
 class Tensors(dict):
     """Parameters by name, printed as p in a report."""
 
@@ -132,44 +39,47 @@ class Tensors(dict):
         return "p"
 
 
-@contextlib.contextmanager
-def plainly():
-    """Print Tensors in short form and load no kernel: both take time."""
-    with np.printoptions(threshold=4, edgeitems=1), kernels.backend("numpy"):
-        yield
+def draw(rng, attends, far=0):
+    """Return p, y, s, H and mask, for ``decode_step``.
+
+    far  1 or -1: the scores at padding are far above or far below the others
+    """
+    mask = np.arange(S) < np.array([7, 4, 1])[:, None]
+    p, s, H = parameters(rng, attends), rng.normal(size=(B, D)), rng.normal(size=(B, S, M))
+    if far:
+        p["v"] = 1e4 * p["v"]
+        H = np.where(mask[:, :, None], H, far * 1e2 * np.sign(p["W_h"].sum(0)))
+    p = Tensors({name: mg.Tensor(x) for name, x in p.items()})
+    return p, rng.integers(0, V, B), mg.Tensor(s), mg.Tensor(H), mask
 
 
-def overfit(my, attends, steps=25, width=32, rate=0.04):
-    """Return the losses of Adam on eight pairs, with the learner's decoder step."""
-    pairs = generate("english-german", 22, seed=1)[::3]
-    rng, sides = np.random.default_rng(5), []
-    for words in ([p.source for p in pairs], [p.target for p in pairs]):
-        ids = {w: i + 3 for i, w in enumerate(sorted(set(sum(words, ()))))}
-        sides.append(([[ids[w] for w in line] for line in words], len(ids) + 3))
-    (source, n_s), (target, n_t) = sides
-    lengths = np.array([len(x) for x in source])
-    padded = np.array([x + [0] * (lengths.max() - len(x)) for x in source])
-    mask = np.arange(lengths.max()) < lengths[:, None]
-    longest = max(map(len, target)) + 1
-    out = np.array([t + [2] + [0] * (longest - len(t) - 1) for t in target])
-    words_in = np.concatenate([np.ones((len(out), 1), int), out[:, :-1]], 1)
-    own = parameters(rng, attends, (n_t, 16, width, width, 16), 0.3)
-    p = Tensors({k: mg.nn.Parameter(a.astype(np.float32)) for k, a in own.items()})
-    embed, encoder = mg.nn.Embedding(n_s, 16, rng=rng), mg.nn.GRU(16, width, rng=rng)
-    every = [*p.values(), *embed.parameters(), *encoder.parameters()]
-    optimizer, losses = optim.Adam(every, lr=rate), []
-    for _ in range(steps):
-        H, last = encoder(embed(padded), lengths=lengths)
-        s, logits = last[0], []
-        for t in range(longest):
-            step_logits, s = my.decode_step(p, words_in[:, t], s, H, mask)
-            logits.append(step_logits)
-        loss = mg.cross_entropy(mg.stack(logits, 1), out, ignore_index=0)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-    return losses
+def gradients(step, drawn, seed):
+    """Return {name: gradient} of a step: of the parameters, "s" and "H"."""
+    p, y, s, H, mask = drawn
+    held = {
+        name: mg.Tensor(x.numpy().copy(), requires_grad=True)
+        for name, x in {**p, "s": s, "H": H}.items()
+    }
+    p, rng = Tensors({name: held[name] for name in p}), np.random.default_rng(seed)
+    found = step(p, y, held["s"], held["H"], mask)
+    sum((each * rng.normal(size=each.shape)).sum() for each in found).backward()
+    return {name: x.grad for name, x in held.items() if x.grad is not None}
+
+
+def equal_gradients(my, found, right):
+    """Fail unless the gradients of a step are right, {name: array}."""
+    for name, want in right.items():
+        size, yours = np.abs(want).max(), found.get(name)
+        off = np.inf if yours is None else np.abs(yours - want).max() / size
+        text = "none" if yours is None else f"one with an error of {off * size:.4g}"
+        expected = f"the gradient for {name}, with entries up to {size:.4g}"
+        my.holds("decode_step", off < 1e-6, expected, text, "detached")
+
+
+def is_prediction(found):
+    words = {"longest": ("better", "worse", "alike"), "growth": ("grows", "shrinks", "alike")}
+    fits = isinstance(found, dict) and set(found) == set(words)
+    return fits and all(found[key] in words[key] for key in words)
 
 
 # the long run: 500 pairs, the learner's decoder step and data split
@@ -330,3 +240,23 @@ def statement(record):
         for source, right, said in run.get("said", ()):
             lines.append(f"{run['arm']} attention: {source}\n    {said}\n    ({right})")
     return "\n".join(lines)
+
+
+def picture(found):
+    """Draw a record: BLEU of all runs of both kinds, by length and by steps."""
+    title = "Does the advantage of attention grow with the length?"
+    fig, (left, right) = figure(title, columns=2)
+    buckets = [f"{a}-{b}" for a, b in BUCKETS]
+    for run in found["runs"]:
+        colour = (BLUE, ORANGE)[found["arms"].index(run["arm"])]
+        label = f"{run['arm']} attention" * (run["seed"] == found["seeds"][0])
+        line = {"color": colour, "label": label or None}
+        left.plot(buckets, [run["bleu"][b] for b in buckets], marker="o", **line)
+        steps = found["every"] * (1 + np.arange(len(run["curve"])))
+        right.plot(steps, run["curve"], **line)
+    right.axhline(found["trivial"], color="grey", label="any sentences")
+    left.set(xlabel=f"words of the source; {len(found['seeds'])} runs of each kind",
+             ylabel="BLEU, test")  # fmt: skip
+    right.set(xlabel="step", ylabel="BLEU, validation")
+    right.legend()
+    return fig

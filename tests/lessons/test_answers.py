@@ -290,10 +290,10 @@ def test_an_answer_runs_in_the_current_folder_and_knows_the_learners(work):
 
 @pytest.mark.deep
 def test_the_same_checks_with_pytest(work):
-    text = answer("6.9", "    sources = {", "    del pairs[cut:]\n    sources = {")
+    text = answer("6.9", "    sources, ", "    del pairs[cut:]\n    sources, ")
     (work / "ex_6_9.py").write_text(text, encoding="utf-8")
     done = python(
-        "-m", "pytest", "-q", "-p", "no:cacheprovider", ROOT / "lessons" / "checks",
+        "-m", "pytest", "-q", "-p", "no:cacheprovider", ROOT / "lessons" / "exercises",
         "-k", "6_9", "--impl", "work", f"--rootdir={ROOT}",
     )  # fmt: skip
     assert done.returncode == 1, done.stderr

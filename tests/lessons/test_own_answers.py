@@ -103,8 +103,8 @@ def test_6_9_trains_no_answer_that_fails_its_check():
     examine(handed_in("6.9"), but="the_long_run")
     my = handed_in("6.9", *OLD_STATE)
     with pytest.raises(CheckFailed, match="check 6.9") as caught:
-        harness.load_checks(catalogue.find("6.9")).experiment(my)
-    assert caught.value.tag == "old-state"
+        my.right["experiment"](my)
+    assert caught.value.tag == "the output of the old state, with attention"
     assert "nothing was trained" in str(caught.value)
 
 

@@ -13,8 +13,10 @@ from attention import definitions, masked_softmax
 from attention.app.experiments import fair, verdict
 from attention.costs.counted import OpCounter
 from attention.metrics.alignment import attention_entropy
+from attention.metrics.bleu import corpus_bleu
 from attention.variants import hard
 from attention.variants.pointer_generator import copy_loss
+from lessons.checks.translating import draw
 from lessons.classroom import records
 from lessons.classroom.catalogue import find
 from lessons.classroom.theory import rationals, two_point_mean
@@ -371,6 +373,26 @@ def windows(rng):
         yield o, definitions.scaled_dot_attention(Q, K, v, allowed)
 
 
+def translated(rng):
+    """6.9: BLEU of a corpus; a step, with the score of 6.5 and the engine's GRU."""
+    refs, hyps = ([list("abcde"[i] for i in rng.integers(0, 5, n)) for n in sizes]
+                  for sizes in ((9, 12, 8), (8, 11, 10)))  # fmt: skip
+    for order in (1, 2, 4):
+        found = 100 * reference("6.9", "bleu")(refs, hyps, order)
+        yield found, corpus_bleu(hyps, refs, max_order=order, smoothing="none")
+    p, y, s, H, mask = draw(rng, True)
+    logits, state = reference("6.9", "decode_step")(p, y, s, H, mask)
+    q = {name: x.numpy() for name, x in p.items()}
+    for b, (h, allowed) in enumerate(zip(H.numpy(), mask)):
+        e = definitions.additive(s.numpy()[b : b + 1], h, q["W_s"], q["W_h"], q["v"])
+        c = definitions.attend(e, h, allowed[None])
+        x = np.concatenate([q["E"][y[b : b + 1]], c], 1)
+        cell = [mg.Tensor(a) for a in (x, s.numpy()[b : b + 1])]
+        new = mg.gru_cell(*cell, *(p[n] for n in ("W_ih", "W_hh", "b_ih", "b_hh"))).numpy()
+        yield state.numpy()[b : b + 1], new
+        yield logits.numpy()[b], (np.concatenate([new, c], 1) @ q["W_o"].T + q["b_o"])[0]
+
+
 def cosines(rng):
     """6.8: self-attention without projections."""
     X = rng.normal(size=(7, 5))
@@ -438,6 +460,7 @@ CASES = {
     "6.4": in_blocks,
     "6.5": bahdanau,
     "6.8": cosines,
+    "6.9": translated,
     "6.10": temperature,
     "E.1": broadcasts,
     "E.2": backwards,

@@ -1,18 +1,19 @@
-"""Run the checks with pytest: ``pytest lessons/checks -k 38_5 --impl work``.
+"""Run the checks with pytest: ``pytest lessons/exercises -k 38_5 --impl work``.
 
-Without ``--impl`` the solutions are checked, so that a fresh clone is green. A failure
-prints the report that the learner reads, and nothing else.
+Without ``--impl`` the reference answers are checked, so that a fresh clone is green. A
+failure prints the report that the learner reads, and nothing else.
 """
 
 import linecache
 import os
+import re
 
 import pytest
 
 from lessons import NotWritten
 from lessons.classroom import catalogue
-from lessons.classroom.checking import harness, sequence
 from lessons.classroom.steps import CheckFailed
+from lessons.course import check
 
 
 def pytest_addoption(parser):
@@ -20,7 +21,7 @@ def pytest_addoption(parser):
         "--impl",
         default="solution",
         choices=("solution", "work", "stub"),
-        help="which answers are checked: the solutions, yours, or the stubs",
+        help="which answers are checked: the references, yours, or the stubs",
     )
     parser.addoption("--seed", default=0, type=int, help="of the random numbers")
 
@@ -31,7 +32,7 @@ def pytest_configure(config):
 
 
 def pytest_collect_file(file_path, parent):
-    if file_path.name.startswith("ex_") and file_path.suffix == ".py":
+    if re.fullmatch(r"\d\d_\w+\.py", file_path.name):
         return CheckFile.from_parent(parent, path=file_path)
 
 
@@ -39,32 +40,35 @@ class CheckFile(pytest.File):
     """The check of one exercise: an item for each of its functions."""
 
     def collect(self):
-        exercise = catalogue.find(self.path.name)
-        path = getattr(exercise, self.config.getoption("--impl"))
-        if not path.exists():
-            return
-        my = harness.load(exercise, path, seed=abs(self.config.getoption("--seed")))
-        shared = {"my": my, "source": linecache.cache[str(path)]}
-        yield CheckItem.from_parent(self, name="written", function=None, **shared)
-        for function in sequence.check_functions(harness.load_checks(exercise)):
-            name = f"{function.step}: {function.title}"
-            yield CheckItem.from_parent(self, name=name, function=function, **shared)
+        exercise = catalogue.read_header(self.path)
+        path, text = self.path, exercise.answer_text
+        if self.config.getoption("--impl") == "stub":
+            text = exercise.stub_text
+        elif self.config.getoption("--impl") == "work":
+            path, text = exercise.work, None
+            if not path.exists():
+                return
+        seed = abs(self.config.getoption("--seed"))
+        my = check.load(exercise.parts, path, text, seed)
+        yield CheckItem.from_parent(self, name="written", step=None, my=my)
+        for step in check.steps(my):
+            title = " ".join(step.__doc__.split())
+            yield CheckItem.from_parent(self, name=title, step=step, my=my)
 
 
 class CheckItem(pytest.Item):
     """One function of a check."""
 
-    def __init__(self, *, function, my, source, **options):
+    def __init__(self, *, step, my, **options):
         super().__init__(**options)
-        self.function, self.my, self.source = function, my, source
+        self.step, self.my, self.source = step, my, linecache.cache[my.path]
 
     def runtest(self):
         linecache.cache[self.my.path] = self.source  # another test may replace it
-        seed = abs(self.config.getoption("--seed"))
-        if self.function is None:
-            outcome = self.my.written()
+        if self.step is None:
+            outcome = check.written(self.my)
         else:
-            outcome = sequence.run_function(self.function, self.my, seed)
+            outcome = check.outcome_of(self.my, self.step, {})
         if outcome.result == "unwritten":
             raise NotWritten(outcome.lines[0])
         if outcome.result == "failed":
