@@ -30,6 +30,8 @@ def own_work(my):
         text = node.value if isinstance(node, ast.Constant) else None
         if isinstance(text, str) and "lessons" in text and "exercises" in text:
             fail("imports-answer", node, "expected your own work, not the course's file")
+        if getattr(node, "attr", None) == "safetensors":  # of minigrad, which is given
+            fail("imports-answer", node, "this is the library's; the exercise is to write it")
         if is_patch(node, modules):
             text = "expected every imported module unchanged, because the check uses it"
             fail("patches", node, text)

@@ -11,7 +11,9 @@ import pytest
 import minigrad as mg
 from attention import definitions, masked_softmax
 from attention.app.experiments import fair, verdict
+from attention.app.pretrained import EN_FR
 from attention.costs.counted import OpCounter
+from attention.metrics import alignment, patterns
 from attention.metrics.alignment import attention_entropy
 from attention.metrics.bleu import corpus_bleu
 from attention.variants import hard
@@ -21,6 +23,7 @@ from lessons.classroom import records
 from lessons.classroom.catalogue import find
 from lessons.classroom.theory import rationals, two_point_mean
 from lessons.course import check
+from minigrad import safetensors
 
 
 def reference(id, name):
@@ -373,7 +376,7 @@ def windows(rng):
         yield o, definitions.scaled_dot_attention(Q, K, v, allowed)
 
 
-def translated(rng):
+def advantage(rng):
     """6.9: BLEU of a corpus; a step, with the score of 6.5 and the engine's GRU."""
     refs, hyps = ([list("abcde"[i] for i in rng.integers(0, 5, n)) for n in sizes]
                   for sizes in ((9, 12, 8), (8, 11, 10)))  # fmt: skip
@@ -449,6 +452,23 @@ def linear_attention(rng):
     yield o, definitions.causal_linear(q, k, v, phi=lambda x: x, eps=0)
 
 
+def translated(rng):
+    """6.7: links, their error rate, the name of a pattern, and a file of weights."""
+    gold = {(0, 0), (1, 2), (3, 1), (4, 4), (4, 5)}
+    for _ in range(20):
+        w = rng.dirichlet(np.full(7, 0.2), 5)
+        links = reference("6.7", "links")(w)
+        assert links == alignment.links(w)
+        rate = reference("6.7", "alignment_error_rate")(links, gold)
+        yield rate, alignment.alignment_error_rate(w, gold)
+        assert reference("6.7", "pattern")(w) == patterns.alignment_pattern(w)
+    with open(EN_FR, "rb") as file:
+        theirs, _ = safetensors.read(file, EN_FR.stat().st_size)
+    ours = reference("6.7", "read_safetensors")(EN_FR)
+    assert ours.keys() == theirs.keys()
+    yield from ((ours[name], theirs[name]) for name in ours)
+
+
 CASES = {
     "38.1": projected,
     "38.2": variance,
@@ -459,8 +479,9 @@ CASES = {
     "6.3": costs_of_scores,
     "6.4": in_blocks,
     "6.5": bahdanau,
+    "6.7": translated,
     "6.8": cosines,
-    "6.9": translated,
+    "6.9": advantage,
     "6.10": temperature,
     "E.1": broadcasts,
     "E.2": backwards,
