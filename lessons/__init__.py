@@ -25,7 +25,8 @@ def earlier(file, id, name):
     stem = "ex_" + id.lower().replace(".", "_")
     path = pathlib.Path(file).with_name(f"{stem}.py")
     namespace = {"__name__": stem, "__file__": str(path)}
-    if not path.exists() and path.parent.name in ("exercises", "solutions"):
+    course = pathlib.Path(__file__).resolve().parent
+    if path.parent in (course / "exercises", course / "solutions"):
         from .classroom.catalogue import find  # a reference answer uses others
 
         exercise = find(id)

@@ -6,7 +6,7 @@ import pathlib
 import re
 
 from lessons import NotWritten
-from lessons.classroom.catalogue import find
+from lessons.classroom.catalogue import LESSONS, find
 from lessons.classroom.checking import harness
 from lessons.classroom.checking.sequence import run_steps
 from lessons.classroom.steps import CheckFailed
@@ -22,7 +22,7 @@ def answers_pass(my, *ids):
         parts = [f"{id} {name}" for name in used]
         if not parts:
             continue  # the learner has written it anew
-        if not path.exists() and path.parent.name in ("exercises", "solutions"):
+        if path.parent in (LESSONS / "exercises", LESSONS / "solutions"):
             continue  # the reference answer, which is another file
         if not path.exists():
             raise NotWritten(parts[0])

@@ -179,7 +179,7 @@ def _named_shapes(text):
     found = []
     for names, axes in re.findall(r"((?:\w+, )*\w+) \(([^()]*)\)", text):
         letters = [a.strip() for a in axes.split(",") if a.strip()]
-        if all(re.fullmatch(r"\w+", a) for a in letters):
+        if all(re.fullmatch(r"\w+'?", a) for a in letters):
             found += [(n, letters) for n in names.split(", ")]
     return found
 

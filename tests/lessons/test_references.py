@@ -16,6 +16,8 @@ from attention.costs.counted import OpCounter
 from attention.metrics import alignment, patterns
 from attention.metrics.alignment import attention_entropy
 from attention.metrics.bleu import corpus_bleu
+from attention.seq2seq import translator
+from attention.tasks.grammar import splits
 from attention.variants import hard
 from attention.variants.pointer_generator import copy_loss
 from lessons.checks.translating import draw
@@ -158,6 +160,14 @@ def local_p(rng):
         window = (e / e.sum())[None], near[None], p[t : t + 1]
         a, _ = reference("E.9", "gaussian")(*window, D)
         yield (a @ v[near])[0], contexts
+
+
+def translated(rng):
+    """E.15: the words of the package's translator, which reads the same file."""
+    model, p = translator.load(EN_FR), reference("E.15", "parameters")()
+    for pair in splits("english-french", train=1, validation=1, test=3).test:
+        ids = np.array(model.source.encode(pair.source))
+        yield reference("E.15", "translate")(p, ids)[0], model.decode([ids])[0][0]
 
 
 def comparison(rng):
@@ -494,6 +504,7 @@ CASES = {
     "E.11": rope,
     "E.12": buckets,
     "E.13": linear_attention,
+    "E.15": translated,
     "E.16": comparison,
     "E.17": sparsemax,
     "E.18": sink,
