@@ -7,6 +7,7 @@ started again. ``--quick`` trains each arm once, with the rate that the record o
 page has chosen, and prints what it finds; it writes no record.
 """
 
+import os
 import shutil
 import sys
 
@@ -14,7 +15,15 @@ from attention.app.experiments import fair
 from attention.app.run_folder import States
 
 from .catalogue import work_folder
-from .records import PATH, SCRIPT, command_of, fingerprint, record, write_record
+from .records import (
+    PATH,
+    RECORDS,
+    SCRIPT,
+    command_of,
+    fingerprint,
+    record,
+    write_record,
+)
 from .terminal import display_path, say
 
 
@@ -27,7 +36,8 @@ def study(name, comparisons, more=None):
 
 
 def _study(name, comparisons, more, quick):
-    command = command_of(PATH) + " --quick" * quick
+    of_the_page = os.environ.get("LESSONS_RECORDS") == str(RECORDS)
+    command = command_of(PATH) + " --quick" * quick + " --impl solution" * of_the_page
     # the runs of another version of the script are other runs
     folder = work_folder() / "records" / "states" / f"{name}-{fingerprint(SCRIPT)}"
     found = {}

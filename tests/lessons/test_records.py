@@ -19,7 +19,7 @@ from attention.app.run_folder import States
 from lessons import cli
 from lessons.checks.scaling import Scaling
 from lessons.checks.translating import Attending
-from lessons.classroom import catalogue, records, terminal
+from lessons.classroom import catalogue, records, studies, terminal
 from lessons.classroom.catalogue import LESSONS, ROOT
 from lessons.classroom.records import fingerprint
 from lessons.pages import figures
@@ -333,6 +333,18 @@ def test_the_experiment_of_a_reader_writes_into_the_work_folder(
     monkeypatch.setattr(records, "RECORDS", tmp_path / "of the pages")
     assert cli.main(["experiment", "11", "--impl", "solution"]) == 0
     assert (tmp_path / "of the pages" / kept.name).exists()
+
+
+def test_a_study_goes_on_with_the_command_that_started_it(monkeypatch):
+    commands, one = [], types.SimpleNamespace(name="copy", seeds=[1])
+    [folder] = catalogue.find_lessons("8")
+    monkeypatch.setattr(studies, "PATH", folder / "local.py")
+    monkeypatch.setattr(studies, "compare", lambda *args: commands.append(args[2]))
+    assert studies._study("local", [one], None, True) == 0
+    monkeypatch.setenv("LESSONS_RECORDS", str(records.RECORDS))
+    assert studies._study("local", [one], None, True) == 0
+    command = "python -m lessons experiment 8 local --quick"
+    assert commands == [command, f"{command} --impl solution"]
 
 
 def test_an_experiment_shows_its_time_and_that_of_the_record(
