@@ -25,7 +25,7 @@ from attention import (
     t5_bucket,
 )
 from attention.app.experiments import fair
-from attention.app.experiments.verdict import between, paired, verdict
+from attention.app.experiments.verdict import between, judged, paired
 from attention.positions import disentangled_scores, frequencies, rope, sinusoidal
 from attention.positions.learned import LearnedPositions
 from attention.tasks.bindings import Bindings
@@ -783,11 +783,8 @@ cut, usual, inf = "rope, cut off", "most frequent", np.inf
 
 def compare(says, low, high, *rows):
     """Print whether one row minus another lies from low to high."""
-    found = less(*rows)
     kind = {NEAR: "near", FAR: "far"}.get(rows[2], "all")
-    after = f"after {found.steps}" if found.steps else ""
-    words = f"{kind:4s} {says:32s} {interval(found)} {after:10s}"
-    print(words, verdict(between(low, high), found))
+    print(judged(f"{kind}: {says}", between(low, high), less(*rows)))
 
 
 # %%

@@ -20,7 +20,7 @@ import numpy as np
 import minigrad as mg
 from attention.app.experiments import fair
 from attention.app.experiments.verdict import (
-    above, below, between, discoveries, p_value, verdict,
+    above, below, between, discoveries, p_value,
 )
 from lessons.classroom.records import how_made, record
 from lessons.pages.figures import GREY, figure, show
@@ -143,20 +143,16 @@ CLAIMS += [
 
 # %% [markdown]
 # Under each claim stand the difference of two mean shares of right answers, and its
-# interval. Before it stands the verdict: *holds*, *no*, *undecided* if the interval
-# contains the bound, or *unfinished*. A star: a run still moved when its budget of {{ tasks["lookup"].budget }}
-# steps ended ({{ tasks["reset"].budget }} in *counting* and *reset*), so more steps could
-# change the number.
+# interval. Behind it stand the task and the verdict: *holds*, *no*, *undecided* if the
+# interval contains the bound, or *unfinished*. *After so many steps*: a run still moved
+# when its budget of {{ tasks["lookup"].budget }} steps ended ({{ tasks["reset"].budget }} in *counting* and *reset*), so
+# more steps could change the number.
 
 # %%
 kept = record("tournament")
 print(how_made(kept))
 for words, task, arm, other, claimed in CLAIMS:
-    found = fair.difference(kept[task], arm, other)
-    print(f"{verdict(claimed, found):10s} {words}")
-    numbers = f"{found.value:+.2f} [{found.low:+.2f}, {found.high:+.2f}]"
-    star = " *" if found.steps else ""
-    print(f"{'':11s}{task}, {arm} minus {other}: {found.words or numbers}{star}")
+    print(fair.judge(kept[task], (f"{words} ({task})", claimed, arm, other)))
 
 # %% [markdown]
 # ## The picture
