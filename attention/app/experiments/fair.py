@@ -402,7 +402,7 @@ def table(record, columns=("rate", "numbers", "mean", "every seed", "plateaus"),
     lines = [record["measure"]] if "mean" in columns else []
     for arm, *cells in rows:
         shown = (f"{cell:>{width}}" for cell, width in zip(cells, widths))
-        lines.append(f"{arm:{first}} {' '.join(shown)}")
+        lines.append(f"{arm:{first}} {' '.join(shown)}".rstrip())
     return "\n".join(lines)
 
 

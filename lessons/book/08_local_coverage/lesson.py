@@ -407,11 +407,11 @@ print(" ".join(pair.source), "\n" + " ".join(pair.target))
 # budget ([lesson 14](../14_checks_the_book/README.md) says how), with five seeds. The
 # figure is the share of strings without an error, or
 # [BLEU](../../GLOSSARY.md#bleu), which says, from 0 to 100, how near translations are
-# to a reference. "Ended" is the number of runs that had reached a plateau. "Back" is
+# to a reference. "Plateaus" is the number of runs that had reached one. "Back" is
 # the share of steps of the decoder at which the mean place of the weights goes back by
-# more than half a word. The last column is the verdict on "it matches global
-# attention", with the limits of lesson 14. A star says that the steps of the budget
-# ended before all runs had reached a plateau:
+# more than half a word. Below each table stand the differences from global attention,
+# with the verdict on "it matches global attention" and the limits of lesson 14. *After
+# so many steps* says that the budget ended before all runs had reached a plateau:
 # {{ record("local")["copy"]["budget"] }} steps in copying,
 # {{ record("local")["reversal"]["budget"] }} in reversal and
 # {{ record("local")["en-de"]["budget"] }} in translation.
@@ -431,37 +431,19 @@ def less(task, arm, other="global"):
     return fair.difference(kept[task], arm, other)
 
 
-def matches(task, arm):  # within 2 BLEU, or 5 strings in 100, as in lesson 14
-    within = 2 if task == "en-de" else 0.05
-    found = less(task, arm)
-    word = verdict(between(-within, within), found)
-    return word + "*" * (found.steps is not None)  # *: after all steps of the budget
-
-
-# %%
 def interval(found, digits=2):
     ends = (f"{x:+.{digits}f}" for x in (found.low, found.high))
     return f"{found.value:+.{digits}f} [{', '.join(ends)}]"
 
 
-def minus_global(task, arm, digits):
-    found = less(task, arm)
-    return found.words or f" {interval(found, digits):19s}  {matches(task, arm)}"
-
-
 # %%
 for task in tasks:
-    study, digits = kept[task], 1 if task == "en-de" else 2
-    space = "\n" * (task != tasks[0])
-    print(f"{space}{task:15s} rate   mean  ended  back  minus global         matches")
-    for arm in study["arms"]:
-        ended = fair.figures(study, arm, "plateau")
-        back = "" if arm == "none" else f"{of(task, arm, 'back'):.2f}"
-        row = f"{arm:15s}{study['chosen'][arm]:.4f}{of(task, arm):7.{digits}f}"
-        row += f"  {ended.sum()} of {len(ended)} {back:>4s}"
-        if arm != "global":
-            row += " " + minus_global(task, arm, digits)
-        print(row.rstrip())
+    study, within = kept[task], 2 if task == "en-de" else 0.05  # BLEU; 5 in 100
+    back = {arm: f"{of(task, arm, 'back'):.2f}" for arm in study["arms"] if arm != "none"}
+    print(f"{task}:", fair.table(study, ("rate", "mean", "plateaus", ("back", back))))
+    for arm in study["arms"][1:]:
+        wanted = f"{arm} matches global", between(-within, within), arm, "global"
+        print(fair.judge(study, wanted))
 
 # %% [claims]
 for task, within, words in (
@@ -854,7 +836,7 @@ for task in tasks:
 # as those of the training, 5 to 12 letters. "Longer" ones have 16 to 24, and ask for
 # more memory. The output has the share of right answers and the repetitions in 100
 # written letters. Then follow how many fewer they are than those of "without", with the
-# interval, and the verdict on "fewer, by {{ f"{LEAST:.1f}" }} or more", with a star as above:
+# interval, and the verdict on "fewer, by {{ f"{LEAST:.1f}" }} or more":
 
 
 # %%
@@ -862,31 +844,25 @@ def share(task, arm, test, what):
     return fair.of_arm(kept[task], arm, lambda run: run[test][what]).value
 
 
+def repeated(test):  # in 100 letters of a run
+    return lambda run: 100 * run[test]["repeated"]
+
+
 def gain(task, arm, test):
-    def in_100(run):
-        return 100 * run[test]["repeated"]
-
-    return fair.difference(kept[task], "without", arm, in_100)
-
-
-def fewer(found):
-    return verdict(above(LEAST), found) + "*" * (found.steps is not None)
+    return fair.difference(kept[task], "without", arm, repeated(test))
 
 
 cases = [(task, test) for task in tasks for test in ("trained", "longer")]
 
 # %%
 for task, test in cases:
-    nothing = 100 * kept["baselines"][task][test]["no memory"]
-    print(f"\n{f'{task}, {test}':20s}right  repeated  less than without    fewer?")
-    print(f"no memory{'':16s}{nothing:9.1f}")
-    for arm in kept[task]["arms"]:
-        right, again = (share(task, arm, test, x) for x in ("right", "repeated"))
-        row = f"{arm:20s}{right:5.2f}{100 * again:9.1f}"
-        if arm != "without":
-            found = gain(task, arm, test)
-            row += f"  {interval(found, 1):19s}  {fewer(found)}"
-        print(row)
+    study, nothing = kept[task], kept["baselines"][task][test]["no memory"]
+    print(f"\n{task}, {test}; no memory: {100 * nothing:.1f} repeated")
+    columns = ("right", (test, "right")), ("repeated", repeated(test))
+    print(fair.table(study, columns))
+    for arm in study["arms"][1:]:
+        wanted = f"{arm}: fewer", above(LEAST), "without", arm, repeated(test)
+        print(fair.judge(study, wanted))
 
 # %% [figure]
 fig, axes = figure("How long must each model be trained?", columns=2, sharey=True)

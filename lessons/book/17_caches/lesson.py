@@ -644,8 +644,8 @@ print(fair.judge(
 ))  # fmt: skip
 minus = fair.of_arm(kept["minus"], "differential")
 print(judged("minus: above 7/8", above(7 / 8), minus))
-claim = "ahead of two free heads", above(0), "differential", "two heads"
-print(fair.judge(kept["minus"], claim))
+wanted = "ahead of two free heads", above(0), "differential", "two heads"
+print(fair.judge(kept["minus"], wanted))
 
 # %% [markdown]
 # In the first task the differences stay within the small range of the claim: with a noisy
