@@ -112,7 +112,7 @@ def both(my, x, mask):
 
 def weights(my, rng):
     """weights and lse of random masks"""
-    for shape in ((3, 5, 7), (5, 5)):
+    for shape in ((3, 5, 7), (5, 5), (2, 7)):
         mask = a_mask(rng, shape)
         x = rng.normal(size=shape)
         both(my, x, mask)
