@@ -21,7 +21,6 @@ def split(x, H):
     return x.reshape(n, H, D // H).transpose(1, 0, 2)  #? Which entries of every row has head 0? reshape keeps the order in memory.
     #= return np.stack(np.split(x, H, 1))
     #! return x.reshape(H, n, D // H)  | the entries divided into heads row after row
-    #! return x.reshape(n, D // H, H).transpose(2, 0, 1)  | every H-th entry, from entry h on
     #! return np.stack([x[:, : D // H]] * H)  | head 0 in the place of every head
 
 
@@ -31,7 +30,6 @@ def join(x):
     return x.transpose(1, 0, 2).reshape(n, H * E)  #? join after split changes nothing. Which axes does it exchange, and when?
     #= return np.concatenate(x, 1)
     #! return x.reshape(n, H * E)  | the entries in memory order, divided into rows
-    #! return x.transpose(1, 2, 0).reshape(n, H * E)  | entry 0 of every head, then entry 1 of every head, …
     #! return np.tile(x[0], H)  | head 0 in the place of every head
 
 
@@ -42,42 +40,22 @@ def attention(q, k, v):
     returns (dq, dk, dv)
     """
     scale = 1 / np.sqrt(q.shape[-1])
-    #! scale = 1  | the output with scores q . k
-    #! scale = 1 / q.shape[-1]  | the output with scores / d
-    #! scale = np.sqrt(q.shape[-1])  | the output with scores * sqrt(d)
     #! scale = 1 / np.sqrt(k.shape[1])  | the output with scores / sqrt(S), the number of keys
-    #! scale = 1 / np.sqrt(q.shape[1])  | the output with scores / sqrt(L), the number of queries
-    #! scale = 1 / np.sqrt(len(q) * q.shape[-1])  | the output with scores / sqrt(D), the width of all heads
     s = scale * (q @ k.swapaxes(1, 2))  # (H, L, S)
     p = np.exp(s - s.max(-1, keepdims=True))
     p = p / p.sum(-1, keepdims=True)
 
     def backward(g):
         dv = p.swapaxes(1, 2) @ g  #? o = p v: which factor has v, in each head?
-        #! dv = s.swapaxes(1, 2) @ g  | the gradient with the scores in place of the weights
         #! dv = p[0].T @ g  | the gradient with the weights of head 0
         dp = g @ v.swapaxes(1, 2)  #? o = p v: what is the gradient of p?
-        #! dp = g @ k.swapaxes(1, 2)  | the gradient with dp = g k^T for g v^T
         ds = p * (dp - (p * dp).sum(-1, keepdims=True))  #? If one score of a row rises, the other weights of the row fall. Over which axis is the sum, and of what?
-        #! ds = p * dp  | the gradient with ds = p dp, without - p sum(p dp)
-        #! ds = p * (1 - p) * dp  | the gradient with ds = p (1 - p) dp, the diagonal
-        #! ds = dp - (p * dp).sum(-1, keepdims=True)  | the gradient with ds = dp - sum(p dp), without the factor p
-        #! ds = dp  | the gradient with ds = dp
         #! ds = dp - p * (p * dp).sum(-1, keepdims=True)  | the gradient with ds = dp - p sum(p dp), without p in the first term
         #! ds = p * dp - (p * dp).sum(-1, keepdims=True)  | the gradient with ds = p dp - sum(p dp), without p in the second term
-        #! ds = p * (dp - dp.sum(-1, keepdims=True))  | the gradient with ds = p (dp - sum(dp)), without p in the sum
         #! ds = p * (dp - dp.mean(-1, keepdims=True))  | the gradient with ds = p (dp - mean(dp)), the mean without weights
-        #! ds = p * (dp - (p * dp).mean(-1, keepdims=True))  | the gradient with ds = p (dp - mean(p dp)), a mean in place of the sum
-        #! ds = p * (dp + (p * dp).sum(-1, keepdims=True))  | the gradient with ds = p (dp + sum(p dp)), with + for -
-        #! ds = p * (dp - (p * dp).sum())  | the gradient with one sum(p dp) over all rows
-        #! ds = p * (dp - (p * dp).sum(-2, keepdims=True))  | the gradient with sum(p dp) over axis -2
         #! ds = p[0] * (dp - (p[0] * dp).sum(-1, keepdims=True))  | the gradient with the weights of head 0
-        #! ds, dv = p[0] * (dp - (p[0] * dp).sum(-1, keepdims=True)), p[0].T @ g  | the gradient with the weights of head 0
         dq = scale * (ds @ k)  #? s = scale q k^T: which factors has the gradient of q?
-        #! dq = ds @ k  | the gradient of q without the scale
         dk = scale * (ds.swapaxes(1, 2) @ q)  #? s = scale q k^T: which factors has the gradient of k, and is one transposed?
-        #! dk = ds.swapaxes(1, 2) @ q  | the gradient of k without the scale
-        #! dk = scale**2 * (ds.swapaxes(1, 2) @ q)  | the gradient of k with the scale a second time
         return dq, dk, dv
 
     return p @ v, backward
@@ -95,31 +73,17 @@ def multihead(X, Y, W_q, W_k, W_v, W_o, H):
 
     def backward(g):
         dW_o = g.T @ O  #? Which array does W_o multiply?
-        #! dW_o = g.T @ X  | g^T X, with the input X for the output O of the heads
         #! dW_o = g.T @ (O @ W_o.T)  | g^T Z, with Z = O W_o^T for O
         #! dW_o = (g @ W_o).T @ O  | (g W_o)^T O, with g W_o for g
         dO = split(g @ W_o, H)  #? Z = O W_o^T: over which index of W_o is the sum with g? Which columns has each head?
         #! dO = (g @ W_o).reshape(H, len(g), -1)  | the gradient with g W_o, divided into heads row after row
-        #! dO = split(g, H)  | the gradient with g for g W_o
-        #! dO = split(g @ W_o.T, H)  | the gradient with g W_o^T for g W_o
         #! dO = split(g @ W_o, H) * (np.arange(H) == 0)[:, None, None]  | the gradient through head 0 alone
         dq, dk, dv = (join(d) for d in of_attention(dO))  #? Each head has its own entries and gradients. How do they become rows again?
         #! dq, dk, dv = (np.tile(d[0], H) for d in of_attention(dO))  | the gradient with that of head 0 for every head
         dX = dq @ W_q  #? Q = X W_q^T, and X gives the queries alone. Over which index of W_q is the sum?
-        #! dX = dq @ W_q.T  | the gradient with W_q^T for W_q
-        #! dX = dq  | the gradient with dQ alone, without W_q
-        #! dX = dq @ W_k  | the gradient with W_k for W_q
-        #! dX = dq[:, : len(W_q) // H] @ W_q[: len(W_q) // H]  | the gradient of X through head 0 alone
         #! dX = dq @ W_q + (dk @ W_k + dv @ W_v if X is Y else 0)  | dX + dY, because X is Y
         dY = dk @ W_k + dv @ W_v  #? Y is used for the keys and for the values: what happens to the gradients of two uses?
-        #! dY = dk @ W_k.T + dv @ W_v  | the gradient with W_k^T for W_k
-        #! dY = dk @ W_k + dv @ W_v.T  | the gradient with W_v^T for W_v
-        #! dY = dk @ W_k.T + dv @ W_v.T  | the gradient with W_k^T and W_v^T
         #! dY = dk @ W_v + dv @ W_k  | the gradient with W_v for W_k, W_k for W_v
-        #! dY = dk @ W_k - dv @ W_v  | the gradient with - dV W_v for + dV W_v
-        #! dY = dk + dv  | the gradient with dK + dV, without W_k and W_v
-        #! dY = dk @ W_k  | the gradient through the keys alone
-        #! dY = dv @ W_v  | the gradient through the values alone
         #! dY = dk @ W_k + dv @ W_v + (dX if X is Y else 0)  | dX + dY, because X is Y
         dW_q = dq.T @ X  #? Which weights multiply X, and which multiply Y?
         #! dW_q = dq.T @ (Y if X.shape == Y.shape else X)  | the gradient of W_q with Y for X
@@ -145,7 +109,6 @@ def heads(my, rng):
     """rows divided into heads"""
     for n, D, H in ((5, 21, 3), (3, 9, 3), (5, 6, 1), (5, 6, 6)):
         my.split(rng.normal(size=(n, D)), H)
-    my.split(np.arange(8.0).reshape(2, 4), 2)
 
 
 def rows(my, rng):
@@ -155,8 +118,8 @@ def rows(my, rng):
 
 
 def of_a_head(my, rng):
-    """the gradients of two heads, and of three with equal sizes"""
-    for H, L, S, E in ((2, 3, 4, 5), (3, 3, 3, 3), (3, 2, 7, 5)):
+    """the gradients of two heads, of three with equal sizes, and of a single key"""
+    for H, L, S, E in ((2, 3, 4, 5), (3, 3, 3, 3), (3, 2, 7, 5), (2, 3, 1, 5)):
         my.attention(*(rng.normal(size=(H, n, E)) for n in (L, S, S)))
 
 
@@ -167,17 +130,6 @@ def of_all(my, rng):
     X, _, *weights = draw(rng)
     X.flags.writeable = False  # such an array is passed as it is: X is Y
     my.multihead(X, X, *weights, 2)
-
-
-def one_key(my, rng):
-    """a single key, which has the weight 1 for any score"""
-    q, k, v = (rng.normal(size=(2, n, 5)) for n in (3, 1, 1))
-    g = rng.normal(size=(2, 3, 5))
-    dq, dk, dv = my.made["attention"](q, k, v)[1](g)
-    largest = max(np.abs(dq).max(), np.abs(dk).max())
-    my.holds("attention", largest < 1e-12, "dq = dk = 0", f"up to {largest:.3g}")
-    off = np.abs(dv - g.sum(1, keepdims=True)).max()
-    my.holds("attention", off < 1e-12, "dv = the sum of g", f"an error of {off:.3g}")
 
 
 HINTS = """
