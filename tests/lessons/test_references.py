@@ -162,7 +162,7 @@ def local_p(rng):
         yield (a @ v[near])[0], contexts
 
 
-def translated(rng):
+def assembled(rng):
     """E.15: the words of the package's translator, which reads the same file."""
     model, p = translator.load(EN_FR), reference("E.15", "parameters")()
     for pair in splits("english-french", train=1, validation=1, test=3).test:
@@ -504,7 +504,7 @@ CASES = {
     "E.11": rope,
     "E.12": buckets,
     "E.13": linear_attention,
-    "E.15": translated,
+    "E.15": assembled,
     "E.16": comparison,
     "E.17": sparsemax,
     "E.18": sink,
