@@ -222,7 +222,7 @@ def test_importing_loads_neither_numba_nor_matplotlib():
 LINES = {
     "minigrad": 92, "attention": 315, "lessons": 481, "lessons/book": 223,
     "lessons/checks": 64, "lessons/classroom": 64, "lessons/course": 16,
-    "lessons/exercises": 71, "lessons/pages": 30, "lessons/solutions": 14,
+    "lessons/exercises": 76, "lessons/pages": 30, "lessons/solutions": 14,
     "tests": 409, "tests/attention": 213, "tests/lessons": 63, "tests/minigrad": 69,
     "tests/ops": 48,
 }  # fmt: skip

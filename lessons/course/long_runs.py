@@ -1,6 +1,7 @@
 """Long runs of a learner's own code: comparisons of models, and their records."""
 
 import functools
+import itertools
 import json
 import math
 import pathlib
@@ -12,9 +13,7 @@ from attention.app.experiments.fair import Study
 from attention.app.experiments.verdict import over_seeds, verdict, written
 from lessons import NotWritten
 
-from ..classroom import stubs
 from ..classroom.catalogue import find, work_folder
-from ..classroom.checking import harness, sequence
 from ..classroom.records import answer_hash, read_record
 from ..classroom.steps import CheckFailed
 from ..classroom.studies import compare
@@ -26,7 +25,9 @@ def examine(my, but):
 
     but   the name of the function of the check that needs the record of the long run
     """
-    for outcome in _outcomes(my, but):
+    steps = [step for step in check.steps(my) if step.__name__ != but]
+    outcomes = (check.outcome_of(my, step, {}) for step in steps)
+    for outcome in itertools.chain([check.written(my)], outcomes):
         if outcome.result == "unwritten":
             raise NotWritten(*outcome.lines)
         if outcome.result == "failed":
@@ -34,19 +35,6 @@ def examine(my, but):
             text = f"The check fails here ({tag}), so nothing was trained."
             again = f"next: python -m lessons check {my.id}"
             raise CheckFailed(outcome.tag, text, *outcome.lines, again)
-
-
-def _outcomes(my, but):
-    """Yield the outcomes of the functions of a check, without one of them."""
-    if not find(my.id).file:
-        for function in sequence.check_functions(harness.load_checks(find(my.id))):
-            if function.__name__ != but:
-                yield sequence.run_function(function, my, my._seed)
-        return
-    yield check.written(my)
-    for step in check.steps(my):
-        if step.__name__ != but:
-            yield check.outcome_of(my, step, {})
 
 
 class OwnModels(Study):
@@ -57,7 +45,7 @@ class OwnModels(Study):
     """
 
     def __init__(self, my, shift=0):
-        self.answer = _text(my), my.path
+        self.answer = my.text, my.path
         self.choosing = [shift + seed for seed in self.choosing]
         self.seeds = [shift + seed for seed in self.seeds]
 
@@ -73,10 +61,6 @@ def _functions(text, path):
     return types.SimpleNamespace(**check.run(text, path))
 
 
-def _text(my):
-    return my.text if find(my.id).file else stubs.text_of(my.path)
-
-
 def compared(my, comparison, quick=False):
     """Train the models of a comparison with a learner's code; return the record.
 
@@ -89,7 +73,7 @@ def compared(my, comparison, quick=False):
     command = f"python -m lessons experiment {exercise.id}" + " --quick" * quick
     if pathlib.Path(my.path) == exercise.solution:
         command += " --impl solution"
-    name = f"{exercise.stem}-{answer_hash(exercise, _text(my))}"
+    name = f"{exercise.stem}-{answer_hash(exercise, my.text)}"
     folder = work_folder() / "records" / "states" / name
     kept = (read_record(exercise) or {}).get("result", {}) if quick else None
     found = compare(comparison, folder, command, kept)
@@ -132,7 +116,7 @@ def own_record(my):
             again,
         )
     if "tokens" in record:
-        is_same = record["tokens"] == answer_hash(exercise, _text(my))
+        is_same = record["tokens"] == answer_hash(exercise, my.text)
     else:  # a record of an earlier version of the course
         is_same = path.stat().st_mtime <= file.stat().st_mtime
     if not is_same:

@@ -244,22 +244,21 @@ def of_corpora(my, rng):
 
 
 def nothing(my, rng):
-    """no right word, no word at all, no sentence"""
+    """no right word, and no word at all"""
     for hyps in ([["dog"] * 6], [[]], [CAT[:3]]):
         found = my.only.bleu([CAT], hyps)
         my.holds("bleu", found == 0, "0, without a right n-gram", repr(found), "no-zero")
-    found = my.only.bucket_by_length([], BUCKETS)
-    is_empty = isinstance(found, dict) and [len(each) for each in found.values()] == [0] * 3
-    text = "an empty list for each of the bounds", repr(found)
-    my.holds("bucket_by_length", is_empty, *text)
 
 
 def by_length(my, rng):
-    """sentences by length, both ends included"""
+    """sentences by length, both ends included, and no sentence"""
     lengths = [5, 7, 8, 10, 11, 15, 4, 16, 6, 9, 13, 2]
     sentences = [(["a", "long", "word"] * 6)[:n] for n in lengths]
-    for bounds in (BUCKETS, ((2, 4), (6, 13))):
-        my.bucket_by_length(sentences, bounds)
+    for args in ((sentences, BUCKETS), (sentences, ((2, 4), (6, 13))), ([], BUCKETS)):
+        found, want = my.only.bucket_by_length(*args), bucket_by_length(*args)
+        is_dict = isinstance(found, dict)
+        is_right = is_dict and {b: list(rows) for b, rows in found.items()} == want
+        my.holds("bucket_by_length", is_right, repr(want), repr(found))
 
 
 def bleu_of_groups(my, rng):

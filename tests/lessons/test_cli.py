@@ -13,7 +13,7 @@ import pytest
 
 from lessons import cli
 from lessons.classroom import catalogue, journal, records, terminal
-from lessons.classroom.checking import harness, runner
+from lessons.classroom.checking import runner
 from lessons.classroom.checking.runner import Report
 from lessons.classroom.learner import hints, report
 from lessons.pages import figures
