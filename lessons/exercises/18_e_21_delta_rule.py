@@ -27,11 +27,8 @@ def write(S, k, v, b):
     S (E, Ev) is the state before, k (E,), v (Ev,), and b is a number.
     """
     error = v - k @ S  #? What does k return before the write, and what should it return after it?
-    #! error = v  | S + b k v^T, without what k returns
     #! error = v - b * (k @ S)  | S + b k (v - b S^T k)^T
     return S + b * np.outer(k, error)  #? With b = 0 the state stays as it is: so what has the factor b?
-    #! return S + np.outer(k, b * v - k @ S)  | S + k (b v - S^T k)^T
-    #! return S + np.outer(k, v - b * (k @ S))  | S + k (v - b S^T k)^T
     #! return (1 - b) * S + b * np.outer(k, v)  | (1 - b) S + b k v^T, which forgets all keys
     #! k = k / (k @ k) ** 0.5; return S + b * np.outer(k, v - k @ S)  | the state with k / |k| for k
 
@@ -45,19 +42,12 @@ def write_backward(S, k, v, b, D):
     """
     r = v - k @ S  #? Is the error of token t that before its write, or after it?
     #! r = v - k @ (S + b * np.outer(k, v - k @ S))  | the gradients with the error after the write
-    #! r = v  | the gradients with v for the error
     e = k @ D  #? S_t = S + k u^T with u = b r: what is dL/du?
     dv = b * e  #? u = b (v - S^T k): what is du / dv?
     db = r @ e  #? u = b r: what is du / db?
-    #! db = v @ e  | db = v . D^T k, with v for the error
-    #! db = b * r @ e  | db = b r . D^T k
     dk = b * (D @ r) - b * (S @ e)  #? k_t is used twice: to read the state, and to write the error. Which sign has each?
-    #! dk = b * (D @ r)  | dk = b D r, of the write alone
-    #! dk = -b * (S @ e)  | dk = -b S D^T k, of the read alone
     #! dk = b * (D @ r) - b * ((S + b * np.outer(k, r)) @ e)  | dk with a read of the state after the write
-    #! dk = b * (D @ v) - b * (S @ e)  | dk = b D v - b S D^T k
     dS = D - b * np.outer(k, e)  #? S_t contains S_(t-1) in two places: as a term, and inside of the error. Which sign has each?
-    #! dS = (1 - b) * D  | dS = (1 - b) D
     return dS, dk, dv, db
 
 
@@ -71,10 +61,8 @@ def delta_rule(q, k, v, b):
     last = np.zeros((k.shape[1], v.shape[1]))
     for t in range(len(q)):
         error = v[t] - k[t] @ last  #? What does k_t return before the write?
-        #! error = v[t]  | the outputs of linear attention, which adds b v
         u[t] = b[t] * error  #? With b = 0 the state stays as it is: so what has the factor b?
         last = last + np.outer(k[t], u[t])  #? Which state does token t read, and which one does it leave?
-        #! last = np.outer(k[t], u[t])  | the outputs with S_(t-1) = 0 for each token
         o[t] = q[t] @ last  #? May o_t contain v_t? Look at the index of the state in o_t = S_t^T q_t.
         #! o[t] = q[t] @ (last - np.outer(k[t], u[t]))  | S_(t-1)^T q_t, the outputs before the write
 
@@ -85,19 +73,18 @@ def delta_rule(q, k, v, b):
             dq[t] = S @ g[t]  #? Which state did q_t read?
             #! dq[t] = (S - np.outer(k[t], u[t])) @ g[t]  | dq = S_(t-1) g, with the state before the write
             D = D + np.outer(q[t], g[t])  #? S_t has an influence on o_t and, through S_(t+1), on all later outputs.
-            #! D = np.outer(q[t], g[t])  | the gradients through o_t alone, without later tokens
             S = S - np.outer(k[t], u[t])  #? Which state did token t read before its write?
-            #! S = S  | the backward of each write with the last state
             D, dk[t], dv[t], db[t] = write_backward(S, k[t], v[t], b[t], D)  #? Which gradient of a write is D for the token before?
             #! D, dk[t], dv[t], db[t] = write_backward(S + np.outer(k[t], u[t]), k[t], v[t], b[t], D)  | the backward of each write with the state after it
             #! _, dk[t], dv[t], db[t] = write_backward(S, k[t], v[t], b[t], D)  | the gradients with D summed, as in linear attention
-            #! G = np.outer(q[t], g[t]); D, dk[t], dv[t], db[t] = write_backward(S, k[t], v[t], b[t], D - G); D = D + G  | the gradients without the path from token t to o_t
         return dq, dk, dv, db
 
     return o, backward
 
 
 # ---- THE CHECK: each call my.f(…) is compared with the function f above
+
+from lessons.checks.measure import peak_numbers
 
 
 def draw(rng, n=5, E=3, Ev=7):
@@ -118,6 +105,7 @@ def one_write(my, rng):
         S, k, v, b = one_token(rng, E, Ev)
         my.write(S, k, v, b)
         my.write(S, k, v, 0.0)
+        my.write(S, k / np.sqrt(k @ k), v, 1.0)
 
 
 def of_one_write(my, rng):
@@ -127,35 +115,13 @@ def of_one_write(my, rng):
 
 
 def all_tokens(my, rng):
-    """all outputs, and their gradients"""
-    for sizes in ((5, 3, 7), (5, 3, 2), (5, 5, 5)):
+    """all outputs, and their gradients, also of one token"""
+    for sizes in ((5, 3, 7), (5, 3, 2), (5, 5, 5), (1, 3, 7)):
         my.delta_rule(*draw(rng, *sizes))
-
-
-def orthonormal(my, rng):
-    """orthonormal keys, of which each is written twice, and read with b = 0"""
-    keys = np.linalg.qr(rng.normal(size=(5, 5)))[0]
-    b = np.repeat([1.0, 1.0, 0.0], 5)
-    v = rng.normal(size=(15, 3))
-    o, _ = my.only.delta_rule(*[np.tile(keys, (3, 1))] * 2, v, b)
-    off = abs(o - np.concatenate([v[:10], v[5:10]])).max()
-    expected = "the value that was written last for each key"
-    my.holds("delta_rule", off < 1e-11, expected, f"an error of {off:.3g}")
-    (first, v), S = rng.normal(size=(2, 3)), rng.normal(size=(5, 3))
-    my.write(my.write(S, keys[0], first, 1.0), keys[0], v, 1.0)
-
-
-def one_key(my, rng):
-    """a single token, and many with one key"""
-    q, k, v, b = draw(rng, 7)
-    for n in (1, 7):
-        my.delta_rule(q[:n], np.tile(k[:1], (n, 1)), v[:n], b[:n])
 
 
 def memory(my, rng):
     """memory, for 1500 tokens"""
-    from lessons.checks.measure import peak_numbers
-
     n, E, Ev = 1500, 16, 16
     inputs, f = draw(rng, n, E, Ev), my.made["delta_rule"]
     peak = peak_numbers(lambda: f(*inputs)[1](inputs[2]))
