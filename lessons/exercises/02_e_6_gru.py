@@ -36,27 +36,15 @@ def slopes(dh, h, r, z, m, n):
         z h alone
     """
     da_n = dh * (1 - z) * (1 - n * n)  #? Which factor has n in h', and which slope has tanh?
-    #! da_n = dh * (1 - z)  | da_n = dh (1 - z), without the slope of tanh
-    #! da_n = dh * z * (1 - n * n)  | da_n = dh z (1 - n^2), with z for 1 - z
     #! da_n = dh * (1 - z) * (1 - np.tanh(n) ** 2)  | da_n = dh (1 - z)(1 - tanh(n)^2)
-    #! da_n = dh * (1 - z) * n * (1 - n)  | da_n = dh (1 - z) n (1 - n), of a sigmoid
     da_z = dh * (h - n) * z * (1 - z)  #? A larger z takes more of h and less of n. And its slope?
-    #! da_z = dh * -n * z * (1 - z)  | da_z = dh (-n) z (1 - z), of n alone
-    #! da_z = dh * h * z * (1 - z)  | da_z = dh h z (1 - z), of h alone
     #! da_z = dh * (h - n)  | da_z = dh (h - n), without the slope of the sigmoid
-    #! da_z = dh * (h - n) * r * (1 - r)  | da_z = dh (h - n) r (1 - r), with r for z
     #! da_z = dh * (h - n) * (1 - z * z)  | da_z = dh (h - n) (1 - z^2), the slope of a tanh
     #! da_z = dh * (h - n) * (1 - z) ** 2  | da_z with 1 - z for z
     dm = da_n * r  #? d(r m)/dr is m. What is d(r m)/dm?
-    #! dm = da_n  | dm = da_n, without r
-    #! dm = da_n * m  | dm = da_n m, with m for r
     #! dm = dh * (1 - z) * r  | dm = dh (1 - z) r, without the slope of tanh
-    #! dm = da_n * (1 - r)  | dm = da_n (1 - r), with 1 - r for r
     da_r = da_n * m * r * (1 - r)  #? r multiplies m, inside the tanh. What is the slope of r?
     #! da_r = da_n * m  | da_r = da_n m, without the slope of the sigmoid
-    #! da_r = da_n * r * (1 - r)  | da_r = da_n r (1 - r), without m
-    #! da_r = da_n * h * r * (1 - r)  | da_r = da_n h r (1 - r), with h for m
-    #! da_r = da_n * m * z * (1 - z)  | da_r = da_n m z (1 - z), with z for r
     #! da_r = dh * (1 - z) * m * r * (1 - r)  | da_r = dh (1 - z) m r (1 - r), without the slope of tanh
     #! da_r = da_n * m * (1 - r) ** 2  | da_r with 1 - r for r
     direct = dh * z  #? Let z be 1: is h' then n or h?
@@ -82,10 +70,7 @@ def gru(xs, h0, W_ih, W_hh, b_ih, b_hh):
         db_ih, db_hh = np.zeros_like(b_ih), np.zeros_like(b_hh)
         for t in range(len(xs) - 1, -1, -1):  #? Which step comes first, and which last?
             #! for t in range(len(xs)):  | gradients of a loop from first to last
-            #! for t in range(len(xs) - 1, 0, -1):  | gradients of a loop without the first state
-            #! for t in range(len(xs) - 2, -1, -1):  | gradients of a loop without the last state
             dh = dh + g[t]  #? A state is an output with its own g, and an input of the next step.
-            #! dh = g[t]  | gradients without those of the step after
             #! dh = dh + g[t] * (t == len(xs) - 1)  | the gradient for the last state alone
             #! dh = dh + g[-1]  | gradients with the g of the last state in every step
             da_r, da_z, da_n, dm, direct = slopes(dh, *seen[t])
@@ -96,23 +81,16 @@ def gru(xs, h0, W_ih, W_hh, b_ih, b_hh):
             dxs[t] = da @ W_ih  #? x W_in^T is a term of the sum inside the tanh. m is another.
             #! dxs[t] = db @ W_ih  | gradients through (da_r, da_z, dm) @ W_ih
             dW_ih += da.T @ xs[t]  #? Every step uses W_ih, and multiplies it by its own x.
-            #! dW_ih = da.T @ xs[t]  | the part of the first step, in dW_ih
             #! dW_ih += da.T @ xs[t] * (t == len(xs) - 1)  | the part of the last step, in dW_ih
-            #! dW_ih += da.T @ xs[t - 1]  | sums with the input of the step before
             dW_hh += db.T @ seen[t][0]  #? Was W_hh multiplied by the old state or by the new one?
             #! dW_hh += db.T @ hs[t]  | sums with the state after each step
             #! dW_hh += db.T @ h0  | sums with h0 in every step
-            #! dW_hh = db.T @ seen[t][0]  | the part of the first step, in dW_hh
             #! dW_hh += db.T @ seen[t][0] * (t == len(xs) - 1)  | the part of the last step, in dW_hh
             db_ih += da.sum(0)  #? Every step uses b_ih. Is the part of another step overwritten?
-            #! db_ih = da.sum(0)  | the part of the first step, in db_ih
             #! db_ih += da.sum(0) * (t == len(xs) - 1)  | the part of the last step, in db_ih
             db_hh += db.sum(0)  #? Every step uses b_hh. Is the part of another step overwritten?
-            #! db_hh = db.sum(0)  | the part of the first step, in db_hh
             #! db_hh += db.sum(0) * (t == len(xs) - 1)  | the part of the last step, in db_hh
             dh = direct + db @ W_hh  #? h reaches h' in four ways, one of them without weights.
-            #! dh = db @ W_hh  | the gradient without the path through z h
-            #! dh = direct  | the gradient through z h alone
             #! dh = direct + da @ W_hh  | the gradient through (da_r, da_z, da_n) @ W_hh
             #! dh = dh + direct + db @ W_hh  | gradients with dh += where the step before has dh =
         return dxs, dh, dW_ih, dW_hh, db_ih, db_hh
@@ -134,12 +112,6 @@ def a_step(my, rng):
         dh, h, m = rng.normal(size=(3, *size))
         r, z, n = rng.random(size), rng.random(size), rng.uniform(-1, 1, size)
         my.slopes(dh, h, r, z, m, n)
-
-
-def by_hand(my, rng):
-    """r = 1/4, z = 1/3, n = 1/2, h = 4, m = 8, with dh = 1"""
-    one = np.ones((1, 1))  # da_n = 1/2, da_z = 7/9, dm = 1/8, da_r = 3/4, direct = 1/3
-    my.slopes(one, 4 * one, one / 4, one / 3, 8 * one, one / 2)
 
 
 def steps_of_time(my, rng):

@@ -28,30 +28,16 @@ def bucket(relative_position, bidirectional=True, num_buckets=32, max_distance=1
     distances = np.asarray(relative_position)
     found = np.zeros(distances.shape, int)
     nb = num_buckets // 2 if bidirectional else num_buckets  #? How many of the buckets has one direction, if there are two, and if there is one?
-    #! nb = num_buckets  | buckets with nb = num_buckets
-    #! nb = num_buckets // 2  | buckets with nb = num_buckets // 2
     #! nb = 16 if bidirectional else 32  | buckets with num_buckets=32, whatever it is
     #! nb = 16  | buckets with nb = 16, whatever the options are
     e = nb // 2  #? Of the nb buckets of a direction, which half has one distance each?
-    #! e = nb // 4  | buckets with e = nb // 4
     K = nb - e  #? How many buckets of a direction are left for the far distances, if nb is odd?
-    #! K = e  | buckets with K = e, where nb is odd and K = nb - e is e + 1
     for i, d in np.ndenumerate(distances):
         d = int(d)  #? Is the distance key minus query? Do NumPy's integers have room for n^K?
-        #! d = -int(d)  | the buckets of query minus key
         base = nb if bidirectional and d > 0 else 0  #? Which keys are later ones, and where do their buckets begin?
-        #! base = nb if bidirectional and d >= 0 else 0  | the buckets with distance 0 among those of later keys
-        #! base = nb if bidirectional and d < 0 else 0  | the buckets with earlier and later keys exchanged, but for 0
-        #! base = 0  | the same buckets for earlier and later keys
-        #! base = e if bidirectional and d > 0 else 0  | buckets with base = e for later keys
-        #! base = nb if bidirectional else 0  | buckets with the base nb of later keys for earlier keys too
-        #! base = num_buckets if bidirectional and d > 0 else 0  | buckets with num_buckets for the base nb of later keys
         n = abs(d) if bidirectional else max(-d, 0)  #? Which n has a later key, with two directions and with one?
-        #! n = abs(d)  | buckets of |j - i|, later keys too
-        #! n = abs(d) if bidirectional else max(d, 0)  | the buckets of later keys, where only earlier ones are allowed
         if n < e:
             found[i] = base + n  #? Below e, each distance has its own bucket: which one, for later keys too?
-            #! found[i] = n  | buckets without the base nb of later keys below the distance e
             #! found[i] = base + n + 1  | buckets that are one too high below the distance e
             continue
         reached = [k for k in range(K) if n**K >= e ** (K - k) * max_distance**k]  #? floor(x) >= k means x >= k. What does that mean for the powers of n, e and max_distance, also at a boundary?
@@ -78,8 +64,6 @@ def bucket(relative_position, bidirectional=True, num_buckets=32, max_distance=1
         #! reached = [min(K - 1, int(K * np.log(n / e) / np.log(max_distance / e)))]  | buckets from logarithms in float64
         #! reached = [min(K - 1, int(K * np.log(n / e) / np.log(max_distance / e) + 1e-9))]  | buckets from the logarithms + 1e-9
         found[i] = base + e + max(reached)  #? How many buckets of this direction come before the first far one?
-        #! found[i] = e + max(reached)  | buckets without the base nb of later keys from the distance e on
-        #! found[i] = base + max(reached)  | buckets without e: they begin at base + k
         #! found[i] = base + e + max(reached) + 1  | buckets that are one too high from the distance e on
         #! found[i] = base + e + max(reached) - 1  | buckets that are one too low from the distance e on
         #! found[i] = base + e + min(max(reached) + 1, K - 1)  | buckets that are one too high from the distance e on, but the last
@@ -93,11 +77,9 @@ def relative_bias(table, L, S, **how):
     bucket. backward(g) returns dL/dtable: all pairs of a bucket use the same number.
     """
     distance = np.arange(S) - np.arange(L)[:, None]  #? The distance is key minus query. Which sign has a later key?
-    #! distance = np.arange(L)[:, None] - np.arange(S)  | the bias of query minus key
     #! distance = abs(np.arange(S) - np.arange(L)[:, None])  | the bias of |j - i|
     b = bucket(distance, **how)  #? Which options has a call of bucket?
     bias = table[b].transpose(2, 0, 1)  #? table[b] is (L, S, H). Which axis moves where?
-    #! bias = table[b].transpose(2, 0, 1).swapaxes(1, 2)  | the bias with queries and keys exchanged
 
     def backward(g):
         dtable = np.zeros_like(table)
@@ -105,7 +87,6 @@ def relative_bias(table, L, S, **how):
         #! dtable[b] += g.transpose(1, 2, 0)  | the last pair of each bucket
         #! np.add.at(dtable, b, g.transpose(1, 2, 0) / (b[:, :, None, None] == b).sum((2, 3))[..., None])  | the mean over the pairs of each bucket
         #! np.add.at(dtable, b, g.reshape(L, S, -1))  | the sums of g.reshape(L, S, H), no transpose
-        #! np.add.at(dtable, b, g.sum(0)[..., None])  | the sum over all heads, for every head
         #! np.add.at(dtable, b, (g.swapaxes(1, 2) if L == S else g).transpose(1, 2, 0))  | the sums of g with queries and keys exchanged
         #! np.add.at(dtable, b, 1.0)  | the number of pairs of each bucket, without g
         return dtable
@@ -141,13 +122,6 @@ def every_distance(my, rng):
     for how in ((True, 32, 128), (False, 32, 128), (True, 22, 100), (False, 9, 64)):
         buckets(my, near[~near_a_boundary(near, *how)], *how)
     buckets(my, rng.integers(-7, 8, (3, 5)))
-
-
-def by_hand(my, rng):
-    """8 buckets a direction, which begin at 0, 1, 2, 3, 4, 8, 16 and 32"""
-    distances = np.array([-1, 0, -3, -4, -7, -9, -17, -33, -500, 1, 3, 5, 40])
-    buckets(my, distances, False, 8, 64)
-    buckets(my, distances, True, 16, 64)
 
 
 def at_boundaries(my, distances, *how):
