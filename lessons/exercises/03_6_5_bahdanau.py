@@ -126,7 +126,7 @@ def bahdanau_backward(s, H, W_s, W_h, v, mask, g):
 
 # ---- THE CHECK: each call my.f(…) is compared with the function f above
 
-from lessons.checks.before import answers_pass
+from lessons.course.before import answers_pass
 
 WIDTHS = 3, 5, 11  # d_s, d_h and d_a
 

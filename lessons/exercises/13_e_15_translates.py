@@ -157,7 +157,7 @@ from attention.app.experiments.verdict import below, share, written
 from attention.metrics import alignment
 from attention.seq2seq import translator
 from attention.tasks.grammar import splits
-from lessons.checks.before import answers_pass
+from lessons.course.before import answers_pass
 from lessons.course.long_runs import judged, over_sentences
 
 SHAPES = {  # of small random parameters: S = 5, e = 3, d = 4, a = 7, V' = 11

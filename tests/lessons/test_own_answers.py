@@ -9,7 +9,7 @@ import pytest
 
 from attention.app.experiments.verdict import above, below
 from lessons import NotWritten, earlier
-from lessons.checks.before import answers_pass
+from lessons.course.before import answers_pass
 from lessons.course.long_runs import (
     compared,
     examine,

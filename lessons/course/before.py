@@ -1,0 +1,54 @@
+"""Earlier answers that an answer uses: are they right?"""
+
+import functools
+import linecache
+import pathlib
+import re
+
+from lessons import NotWritten
+
+from ..classroom.catalogue import LESSONS, find
+from ..classroom.checking import harness
+from ..classroom.checking.sequence import run_steps
+from ..classroom.steps import CheckFailed
+from . import check
+
+
+def answers_pass(my, *ids):
+    """Fail unless the earlier answers pass whose functions this answer uses."""
+    text = "".join(linecache.getlines(my.path))
+    for id in ids:
+        exercise = find(id)
+        path = pathlib.Path(my.path).with_name(f"{exercise.stem}.py")
+        used = re.findall(rf'earlier\(__file__, "{re.escape(id)}", "(\w+)"', text)
+        parts = [f"{id} {name}" for name in used]
+        if not parts:
+            continue  # the learner has written it anew
+        if path.parent in (LESSONS / "exercises", LESSONS / "solutions"):
+            continue  # the reference answer, which is another file
+        if not path.exists():
+            raise NotWritten(parts[0])
+        changed = max(each.stat().st_mtime_ns for each in path.parent.glob("*.py"))
+        for outcome in _outcomes(exercise, path, changed):
+            if outcome.result == "unwritten" and outcome.lines[0] in parts:
+                raise NotWritten(outcome.lines[0])
+            if outcome.result == "failed":
+                raise CheckFailed(
+                    "earlier",
+                    f"this answer uses your answer to {id}, which does not pass:",
+                    ": ".join(filter(None, (outcome.step, outcome.title))),
+                    *outcome.lines[-1:],
+                    f"next: python -m lessons check {id}",
+                )
+
+
+@functools.cache
+def _outcomes(exercise, path, changed):
+    """Return the outcomes of an earlier answer, checked again if a file has changed.
+
+    changed  the time of the newest file beside it: it may use other answers itself
+    """
+    if exercise.file:
+        return list(check.outcomes(check.load(exercise.parts, path)))
+    theirs = harness.load(exercise, path)
+    return list(run_steps(harness.load_checks(exercise), theirs))
