@@ -185,6 +185,24 @@ def comparison(rng):
         yield reference("E.16", "_is_plateau")(curve, 0.01), fair.is_plateau(curve, 0.01)
 
 
+def tiled(rng):
+    """E.14: the engine's gradients of attention, with a mask and without one."""
+    q, k, v = (rng.normal(size=(n, 5)) for n in (7, 11, 11))
+    for causal in (False, True):
+        mask = np.tri(7, 11, dtype=bool) | (not causal)
+
+        def engine(q, k, v):
+            return masked_softmax(0.7 * (q @ k.T), mask=mask) @ v
+
+        def ours(q, k, v):
+            e = np.where(mask, np.exp(0.7 * q @ k.T), 0.0)
+            o, lse = e @ v / e.sum(1, keepdims=True), np.log(e.sum(1))
+            tiles = reference("E.14", "backward")
+            return o, lambda g: tiles(q, k, v, o, lse, g, 0.7, 3, causal)
+
+        yield from against(engine, ours, rng, q, k, v)
+
+
 def sparsemax(rng):
     """E.17: the weights; and the Jacobian, by the backward of each weight."""
     s = rng.normal(size=(5, 7))
@@ -504,6 +522,7 @@ CASES = {
     "E.11": rope,
     "E.12": buckets,
     "E.13": linear_attention,
+    "E.14": tiled,
     "E.15": assembled,
     "E.16": comparison,
     "E.17": sparsemax,

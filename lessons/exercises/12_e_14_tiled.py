@@ -1,0 +1,240 @@
+"""E.14  The backward of tiled attention  ●●●●  60 min  needs E.7, E.8
+
+Tiled attention never stores the matrix of weights, neither in the forward nor in the
+backward. The forward stores o and lse, and from lse every weight can be computed again:
+
+    s_ij = scale q_i . k_j        p_ij = exp(s_ij - lse_i)        o_i = sum_j p_ij v_j
+
+    dv_j = sum_i p_ij g_i                               for g_i = dL/do_i
+    ds_ij = p_ij (g_i . v_j - D_i),                     D_i = sum_l p_il (g_i . v_l)
+    dq_i = scale sum_j ds_ij k_j                        dk_j = scale sum_i ds_ij q_i
+
+D_i is a sum over all keys, and a tile contains only some of them. But D_i also equals
+the dot product of two rows that are known before the first tile. With ``causal``, query
+i attends to the keys j <= i only, and tiles without an allowed pair cost nothing.
+"""
+
+import numpy as np
+
+
+def row_sums(g, o):
+    """Return D (L,) from g (L, E) and o (L, E), without any weight."""
+    return (g * o).sum(1)  # sum_l p_il (g_i . v_l) = g_i . o_i  #? D_i contains the values, averaged by the weights. Which array has this average?
+    #! return (g * g).sum(1)  | g . g
+    #! return (o * o).sum(1)  | o . o
+    #! return (g * o).mean(1)  | g . o, divided by E
+    #! return -(g * o).sum(1)  | -g . o
+    #! return (g * o).sum() + np.zeros(len(g))  | the sum of all g . o, in each row
+
+
+def tile(q, k, v, g, lse, D, scale, seen):
+    """Return what one block of queries and one block of keys add to the gradients.
+
+    q, g (m, E), lse, D (m,), k, v (n, E), seen (m, n) bool: the allowed pairs. Scores
+    and lse may be of any size, and the score of a pair that is not allowed may be far
+    above lse.
+    ->  dq (m, E), dk (n, E), dv (n, E)
+    """
+    s = scale * (q @ k.T)  # (m, n)  #? s_ij = scale q_i . k_j: the forward used the scale as well.
+    #! s = q @ k.T  | the part with scores q . k, without the scale
+    #! s = q @ k.T / np.sqrt(q.shape[1])  | the part with scores q . k / sqrt(E), whatever the scale is
+    #! s = q @ k.T / scale  | the part with scores q . k / scale
+    p = np.exp(np.where(seen, s - lse[:, None], -np.inf))  #? p = exp(s - lse) sums to 1 over the whole row, and is 0 at pairs that are not allowed. exp of a large score is inf, and inf times 0 is NaN.
+    #! p = np.exp(s - lse[:, None])  | the part with pairs that are not allowed
+    #! p = np.exp(np.where(seen, s, 0.0) - lse[:, None])  | the part with scores of 0 for pairs that are not allowed
+    #! p = np.exp(s - lse[:, None]) * seen  | the part with exp of all scores, inf or not, times the mask
+    #! p = np.where(seen, np.exp(s), 0.0)  | the part with p = exp(s), without lse
+    #! p = np.where(seen, np.exp(s), 0.0) / lse[:, None]  | the part with p = exp(s) / lse
+    #! p = np.where(seen, np.exp(s), 0.0) / np.exp(lse)[:, None]  | the part with p = exp(s) / exp(lse), which overflow
+    #! p = np.where(seen, np.exp(s + lse[:, None]), 0.0)  | the part with p = exp(s + lse)
+    #! p = np.where(seen, np.exp(s - s.max(1, keepdims=True)), 0.0)  | the part with p = exp(s - the maximum of a row of the tile)
+    #! p = np.where(seen, np.exp(s - lse[:, None]), 0.0); p = p / np.maximum(p.sum(1, keepdims=True), 1e-300)  | the part with p divided by its sum over the tile
+    dp = g @ v.T  #? o_i = sum_j p_ij v_j: what is do_i / dp_ij?
+    #! dp = g @ k.T  | the part with ds = p (g . k - D)
+    ds = p * (dp - D[:, None])  #? ds has two terms, both with the factor p. D_i is a sum over all keys of the row, not over those of a tile.
+    #! ds = p * dp  | the part with ds = p (g . v)
+    #! ds = p * (dp + D[:, None])  | the part with ds = p (g . v + D)
+    #! ds = p * dp - D[:, None]  | the part with ds = p (g . v) - D
+    #! ds = p * (dp - p * D[:, None])  | the part with ds = p (g . v - p D)
+    #! ds = p * (dp - (p * dp).sum(1, keepdims=True))  | the part with D summed over the tile alone
+    #! ds = dp - D[:, None]  | the part with ds = g . v - D, without p
+    #! ds = p * (1 - p) * dp  | the part with ds = p (1 - p) (g . v), the diagonal alone
+    #! ds = p  | the part with p in place of ds
+    dq = scale * (ds @ k)  #? s_ij = scale q_i . k_j: what is ds_ij / dq_i?
+    #! dq = scale * (ds @ v)  | the part summed over v in place of k
+    #! dq = ds @ k  | the part without the scale, in dq
+    dk = scale * (ds.T @ q)  #? s_ij = scale q_i . k_j: what is ds_ij / dk_j?
+    #! dk = scale * (ds.T @ g)  | the part summed over g in place of q
+    #! dk = ds.T @ q  | the part without the scale, in dk
+    dv = p.T @ g  #? o_i = sum_j p_ij v_j: which factor does v_j have?
+    #! dv = ds.T @ g  | the part summed with ds in place of p
+    return dq, dk, dv
+
+
+def backward(q, k, v, o, lse, g, scale, block, causal=False):
+    """Return the gradients, tile by tile.
+
+    q, o, g (L, E), lse (L,), k, v (S, E)  ->  dq (L, E), dk (S, E), dv (S, E)
+
+    Store no array of more than block x block scores; ``block`` need not divide L or S.
+    Leave out a tile without an allowed pair: its keys and values may be NaN.
+    """
+    dq, dk, dv = np.zeros_like(q), np.zeros_like(k), np.zeros_like(v)
+    D = row_sums(g, o)
+    for a in range(0, len(q), block):  #? The last tile may be smaller than block, but it counts.
+        #! for a in range(0, len(q) // block * block, block):  | the sum without the smaller block of queries
+        for b in range(0, len(k), block):  #? The last tile may be smaller than block, but it counts.
+            #! for b in range(0, len(k) // block * block, block):  | the sum without the smaller block of keys
+            i = slice(a, min(a + block, len(q)))
+            j = slice(b, min(b + block, len(k)))
+            rows, columns = np.ogrid[i, j]
+            seen = (columns <= rows) | (not causal)  #? With causal, key j counts for the queries i >= j only, in positions of the whole sequence. It is False by default.
+            #! seen = columns <= rows  | the sum over the pairs j <= i, where causal is False
+            #! seen = np.ones((rows.size, columns.size), bool)  | the sum over all pairs
+            #! seen = (columns < rows) | (not causal)  | the sum over the pairs j < i
+            #! seen = (columns >= rows) | (not causal)  | the sum over the pairs j >= i of all tiles
+            #! seen = (columns - b <= rows - a) | (not causal)  | the sum with positions counted inside each tile, of all tiles
+            #! seen = (columns <= rows + len(k) - len(q)) | (not causal)  | the sum over the pairs j <= i + S - L
+            #! seen = ((columns >= rows) & (b < i.stop)) | (not causal)  | the sum over the pairs j >= i
+            #! seen = ((columns > rows) & (b < i.stop)) | (not causal)  | the sum over the pairs j > i
+            #! seen = ((columns - b <= rows - a) & (b < i.stop)) | (not causal)  | the sum with positions counted inside each tile
+            #! seen = (b < i.stop) | (rows < 0) | (columns < 0) | (not causal)  | the sum over all pairs of the tiles
+            if not seen.any():  #? A tile is left out if causal is True and its first key comes after its last query.
+                #! if False:  | the sum of all tiles, also of those without a pair
+                #! if b >= i.stop or not seen.any():  | the sum over the tiles up to the diagonal, where causal is False
+                #! if b < a or not seen.any():  | the sum over the tiles from the diagonal on
+                #! if causal and b >= a or not seen.any():  | the sum without the tiles on the diagonal
+                #! if causal and b >= i.stop - 1 or not seen.any():  | the sum without the tiles whose first key is the last query
+                continue
+            parts = tile(q[i], k[j], v[j], g[i], lse[i], D[i], scale, seen)  #? A block of queries has its own rows of lse and of D.
+            #! parts = tile(q[i], k[j], v[j], g[i], lse[: rows.size], D[i], scale, seen)  | the sum with lse of the first block for all
+            #! parts = tile(q[i], k[j], v[j], g[i], lse[i], D[: rows.size], scale, seen)  | the sum with D of the first block for all
+            #! parts = tile(q[i], k[j], v[j], g[i], lse[i], D[i], q.shape[1] ** -0.5, seen)  | the sum with 1 / sqrt(E) for scale
+            dq[i] += parts[0]  #? Several tiles add to the same rows of dq.
+            #! dq[i] = parts[0]  | the part of the last block of keys, in dq
+            dk[j] += parts[1]  #? Several tiles add to the same rows of dk.
+            #! dk[j] = parts[1]  | the part of the last block of queries, in dk
+            dv[j] += parts[2]  #? Several tiles add to the same rows of dv.
+            #! dv[j] = parts[2]  | the part of the last block of queries, in dv
+    return dq, dk, dv
+
+
+# ---- THE CHECK: each call my.f(…) is compared with the function f above
+
+from lessons.checks.measure import calls_of, peak_numbers
+
+TIME_LIMIT = 20  # seconds: plain Python loops over all pairs are right, and slow
+SCALE = 0.7
+
+
+def problem(rng, causal, L=7, S=11, E=5):
+    """Return q, k, v, o, lse and g of random attention, and its allowed pairs."""
+    (q, g), (k, v) = rng.normal(size=(2, L, E)), rng.normal(size=(2, S, E))
+    seen = np.tri(L, S, dtype=bool) | (not causal)
+    e = np.where(seen, np.exp(SCALE * q @ k.T), 0.0)
+    return (q, k, v, e @ v / e.sum(1, keepdims=True), np.log(e.sum(1)), g), seen
+
+
+def cut(arrays, seen, i, j):
+    """Return the arguments of a tile: the rows i of the queries, j of the keys."""
+    q, k, v, o, lse, g = arrays
+    D = row_sums(g, o)
+    return q[i], k[j], v[j], g[i], lse[i], D[i], SCALE, seen[i, j]
+
+
+def sums(my, rng):
+    """row sums"""
+    for shape in ((7, 3), (5, 5)):
+        my.row_sums(*rng.normal(size=(2, *shape)))
+
+
+def one_tile(my, rng):
+    """one tile of many, all of it allowed and a part"""
+    for causal in (False, True):
+        my.tile(*cut(*problem(rng, causal), slice(2, 5), slice(1, 5)))
+        my.tile(*cut(*problem(rng, causal), slice(1, 6), slice(0, 5)))  # as wide as E
+
+
+def by_tiles(my, rng):
+    """tile by tile, in blocks of several sizes"""
+    for causal in (False, True):
+        arrays, _ = problem(rng, causal)
+        for block in (3, 1, 2, 4, 16):
+            my.backward(*arrays, SCALE, block, causal)
+        arrays, _ = problem(rng, causal, 5, 5)
+        for block in (2, 5):
+            my.backward(*arrays, SCALE, block, causal)
+    my.backward(*arrays, SCALE, 2)
+
+
+def far_above(my, rng):
+    """scores of pairs that are not allowed, far above the others"""
+    (q, k, *others), seen = problem(rng, causal=True)
+    k = np.where(np.arange(11)[:, None] < 3, k, 1e4 * k)  # not for the queries 0 to 2
+    my.tile(*cut((q, k, *others), seen, slice(0, 3), slice(0, 5)))
+
+
+def far_from_zero(my, rng):
+    """scores of 1000, and of -1000"""
+    for far in (1000.0, -1000.0):  # a further entry adds this number to all scores
+        (*arrays, lse, g), seen = problem(rng, causal=False)
+        q, k, v, o, g = (np.pad(x, ((0, 0), (0, 1))) for x in (*arrays, g))
+        q[:, -1], k[:, -1] = far, 1 / SCALE
+        part = cut((q, k, v, o, lse + far, g), seen, slice(2, 5), slice(1, 5))
+        my.near(1e-8).tile(*part)
+
+
+def unseen(my, rng):
+    """keys that no query may attend to, with NaN"""
+    (q, k, v, *others), _ = problem(rng, True, 8, 16)
+    k[8:] = v[8:] = np.nan
+    for block in (4, 8):
+        my.backward(q, k, v, *others, SCALE, block, True)
+
+
+def single(my, rng):
+    """a single pair, whose weight is 1 for any score"""
+    q, k, v, g = rng.integers(-5, 6, (4, 1, 5)).astype(float)  # g . v - D is exact
+    my.backward(q, k, v, v, SCALE * (q @ k.T)[0], g, SCALE, 3, True)
+
+
+def memory(my, rng):
+    """memory, for 160 queries and keys in blocks of 16"""
+    n, block = 160, 16
+    arguments = *problem(rng, False, n, n, 1)[0], SCALE, block
+    with calls_of(my, "tile") as calls:
+        my.only.backward(*arguments)
+    peak = peak_numbers(my.made["backward"], *arguments)
+    text, found = f"fewer than L S = {n * n} numbers in memory", f"{peak:.0f}"
+    my.holds("backward", peak < n * n, text, found, "all-pairs")
+    text = f"scores of block x block = {block * block} pairs at a time in memory, and "
+    text += f"no arrays of block x S = {block * n}"
+    my.holds("backward", peak < 3 * block * n, text, f"{found} numbers", "block-rows")
+    sizes = [np.size(given[-1]) for _, given in calls]
+    largest, most = max(sizes, default=0), (n // block) ** 2
+    text = f"tiles of at most block x block = {block * block} pairs"
+    my.holds("backward", largest <= block**2, text, f"one of {largest}", "block-rows")
+    text, found = f"{most} tiles, as L = S = {n}", f"{len(sizes)}: what is block for?"
+    my.holds("backward", len(sizes) <= most, text, found, "ignores-block")
+
+
+HINTS = """
+row_sums  Which sum over the keys has the forward computed, and stored?
+tile  p = exp(s - lse) at allowed pairs only, decided before the exponential.
+backward  Which rows of dq does one tile change, and which of dk and dv?
+nan  If the keys are NaN: your answer computes a tile without an allowed pair, and 0
+   times NaN is NaN. Half of the tiles of a causal square can be left out.
+block-rows  Your answer makes an array of block x S scores. Divide the keys as well.
+all-pairs  Your answer makes an array of all L x S pairs.
+1  o_i = sum_l p_il v_l. Multiply both sides by g_i: what is on the right side?
+2  In a tile p is exp(s - lse), 0 where not allowed, and already divided by the sum of
+   the whole row. dq of a block of queries is a sum over blocks of keys, dk and dv are
+   sums over blocks of queries.
+3  D = (g * o).sum(1). In a tile: s, p, ds = p (g v^T - D), then scale ds k, scale
+   ds^T q and p^T g. Write two loops over slices and add each part to its rows. With
+   causal, seen is j <= i in positions of the whole sequence, and a tile is left out if
+   its first key is after its last query.
+"""
+WHY = """exp(s - lse) computes each weight again, so none is stored, and D_i is
+g_i . o_i because o_i is the sum of p_il v_l. A tile needs only its own queries and keys
+then, and the gradients of all tiles are added."""
