@@ -217,7 +217,7 @@ def explanation():
 # ---- THE CHECK: each call my.f(…) is compared with the function f above
 
 from lessons.checks.predictions import locked
-from lessons.checks.translating import (
+from lessons.course.advantage import (
     BUCKETS, KINDS, PAIRS, Attending, draw, equal_gradients, gradients, is_prediction,
     picture, statement,
 )  # fmt: skip

@@ -9,6 +9,13 @@ import pytest
 
 from attention.app.experiments.verdict import above, below
 from lessons import NotWritten, earlier
+from lessons.checks.predictions import _plain, locked
+from lessons.checks.scaling import Scaling
+from lessons.classroom import catalogue, journal, records
+from lessons.classroom.checking import harness
+from lessons.classroom.steps import CheckFailed
+from lessons.course import check
+from lessons.course.advantage import Attending
 from lessons.course.before import answers_pass
 from lessons.course.long_runs import (
     compared,
@@ -17,13 +24,6 @@ from lessons.course.long_runs import (
     over_sentences,
     own_record,
 )
-from lessons.checks.predictions import _plain, locked
-from lessons.checks.scaling import Scaling
-from lessons.checks.translating import Attending
-from lessons.classroom import catalogue, journal, records
-from lessons.classroom.checking import harness
-from lessons.classroom.steps import CheckFailed
-from lessons.course import check
 
 from .classroom_cases import TANH, answer
 

@@ -18,10 +18,10 @@ from attention.app.progress_line import Progress
 from attention.app.run_folder import States
 from lessons import cli
 from lessons.checks.scaling import Scaling
-from lessons.checks.translating import Attending
 from lessons.classroom import catalogue, records, studies, terminal
 from lessons.classroom.catalogue import LESSONS, ROOT
 from lessons.classroom.records import fingerprint
+from lessons.course.advantage import Attending
 from lessons.pages import figures
 
 SCRIPT = '''"""What it does."""

@@ -20,11 +20,11 @@ from attention.seq2seq import translator
 from attention.tasks.grammar import splits
 from attention.variants import hard
 from attention.variants.pointer_generator import copy_loss
-from lessons.checks.translating import draw
 from lessons.classroom import records
 from lessons.classroom.catalogue import find
 from lessons.classroom.theory import rationals, two_point_mean
 from lessons.course import check
+from lessons.course.advantage import draw
 from minigrad import safetensors
 
 

@@ -13,9 +13,10 @@ from attention.tasks.batching import Batches
 from attention.tasks.grammar import generate
 from attention.tasks.vocabulary import Vocabulary
 from attention.training import Run
-from lessons.course.long_runs import OwnModels, judged
-from lessons.pages.figures import BLUE, ORANGE, figure
 from minigrad import optim
+
+from ..pages.figures import BLUE, ORANGE, figure
+from .long_runs import OwnModels, judged
 
 B, S, V, E, D, M, A = 3, 7, 19, 5, 11, 13, 17
 BUCKETS = ((5, 7), (8, 10), (11, 15))
