@@ -1,24 +1,16 @@
-"""Measure an answer: memory, work and Python steps that it takes, digits that it has.
+"""Measure an answer: memory, work and Python steps that it takes.
 
 Nothing here reads a clock. A slow machine, or a busy one, changes no result.
 """
 
 import contextlib
 import functools
-import inspect
-import linecache
-import re
 import sys
 import tracemalloc
 
 import numpy as np
 
-from lessons.classroom.checking import hypotheses
-from lessons.classroom.checking.runner import UNKNOWN
 from lessons.classroom.steps import CheckFailed
-
-COARSE = 1e-5  # a larger error is no rounding, and has another cause
-DIGITS = 1e-12  # a formula has 15 digits, a difference quotient has about 10
 
 
 @contextlib.contextmanager
@@ -119,74 +111,6 @@ def work(f, *arrays):
     Counted.numbers = 0
     steps = python_steps(f, *(x.view(Counted) for x in arrays))
     return max(Counted.numbers, 1), steps
-
-
-def has_all_digits(my, found, want, name):
-    """Fail unless a gradient has the digits of a formula; differences have fewer."""
-    my.shape(found, np.shape(want))
-    found, want = np.asarray(found, float), np.asarray(want, float)
-    off = np.abs(found - want).max() / np.abs(want).max()
-    error = f"found an error of {off:.1g} of the largest entry"
-    my.holds(off <= COARSE, "unknown", f"expected {name}", error, UNKNOWN)
-    if off >= DIGITS:
-        text = "".join(linecache.getlines(my.path))
-        tag, sentence = hypotheses.of_nearly(found, want, text)
-        line = line_with_epsilon(text)
-        if tag == "nearly" and line:
-            tag, sentence = "epsilon", f"{error}; {line}"
-        is_named = tag in ("float32", "epsilon")
-        my.holds(not is_named, tag, f"expected {name} with 12 digits", sentence)
-    my.holds(
-        off < DIGITS,
-        "differences",
-        f"expected {name} with 12 digits, as a formula gives them",
-        f"{error}, as differences of the forward have",
-    )
-
-
-def exact_gradients(my, mine, right, inputs, rng):
-    """Fail unless all gradients are right, with the digits of a formula.
-
-    mine, right   the learner's operation, and that of the exercise in loops: arrays ->
-                  (array, backward)
-    """
-    my.gradients(mine, inputs)
-    y, backward = mine(*inputs)
-    g = rng.normal(size=np.shape(y))
-    names = inspect.signature(mine).parameters
-    found, want = (
-        f if isinstance(f, (tuple, list)) and len(f) == len(inputs) else (np.asarray(f),)
-        for f in (backward(g), right(*inputs)[1](g))
-    )
-    for name, a, b in zip(names, found, want, strict=True):
-        has_all_digits(my, a, b, f"d_{name}")
-
-
-def line_with_epsilon(text):
-    """Return the first line that adds a small number which is no step, or None.
-
-    The step of a difference quotient stands elsewhere as well, where it is no summand.
-    """
-    for number, line in enumerate(text.splitlines(), 1):
-        if added := re.search(r"\+ *(\d\S*?e-\d+)", line):
-            again = re.findall(rf"(\+ *)?{re.escape(added[1])}\b", text)
-            if all(again):
-                return f"line {number}:  {line.strip()}"
-
-
-def no_epsilon(my, added, divisor, call):
-    """Fail if a small number was added to a divisor.
-
-    added  what was added to it, as the entries of the result show
-    """
-    mean = np.mean(added)
-    my.holds(
-        call,
-        not 1e-13 < mean < 1e-3 or np.ptp(added) > 0.1 * mean,
-        f"{divisor})",
-        f"{divisor} + {mean:.1g})",
-        "epsilon",
-    )
 
 
 class Endless(BaseException):
