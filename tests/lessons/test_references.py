@@ -497,6 +497,16 @@ def translated(rng):
     yield from ((ours[name], theirs[name]) for name in ours)
 
 
+def timed_pass(rng):
+    """6.6: the context of dot scores, and the exponent of an exact power."""
+    s, H = rng.normal(size=5), rng.normal(size=(7, 5))
+    c, alpha = reference("6.6", "luong_forward")(s, H, np.ones(7, bool))
+    yield alpha, definitions.softmax(definitions.dot(s[None], H))[0]
+    yield c, alpha @ H
+    Ts = np.array([10, 50, 100])
+    yield reference("6.6", "exponent")(Ts, 3 * Ts**1.5), 1.5
+
+
 CASES = {
     "38.1": projected,
     "38.2": variance,
@@ -507,6 +517,7 @@ CASES = {
     "6.3": costs_of_scores,
     "6.4": in_blocks,
     "6.5": bahdanau,
+    "6.6": timed_pass,
     "6.7": translated,
     "6.8": cosines,
     "6.9": advantage,
