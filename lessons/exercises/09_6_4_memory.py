@@ -26,7 +26,6 @@ def attn_bytes(T, d_model, heads, dtype):
     #! scores = T * T * (d_model // heads)  | that with d_model / heads for heads
     #! scores = T * d_model  | T * d_model * itemsize, the bytes of the states
     #! scores = heads * T * d_model  | T * d_model * itemsize * heads
-    #! scores = T * T  | the number for one head
     #! scores = T * T // heads  | the number of one head / heads: each head has scores of its own
     #! scores = heads * T * (T + 1) // 2  | that of T (T + 1) / 2 scores, but there is no mask
     #! scores = heads * T * (T - 1)  | that of T (T - 1) scores
@@ -96,9 +95,12 @@ def explanation():
     good answer says.
     """
     return (  #? How many bytes, for each head and layer, and what does twice the length take?
-        "One head of one layer takes 4 GiB at T = 32768 in float32, for one example. "
-        "Twice the length takes four times as much. Blocks give the same result without "
-        "the array; windows and linear attention also save the work, and change it."
+        "4 GiB for each head, each layer and each example, at 32768 positions in "
+        "float32; times the heads, and kept for the backward\n"
+        "twice T, four times the memory: parameters stay, states only double\n"
+        "exact ways: blocks of scores that are never stored together (FlashAttention)\n"
+        "other ways change the function: windows, sparse patterns, linear attention; "
+        "and the work of the exact way stays quadratic"
     )
 
 
@@ -114,14 +116,10 @@ BYTES = {"int8": 1, "float16": 2, "float32": 4, "float64": 8}
 
 def megabytes(my, rng):
     """few positions; 2 MB, 4 MB, 67 MB, 4.3 GB; with 32 heads, 137 GB"""
-    for case in itertools.product((3, 7), (10,), (1, 5), BYTES):
+    for case in itertools.product((3, 7), (10, 2, 512, 10**6), (1, 5), BYTES):
         my.attn_bytes(*case)
-    for case in ((1000, 512, 1, "float16"), (1000, 512, 1, "float32")):
-        my.attn_bytes(*case)
-    for T, heads in ((4096, 1), (32768, 1), (32768, 32)):
+    for T, heads in ((1000, 1), (4096, 1), (32768, 1), (32768, 32)):
         my.attn_bytes(T, 512, heads, "float32")
-    for d_model in (2, 512, 10**6):
-        my.attn_bytes(64, d_model, 2, "float32")
 
 
 def one_further(my, rng):
@@ -144,15 +142,7 @@ def one_further(my, rng):
 def in_blocks(my, rng):
     """attention in blocks of 2, 1, 7 and 11 of seven queries, and of square arrays"""
     for block in (2, 1, 7, 11):  # the first is no width, and has several queries
-        case = (*(rng.normal(size=(7, d)) for d in (3, 3, 5)), block)
-        got, right = my.only.attention_in_blocks(*case), attention_in_blocks(*case)
-        if np.shape(got) == np.shape(right) and block < 7:
-            rows = np.isclose(got, right).all(1)
-            goes_on = rows[block:].any() or not rows[:block].all()
-            what = "7 rows of output: does the loop go on after its first block?"
-            found = f"the first {block} right, and all others wrong"
-            my.holds("attention_in_blocks", goes_on, what, found, "early-return")
-        my.attention_in_blocks(*case)
+        my.attention_in_blocks(*(rng.normal(size=(7, d)) for d in (3, 3, 5)), block)
     my.attention_in_blocks(*rng.normal(size=(3, 5, 5)), 2)
 
 
@@ -192,16 +182,7 @@ def together(my, rng):
 
 def your_own_words(my, rng):
     """long sequences, in your own words"""
-    self_assessed(
-        my,
-        my.only.explanation(),
-        "4 GiB for each head, each layer and each example, at 32768 positions in "
-        "float32; times the heads, and kept for the backward",
-        "twice T, four times the memory: parameters stay, states only double",
-        "exact ways: blocks of scores that are never stored together (FlashAttention)",
-        "other ways change the function: windows, sparse patterns, linear attention; "
-        "and the work of the exact way stays quadratic",
-    )
+    self_assessed(my, my.only.explanation(), *explanation().splitlines())
 
 
 HINTS = """

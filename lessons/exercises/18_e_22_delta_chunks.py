@@ -118,13 +118,6 @@ def several(my, rng):
         my.chunked(*inputs, C, S)
 
 
-def in_two_calls(my, rng):
-    """two calls, with the state of the first"""
-    *inputs, S = draw(rng)
-    _, S = my.chunked(*(x[:6] for x in inputs), 4, S)
-    my.chunked(*(x[6:] for x in inputs), 4, S)
-
-
 def replaced(my, rng):
     """one key for all tokens, b = 0 and b = 1: an error is a difference of values"""
     v = np.array([[2.0], [5.0], [1.0], [1.0]])
