@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from lessons.classroom.catalogue import ROOT, find
+from lessons.classroom.catalogue import ROOT, exercises, find
 from lessons.course import audit, check
 from lessons.course.read import Source, opened, sealed
 
@@ -309,3 +309,22 @@ def test_a_call_may_follow_one_that_is_not_compared():
     my = check.load(source(), "w_1.py", source().answer)
     my.only.half(np.ones((3, 5)), 5)
     my.half(np.ones((3, 5)), 5)
+
+
+LINES, LINES_OF_A_PROJECT = 150, 280  # of an exercise's file, also of a new one
+PROJECTS = {"6.6", "6.7", "6.9", "38.4", "E.5", "E.15", "E.16"}
+LONGER = {  # plain exercises that are longer, and how long they may be
+    "6.8": 281, "38.5": 249, "38.2": 245, "38.3": 243, "38.6": 225, "6.10": 222,
+    "E.4": 211, "6.4": 202, "E.24": 188, "E.22": 183, "E.23": 181, "E.13": 181,
+    "E.12": 181, "6.2": 179, "E.7": 177, "6.3": 175, "E.20": 168, "E.18": 166,
+}  # fmt: skip
+
+
+def test_an_exercise_is_short():
+    """Whoever makes a file longer shortens it elsewhere, or changes the table."""
+    known = {exercise.id: exercise for exercise in exercises() if exercise.file}
+    for id, exercise in known.items():
+        least = LINES_OF_A_PROJECT if id in PROJECTS else LINES
+        lines = len(exercise.file.read_text(encoding="utf-8").splitlines())
+        assert lines <= LONGER.get(id, least), (id, lines)
+    assert LONGER.keys() <= known.keys() and min(LONGER.values()) > LINES
