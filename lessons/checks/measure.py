@@ -4,7 +4,6 @@ Nothing here reads a clock. A slow machine, or a busy one, changes no result.
 """
 
 import contextlib
-import functools
 import sys
 import tracemalloc
 
