@@ -19,7 +19,8 @@ def calls_of(my, *names):
     Each is (name, arguments), wherever the function is called from.
     """
     calls, before = [], sys.getprofile()
-    codes = {id(getattr(my.made[name], "__code__", None)): name for name in names}
+    made = {name: inspect.unwrap(my.made[name]) for name in names}
+    codes = {id(getattr(f, "__code__", None)): name for name, f in made.items()}
 
     def note(frame, event, arg):
         code = frame.f_code
