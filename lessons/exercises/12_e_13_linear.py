@@ -26,14 +26,11 @@ def scan(q, k, v):
     y, S = np.empty_like(v), np.zeros((k.shape[1], v.shape[1]))
     for i in range(len(q)):
         S += np.outer(k[i], v[i])  #? Which of q and k has the place j, which is summed, and is S the sum of all so far?
-        #! S = np.outer(k[i], v[i])  | the pairs i = j alone
-        #! S += np.outer(q[i], v[i])  | the sums of (q_i . q_j) v_j, with q for k
         #! S = k.T @ v  | the sum over all pairs
         #! S = k[i:].T @ v[i:]  | the sum over the pairs j >= i
         #! S += np.outer(k[i], v[i]) + (k.T @ v if i == 0 else 0)  | sums that begin with those of all positions
         y[i] = q[i] @ S  #? May query i attend to key i? Is S used before or after key i is added?
         #! y[i] = q[i] @ (S - np.outer(k[i], v[i]))  | the sum over j < i, without the pairs i = j
-        #! y[i] = k[i] @ S  | the sums of (k_i . k_j) v_j, with k for q
         #! y[i] = k[i] @ (q[: i + 1].T @ v[: i + 1])  | the sums of (k_i . q_j) v_j, with q and k exchanged
         #! y[i] = q[i] @ S / (i + 1)  | the mean over the keys so far, not the sum
         #! y[i] = np.exp(k[: i + 1] @ q[i]) @ v[: i + 1] / np.exp(k[: i + 1] @ q[i]).sum()  | averages with the weights of a softmax
@@ -45,16 +42,12 @@ def scan(q, k, v):
         #! S, R = np.zeros((k.shape[1], v.shape[1])), q.T @ g  | sums that begin with those of all positions
         for i in range(len(q)):  # compute the states again
             S += np.outer(k[i], v[i])  #? Which keys does S_i contain? It is the same sum as in the forward.
-            #! S = np.outer(k[i], v[i])  | the pairs i = j alone
-            #! S += np.outer(q[i], v[i])  | the gradient with q in the place of k
             #! S = k.T @ v  | the sum over all pairs
             #! S = k[i:].T @ v[i:]  | the sum over the pairs j >= i
             dq[i] = S @ g[i]  #? y_i = S_i^T q_i: what is its gradient for q_i, with key i in S_i?
             #! dq[i] = (S - np.outer(k[i], v[i])) @ g[i]  | the sum over j < i, without the pairs i = j
         for j in reversed(range(len(q))):
             R += np.outer(q[j], g[j])  #? Key j acts on later queries. In which direction does the sum over those grow?
-            #! R = np.outer(q[j], g[j])  | the pairs i = j alone
-            #! R += np.outer(k[j], g[j])  | the gradient with k in the place of q
             #! R = q.T @ g  | the sum over all pairs
             #! R = q[: j + 1].T @ g[: j + 1]  | the sum over the pairs j >= i
             #! R = q[j + 1 :].T @ g[j + 1 :]  | the sum over j < i, without the pairs i = j
@@ -71,7 +64,6 @@ def scan(q, k, v):
             #! dv[j] = k[j] @ q.T @ g  | the sum over all pairs
             #! dv[j] = k[j] @ np.outer(q[j], g[j])  | the pairs i = j alone
             #! dv[j] = k[j] @ (k[j:].T @ g[j:])  | the gradient with k in the place of q
-            #! dv[j] = q[j] @ R  | the gradient with q in the place of k
             #! dv[j] = k[j] @ (R + q.T @ g)  | sums that begin with those of all positions
         return dq, dk, dv
 
@@ -91,7 +83,6 @@ def linear_attention(q, k, v):
     y, c = both[:, :-1], both[:, -1:]  #? Does c_i contain the keys up to i, or all of them?
     #! y, c = both[:, :-1], (q @ k.sum(0))[:, None]  | y / c with the c of all keys
     o = y / c  #? o_i is an average, whose weights sum to 1: by which number is y_i divided?
-    #! o = y  | y, not divided by c
     #! o = y / len(y)  | y / n, as if all weights were 1
     #! o = y / (1 + np.arange(len(y))[:, None])  | y / i, as if all weights were 1
     #! o = y / c[-1:]  | y / c with the c of the last query
@@ -102,14 +93,9 @@ def linear_attention(q, k, v):
 
     def backward(g):
         dy = g / c  #? o is y divided by c. What is the gradient of y?
-        #! dy = g  | the gradient with g for g / c
-        #! dy = g * c  | the gradient with g c for g / c
         dc = -(g * o).sum(1, keepdims=True) / c  #? Does o = y / c grow or fall as c grows? Which of g, y, o and c are in the gradient of c, which depends on q and k?
         #! dc = 0 * c  | the gradient with c held fixed
-        #! dc = (g * o).sum(1, keepdims=True) / c  | the gradient with that of c negated
         #! dc = -(g * o).sum(1, keepdims=True) / c**2  | the gradient with c^3 for c^2
-        #! dc = -(g * o).sum(1, keepdims=True)  | the gradient with c for c^2
-        #! dc = -(g * o).mean(1, keepdims=True) / c  | the gradient with a mean over the values in that of c
         #! dc = -(g / c).sum(1, keepdims=True) / c  | the gradient with -sum(g) / c^2 for that of c
         dq, dk, dbeside = scan_backward(np.concatenate([dy, dc], 1))
         return dq, dk, dbeside[:, :-1]  #? Which columns of the gradient belong to v?
@@ -132,28 +118,12 @@ def sums(my, rng):
         my.scan(*inputs)
 
 
-def counted(my, rng):
-    """q = k = v = 1 at three positions: sums that count"""
-    one = np.ones((3, 1))
-    my.scan(one, one, one)  # y counts the keys so far, dk the queries from the end
-
-
 def averages(my, rng):
     """averages of five values, and their gradients"""
     for inputs in (draw(rng), draw(rng, 5, 5, 5)):
         my.linear_attention(*inputs)
     q, k, v = draw(rng)
     my.linear_attention(1e-6 * q, k, v)  # far below 1, where a small number counts
-
-
-def single(my, rng):
-    """a single position, whose key has the weight 1 for any q"""
-    q, k, v = draw(rng, 1)
-    o, backward = my.made["linear_attention"](q, k, v)
-    dq, dk, dv = backward(v)
-    off = max(np.abs(a - b).max() for a, b in ((o, v), (dv, v), (dq, 0), (dk, 0)))
-    text = "o = v, dv = g, dq = dk = 0 for a single key"
-    my.holds("linear_attention", off < 1e-12, text, f"an error of {off:.3g}")
 
 
 def one_scan(my, rng):
