@@ -30,8 +30,8 @@ def earlier(file, id, name):
         from .classroom.catalogue import find  # a reference answer uses others
 
         exercise = find(id)
-        namespace["__file__"] = str(exercise.source)
-        exec(compile(exercise.answer_text, str(exercise.source), "exec"), namespace)
+        namespace["__file__"] = str(exercise.file)
+        exec(compile(exercise.answer_text, str(exercise.file), "exec"), namespace)
     elif path.exists():
         # bytes: the file may declare an encoding
         exec(compile(path.read_bytes(), str(path), "exec"), namespace)

@@ -16,10 +16,10 @@ from attention.app import stopping
 
 from .classroom import copies, journal
 from .classroom.catalogue import UsageError, exercises, find, work_folder
-from .classroom.checking.runner import FAILED, USAGE
 from .classroom.copies import hash_of
 from .classroom.learner import hints, progress, report
 from .classroom.terminal import display_path, fit, prepared, say, width, without_breaks
+from .course.run import FAILED, USAGE
 
 
 def main(argv=None):
@@ -178,7 +178,7 @@ def _parser():
     verb("doctor", "what this machine has", lambda args: progress.doctor())
     dev = verb("dev", "for authors", None).add_subparsers(metavar="VERB", required=True)
     for name, text, run in (
-        ("sync", "write the stubs", _sync),
+        ("sync", "write the tables", _sync),
         ("audit", "test the checks", _audit),
         ("seal", "compress the answers, to hand out the course without them", _seal),
     ):
@@ -228,13 +228,13 @@ def _grade(args):
 
 
 def _sync(args):
-    from .classroom.authors.audit import sync
+    from .classroom.authors.tables import sync
 
     return sync(args)
 
 
 def _audit(args):
-    from .classroom.authors.audit import audit
+    from .course.audit import audit
 
     return audit(args)
 
@@ -354,8 +354,8 @@ def _seal(args):
     from .course.read import sealed
 
     for exercise in [find(id) for id in args.id] or exercises():
-        text = exercise.file.read_text(encoding="utf-8") if exercise.file else ""
-        if text and not exercise.is_withheld:
+        if not exercise.is_withheld:
+            text = exercise.file.read_text(encoding="utf-8")
             copies.write(exercise.file, sealed(text).encode())
             print(f"sealed {display_path(exercise.file)}")
     say("The checks run as before. git restores the files.")

@@ -6,7 +6,7 @@ import numpy as np
 
 from lessons.classroom.catalogue import find, work_folder
 from lessons.classroom.copies import write
-from lessons.classroom.steps import CheckFailed
+from lessons.course.outcome import CheckFailed
 from lessons.classroom.terminal import display_path
 from lessons.pages import figures
 from minigrad.draw.figure import new_figure

@@ -4,7 +4,7 @@ import contextlib
 
 import numpy as np
 
-from lessons.classroom.steps import CheckFailed
+from lessons.course.outcome import CheckFailed
 
 
 @contextlib.contextmanager

@@ -5,8 +5,9 @@ The first line of an exercise, or of a lesson's script, describes it:
     38.5  Monotonic local attention  ●●○○  20 min  needs 38.1  book §38.7
     06  Masks and padding  ●●○○  40 min  needs 03, 05
 
-Two or more spaces divide the fields; ``needs`` and ``book`` are optional. The ids are those of the chapters (38.1, 6.10), E.1, E.2, … for the engine, and W.1 or
-any other word and number for exercises that a teacher adds.
+Two or more spaces divide the fields; ``needs`` and ``book`` are optional. The ids are
+those of the chapters (38.1, 6.10), E.1, E.2, … for the engine, and W.1 or any other word
+and number for exercises that a teacher adds.
 
 An exercise belongs to the lessons that list it in their last paragraph, "Exercises: …",
 and to that whose number begins the name of its file.
@@ -25,8 +26,6 @@ import pathlib
 import re
 from dataclasses import dataclass
 from difflib import get_close_matches
-
-from . import stubs
 
 LESSONS = pathlib.Path(__file__).resolve().parent.parent
 ROOT, BOOK = LESSONS.parent, LESSONS / "book"
@@ -56,7 +55,7 @@ def work_folder():
 
 @dataclass(frozen=True)
 class Exercise:
-    """One exercise, and the four files that belong to it."""
+    """One exercise: what its first line says, and its file."""
 
     id: str
     title: str
@@ -64,21 +63,21 @@ class Exercise:
     minutes: int
     needs: tuple
     book: str
-    file: pathlib.Path | None = None  # of an exercise that is one file
+    file: pathlib.Path
 
     @property
     def lesson(self):
         """The number of the lesson that its file names."""
-        return self.file and self.file.name[:2]
+        return self.file.name[:2]
 
     @property
     def stem(self):
-        """The name of its files without .py: ex_38_5 for 38.5."""
+        """The name of a learner's file without .py: ex_38_5 for 38.5."""
         return "ex_" + self.id.lower().replace(".", "_")
 
     @functools.cached_property
     def parts(self):
-        """The ``Source`` of an exercise that is one file."""
+        """Its ``Source``: the parts of its file."""
         from ..course.read import Source
 
         text = self.file.read_text(encoding="utf-8")
@@ -87,36 +86,17 @@ class Exercise:
     @property
     def stub_text(self):
         """What a learner gets."""
-        return self.parts.stub if self.file else self.stub.read_text(encoding="utf-8")
+        return self.parts.stub
 
     @property
     def answer_text(self):
-        """The reference answer; the stub where solutions are withheld."""
-        if self.file:
-            return self.parts.answer
-        return stubs.exercise_part(self.source.read_text(encoding="utf-8"))
+        """The reference answer."""
+        return self.parts.answer
 
     @property
     def is_withheld(self):
         """Whether this course does not show the reference answer."""
-        return self.parts.is_sealed if self.file else not self.solution.exists()
-
-    @property
-    def source(self):
-        """The solution; the stub where solutions are withheld."""
-        return self.solution if self.solution.exists() else self.stub
-
-    @property
-    def solution(self):
-        return self.file or LESSONS / "solutions" / f"{self.stem}.py"
-
-    @property
-    def stub(self):
-        return self.file or LESSONS / "exercises" / f"{self.stem}.py"
-
-    @property
-    def check(self):
-        return self.file or LESSONS / "checks" / f"{self.stem}.py"
+        return self.parts.is_sealed
 
     @property
     def work(self):
@@ -128,17 +108,9 @@ class Exercise:
 
 
 def exercises():
-    """Return all exercises, in the order of the list: those with a stub or a solution.
-
-    A solution is the source of its stub, so its first line counts where it exists.
-    """
-    paths = {
-        path.name: path
-        for folder in ("exercises", "solutions")
-        for path in (LESSONS / folder).glob("ex_*.py")
-    }
+    """Return all exercises, in the order of the list."""
     files = (LESSONS / "exercises").glob("[0-9][0-9]_*.py")
-    return sorted(map(read_header, [*paths.values(), *files]), key=_sort_key)
+    return sorted(map(read_header, files), key=_sort_key)
 
 
 def find(name):
@@ -227,10 +199,8 @@ def read_header(path):
     """Return the ``Exercise`` that the first line of a file describes."""
     id, title, dots, minutes, needs, options = _fields(path)
     path, book = pathlib.Path(path), options.get("book")
-    file = path if path.name[0].isdigit() else None
-    exercise = Exercise(id, title, dots.count("●"), minutes, needs, book, file)
-    own = exercise.stem if not file else exercise.stem.removeprefix("ex_")
-    if not f"{path.stem}_".removeprefix(path.stem[:3] * bool(file)).startswith(f"{own}_"):
+    exercise = Exercise(id, title, dots.count("●"), minutes, needs, book, path)
+    if not f"{path.stem[3:]}_".startswith(exercise.stem.removeprefix("ex_") + "_"):
         raise UsageError(f"{path}: the first line says {id}, the file's name does not.")
     return exercise
 
@@ -349,8 +319,7 @@ def _perhaps(name, texts, most=5):
 
 
 def _functions(exercise):
-    text = exercise.stub_text if exercise.stub.exists() else ""
-    return " ".join(re.findall(r"^def ([a-z]\w*)", text, re.M))
+    return " ".join(re.findall(r"^def ([a-z]\w*)", exercise.stub_text, re.M))
 
 
 def _id_of(name):

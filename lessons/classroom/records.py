@@ -26,7 +26,8 @@ import tokenize
 
 from lessons import NotWritten
 
-from . import copies, stubs
+from ..course import stubs
+from . import copies
 from .catalogue import (
     LESSONS,
     UsageError,
@@ -38,7 +39,7 @@ from .catalogue import (
     number,
     work_folder,
 )
-from .checking import runner
+from ..course import run as runner
 from .terminal import clock, display_path, say, without_breaks
 
 RECORDS = LESSONS / "records"
@@ -151,7 +152,7 @@ def experiment(args, svg_of):
                 "--weights DIR is a folder with a published model, for experiment 6.7."
             )
         os.environ["LESSONS_WEIGHTS"] = os.path.abspath(args.weights)
-    path = exercise.work if args.impl == "work" else exercise.solution
+    path = exercise.work if args.impl == "work" else exercise.file
     if args.impl == "solution" and exercise.is_withheld:
         raise UsageError(f"The reference answer to {exercise.id} is withheld.")
     if not path.exists():
@@ -161,15 +162,16 @@ def experiment(args, svg_of):
         )
     # threads and backend of a check, set before NumPy is imported
     os.environ.update(runner.environment(exercise))
-    from .checking import harness
+    from ..course import check
+    from ..course.outcome import CheckFailed
 
     text = exercise.answer_text if args.impl == "solution" else stubs.text_of(path)
     start, recorded = time.perf_counter(), read_record(exercise) or {}
     seed = abs(args.seed)
     try:
-        my, checks = _loaded(exercise, path, text, seed)
+        my = check.load(exercise.parts, path, text, seed)
         options = {"quick": True} if args.quick else {}
-        run = checks["experiment"]
+        run = my.right["experiment"]
         if args.quick and "quick" not in inspect.signature(run).parameters:
             raise UsageError(f"The experiment of {exercise.id} has no --quick.")
         with clock(None if args.quick else recorded.get("seconds")):
@@ -177,13 +179,13 @@ def experiment(args, svg_of):
     except NotWritten as error:
         say(f"not written yet: {error}")
         return runner.UNWRITTEN
-    except harness.CheckFailed as failure:
+    except CheckFailed as failure:
         say("\n".join(failure.lines))
         return runner.FAILED
     except SyntaxError as error:
-        say("\n".join(harness.cannot_load(error, path).lines))
+        say("\n".join(check.cannot_load(error, path).lines))
         return runner.FAILED
-    picture = checks.get("picture")
+    picture = my.right.get("picture")
     if args.quick:
         say("A quick run shows what the long one does. It does not count, nor is kept.")
         if picture:
@@ -213,22 +215,9 @@ def experiment(args, svg_of):
     return 0
 
 
-def _loaded(exercise, path, text, seed):
-    """Return the functions of an answer, and {name: value} of the check."""
-    if not exercise.file:
-        from .checking import harness
-
-        my = harness.load(exercise, path, text, seed)
-        return my, vars(harness.load_checks(exercise))
-    from ..course import check
-
-    my = check.load(exercise.parts, path, text, seed)
-    return my, my.right
-
-
 def _require_experiment(exercise):
     """Raise UsageError, with those that have one, if an exercise has no experiment."""
-    having = [e.id for e in exercises() if "\ndef experiment(" in _check_text(e)]
+    having = [e.id for e in exercises() if "\ndef experiment(" in e.parts.below]
     if exercise.id not in having:
         own = [number(f) for f in lessons_of(exercise) if _scripts(f)]
         text = f" That of its lesson is python -m lessons experiment {''.join(own[:1])}."
@@ -330,7 +319,7 @@ def answer_hash(exercise, text):
 
     Other parts of the answer, such as words and plots, may change after it has run.
     """
-    check = _used(ast.parse(_check_text(exercise)).body, ["experiment"])
+    check = _used(ast.parse(exercise.parts.below).body, ["experiment"])
     nodes = [node for statement in check for node in ast.walk(statement)]
     names = {getattr(node, "attr", getattr(node, "value", None)) for node in nodes}
     body, rows = ast.parse(text).body, text.splitlines(keepends=True)
@@ -338,10 +327,6 @@ def answer_hash(exercise, text):
     first = [min(n.lineno for n in (s, *getattr(s, "decorator_list", ()))) for s in used]
     parts = [rows[k - 1 : s.end_lineno] for k, s in zip(first, used)]
     return fingerprint("".join(sum(parts, [])))
-
-
-def _check_text(exercise):
-    return exercise.parts.below if exercise.file else _text(exercise.check)
 
 
 def fingerprint(text):

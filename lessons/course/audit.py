@@ -5,26 +5,74 @@ finds its gradients right (``gradients_of``), and because a test compares it wit
 library's functions (tests/lessons/test_references.py).
 """
 
+import contextlib
 import pathlib
 import time
+import warnings
+from dataclasses import dataclass, field
 
 import numpy as np
 
 import minigrad as mg
 from minigrad.checking.verdict import VacuousCheckError
 
-from ..classroom.catalogue import exercises
+from ..classroom.catalogue import UsageError, exercises, find
 from . import check
+from .run import SECONDS, environment, time_limit
 
+BUDGET = 1.5  # seconds of processor time for a right answer
 LONG = 20  # characters from which a line of an answer would give it away
 
 
-def audit(exercise, found, every=1):
-    """Add the counts and the faults of an exercise to an ``Audit``.
+@dataclass
+class Audit:
+    """The counts of one exercise; ``faults`` is empty if all is well."""
 
-    every   try only every n-th of the written mistakes
-    """
-    fault, source = found.faults.append, exercise.parts
+    id: str
+    written: int = 0  # mistakes in its file
+    noticed: int = 0
+    named: int = 0
+    seconds: float = 0.0  # of a check of the answer
+    faults: list = field(default_factory=list)
+
+
+def audit(args):
+    """Print the table of the audits; return 0 if there is no fault."""
+    chosen = [find(id) for id in args.id] or exercises()
+    for exercise in chosen:
+        if exercise.is_withheld:
+            text = "is sealed in this course, and an author needs its text."
+            raise UsageError(f"{exercise.file.name} {text}")
+    found = [audit_exercise(exercise) for exercise in chosen]
+    for each, exercise in zip(found, chosen):  # no test depends on the time
+        if each.seconds > BUDGET and time_limit(exercise) == SECONDS:
+            text = f"a check of the answer takes {each.seconds:.1f} s"
+            each.faults.append(f"{text}, {BUDGET} at most")
+    print(table(found))
+    return 1 if any(each.faults for each in found) else 0
+
+
+def table(audits):
+    """Return the audits as text: a line for each exercise, then the faults."""
+    lines = ["exercise  mistakes  noticed  named  seconds"]
+    for a in audits:
+        row = f"{a.id:<8}  {a.written:>8}  {a.noticed:>7}  {a.named:>5}  {a.seconds:7.2f}"
+        lines.append(row + "  FAULT" * bool(a.faults))
+    return "\n".join(lines + [f"  {a.id}: {f}" for a in audits for f in a.faults])
+
+
+def audit_exercise(exercise):
+    """Return the ``Audit`` of one exercise."""
+    with _backend(exercise):
+        return _audited(exercise)
+
+
+def _audited(exercise):
+    found, source = Audit(exercise.id), exercise.parts
+    fault = found.faults.append
+    for name in source.functions:
+        if hasattr(check.My, name):
+            fault(f"my.{name} is no function of the answer: give {name} another name")
     for needed in {*exercise.needs} - {other.id for other in exercises()}:
         fault(f"needs {needed}, which does not exist")
     if not source.hints.get(""):
@@ -38,37 +86,46 @@ def audit(exercise, found, every=1):
     found.seconds = time.process_time() - start
     if failed:
         fault(f"the answer itself fails: {' | '.join(failed[0].lines)}")
-        return
+        return found
     if not judge(source, source.stub)[1]:
         fault("the stub does not count as not written")
     for edit in source.right:
         if failed := judge(source, edit.text)[0]:
             fault(f"a right form fails, line {edit.line + 1}: {failed[0].lines}")
-    for edit in source.slips[::every]:
-        found.planted += 1
+    for edit in source.slips:
+        found.written += 1
         failed = judge(source, edit.text)[0]
         names = [outcome.tag for outcome in failed]
-        found.killed += bool(failed)
+        found.noticed += bool(failed)
         found.named += edit.sentence in names
         if not failed:
             fault(f"not noticed, line {edit.line + 1}: {edit.sentence}")
         elif edit.sentence not in names:
-            found.misnamed += names[0] not in ("unknown", "law", "raises", "shape")
             fault(f"line {edit.line + 1}: {edit.sentence}: is named {names[0]}")
     for sentence in gradients_of(source):
         fault(sentence)
+    return found
+
+
+def _backend(exercise):
+    """Use NumPy, unless the check needs numba: compiling would take its time."""
+    from attention import kernels
+
+    if environment(exercise).get("ATTENTION_BACKEND") == "numpy":
+        return kernels.backend("numpy")
+    return contextlib.nullcontext()
 
 
 def judge(source, text):
     """Return (failed outcomes, unwritten ones) of an answer, given as text."""
     path = pathlib.Path(source.path).with_name("answer.py")  # beside the others
+    quiet = warnings.catch_warnings(action="ignore")
     try:
-        my = check.load(source, path, text)
-        outcomes = list(check.outcomes(my))
+        with contextlib.redirect_stdout(None), quiet:
+            my = check.load(source, path, text)
+            outcomes = list(check.outcomes(my))
     except Exception as error:
-        from ..classroom.checking.harness import cannot_load
-
-        failure = cannot_load(error, path)
+        failure = check.cannot_load(error, path)
         outcomes = [check.Outcome("written", "the file", "failed", failure.tag,
                                   failure.lines)]  # fmt: skip
     return (

@@ -10,7 +10,7 @@ from lessons import NotWritten
 from ..classroom.catalogue import LESSONS, find
 from ..classroom.checking import harness
 from ..classroom.checking.sequence import run_steps
-from ..classroom.steps import CheckFailed
+from .outcome import CheckFailed
 from . import check
 
 

@@ -21,13 +21,11 @@ import numpy as np
 from lessons import NotWritten
 from minigrad import Tensor
 
-from ..classroom import stubs
 from ..classroom.catalogue import LESSONS
-from ..classroom.checking import diagnose
-from ..classroom.checking.calls import Calls, brief, parameters, readonly
-from ..classroom.steps import CheckFailed, Outcome
 from ..classroom.terminal import plain
-from . import naming
+from . import differences, naming, stubs
+from .calls import Calls, brief, own_line, parameters, readonly
+from .outcome import CheckFailed, Outcome
 from .own_work import own_work
 
 CLOSE = 1e-11  # of an entry: a formula has these digits, a difference quotient has not
@@ -214,7 +212,7 @@ class My:
 
     def last_call(self):
         """Return [the last call as text], also of one that has not returned; or []."""
-        return [call.text for call in self.calls.log[-1:]]
+        return self.calls.log[-1:]
 
     @property
     def only(self):
@@ -303,7 +301,7 @@ class My:
         if self.compares and not truth:
             calls = [c for c in self.log if c.name == name and not c.gs]
             self.log.append(calls[-1] if calls else Made(name, (), {}))
-            texts = [c.text for c in self.calls.log if c.text.startswith(f"{name}(")]
+            texts = [text for text in self.calls.log if text.startswith(f"{name}(")]
             lines = f"expected {expected}", f"found {found}"
             raise CheckFailed(tag, *(texts[-1:] or [name]), *lines)
 
@@ -374,7 +372,7 @@ class My:
             array = array.astype(int) if array == np.round(array) else array
         axes = axes if len(axes) == want.ndim else None
         if array.shape != want.shape:
-            lines = diagnose.shapes(array, want.shape, axes)
+            lines = differences.shapes(array, want.shape, axes)
             raise self._failure("shape", label, lines, array, want)
         if array.dtype.kind != want.dtype.kind:
             line = f"expected numbers of type {want.dtype}"
@@ -389,12 +387,12 @@ class My:
         else:
             right = array == want
         if not right.all():
-            lines = diagnose.differences(array, want, right, axes)
+            lines = differences.differences(array, want, right, axes)
             raise self._failure("unknown", label, lines, array, want)
 
     def _failure(self, tag, label, lines, *arrays):
         """Return the failure of the last call."""
-        call = self.calls.log[-1].text
+        call = self.calls.log[-1]
         where = f"{label}, in the result of" if label else ""
         failure = CheckFailed(tag, *filter(None, [where]), call, *lines)
         failure.arrays = arrays or None
@@ -474,6 +472,18 @@ def written(my):
     return Outcome("written", "functions", "ok")
 
 
+def cannot_load(error, path):
+    """Return the ``CheckFailed`` for an exception that ``load`` raised."""
+    if isinstance(error, SyntaxError):
+        lines = [f"the file is not Python yet: {error.msg}"]
+        if error.lineno:  # Python gives no line for a NUL byte
+            lines.append(f"line {error.lineno}:  {(error.text or '').strip()}")
+        return CheckFailed("syntax", *lines)
+    said = f"{type(error).__name__}: {error}".removesuffix(": ")
+    where = own_line(error, path)
+    return CheckFailed("raises", f"{said}, when the file is loaded", *where)
+
+
 def unexpected(error, my):
     """Return the failure for an exception that no function of the answer raised.
 
@@ -482,7 +492,7 @@ def unexpected(error, my):
     """
     said = f"{type(error).__name__}: {error}".removesuffix(": ")
     frame = traceback.extract_tb(error.__traceback__)[-1]
-    call = [my.calls.log[-1].text] if my.calls.log else []
+    call = my.last_call()
     if pathlib.Path(frame.filename).is_relative_to(LESSONS / "course"):
         text = "the check itself failed; your answer may be right"
         where = f"{pathlib.Path(frame.filename).name}, line {frame.lineno}:  {frame.line}"
@@ -502,7 +512,7 @@ def open_debugger(error, my):
         own[-1].tb_next = None
         return pdb.post_mortem(error.__traceback__)
     if my.last:
-        print(f"once more, from its first line: {my.calls.log[-1].text}")
+        print(f"once more, from its first line: {my.calls.log[-1]}")
         function, call = my.made[my.last.name], my.last
         args, options = fresh((call.args, call.options))
         with contextlib.suppress(Exception):

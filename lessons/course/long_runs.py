@@ -15,9 +15,9 @@ from lessons import NotWritten
 
 from ..classroom.catalogue import find, work_folder
 from ..classroom.records import answer_hash, read_record
-from ..classroom.steps import CheckFailed
 from ..classroom.studies import compare
 from . import check
+from .outcome import CheckFailed
 
 
 def examine(my, but):
@@ -71,7 +71,7 @@ def compared(my, comparison, quick=False):
     """
     exercise = find(my.id)
     command = f"python -m lessons experiment {exercise.id}" + " --quick" * quick
-    if pathlib.Path(my.path) == exercise.solution:
+    if pathlib.Path(my.path) == exercise.file:
         command += " --impl solution"
     name = f"{exercise.stem}-{answer_hash(exercise, my.text)}"
     folder = work_folder() / "records" / "states" / name
@@ -103,7 +103,7 @@ def own_record(my):
     """
     exercise, path = find(my.id), pathlib.Path(my.path)
     of_course = read_record(exercise)
-    if path.parent == exercise.solution.parent:
+    if path.parent == exercise.file.parent:
         return of_course["result"]
     file = path.parent / "records" / f"{exercise.stem}.json"
     minutes = round(of_course["seconds"] / 60)

@@ -16,10 +16,8 @@ import numpy as np
 from minigrad.checking.diagnosis import Case
 from minigrad.checking.hypotheses import BANK, mask_leak, multiple, one_block
 
-from ..classroom import stubs
-from ..classroom.checking import hypotheses
-from ..classroom.steps import CheckFailed
-from . import slips
+from . import bank, slips, stubs
+from .outcome import CheckFailed
 
 SECONDS = 2.0  # of processor time, for one failure
 SAME = 1e-7  # relative; two orders of the same sums differ by less
@@ -190,7 +188,7 @@ def of_engine(failure, my):
         if isinstance(a, np.ndarray)
     }
     if want.dtype == bool:
-        return hypotheses_of_masks(found, want)
+        return of_masks(found, want)
     got, want = np.asarray(found, float), np.asarray(want, float)
     if not want.size or not np.isfinite(want).all() or not want.any():
         return None
@@ -201,16 +199,17 @@ def of_engine(failure, my):
 
 def of_digits(got, want, failure, my):
     """Return (tag, sentence) for numbers whose first digits are right."""
-    tag, sentence = hypotheses.of_nearly(got, want, my.text)
+    tag, sentence = bank.of_nearly(got, want, my.text)
     if tag == "nearly" and failure.back:
         return "differences", f"{sentence}, as a difference quotient of the forward does"
     return tag, sentence
 
 
-def hypotheses_of_masks(found, want):
+def of_masks(found, want):
+    """Return (tag, sentence) of an identity of two masks, or None."""
     if want.any() and not want.all() and np.array_equal(found, ~want):
         return "complement", "yours equals not expected: True and False exchanged"
-    return hypotheses.of_masks(found, want)
+    return bank.of_masks(found, want)
 
 
 def of_bank(got, want, arguments, failure, my):
@@ -218,14 +217,14 @@ def of_bank(got, want, arguments, failure, my):
     case = Case(yours=got, numeric=want)
     if failure.back and len(my.last.gs) == 1:
         case.cotangent = my.last.gs[0]
-    few = hypotheses.is_evidence(want, arguments)
+    few = bank.is_evidence(want, arguments)
     for hypothesis in BANK:
         if hypothesis is mask_leak or want.size < 3 and hypothesis in (multiple, one_block):
             continue
         with contextlib.suppress(Exception):
             if few and (found := hypothesis(case)):
                 return found[0], found[1].replace("numeric", "expected")
-    return hypotheses.of_values(got, want, arguments)
+    return bank.of_values(got, want, arguments)
 
 
 @contextlib.contextmanager

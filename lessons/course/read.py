@@ -17,7 +17,7 @@ import re
 import zlib
 from dataclasses import dataclass
 
-from ..classroom import stubs
+from . import stubs
 
 CHECK = "\n# ---- THE CHECK"
 SEALED = '\n# ---- SEALED: python -m lessons opens it\n"""\n'

@@ -18,7 +18,7 @@ from attention.tasks.grammar import by_length, splits
 from lessons.checks import pictures
 from minigrad import safetensors
 
-from ..classroom.steps import CheckFailed
+from .outcome import CheckFailed
 
 PAD, SOS = 0, 1
 PLACES = (  # for each target word its source word, in hexadecimal

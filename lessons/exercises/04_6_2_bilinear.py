@@ -94,7 +94,7 @@ def explanation():
 # ---- THE CHECK: each call my.f(…) is compared with the function f above
 
 from lessons.checks.words import self_assessed
-from lessons.classroom.steps import CheckFailed
+from lessons.course.outcome import CheckFailed
 
 
 def bilinear(W):

@@ -12,7 +12,7 @@ import pytest
 
 from lessons import NotWritten
 from lessons.classroom import catalogue
-from lessons.classroom.steps import CheckFailed
+from lessons.course.outcome import CheckFailed
 from lessons.course import check
 
 

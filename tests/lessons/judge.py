@@ -104,17 +104,11 @@ def outcome_of(id, text, named=True):
     The one place that knows how an answer is checked.
     """
     from lessons.classroom import catalogue
-    from lessons.classroom.authors import audit
-    from lessons.course import audit as course
+    from lessons.course import audit
 
-    if file := catalogue.find(id).file:
-        failed, unwritten = course.judge(source_of(id, file), text)
-        named = [o for o in failed if o.tag not in NO_NAME]
-        return not failed and not unwritten, named[0].tag if named else None
-    code, failed = audit.run(catalogue.find(id), text, named)
-    if failed is None or failed.tag in NO_NAME:
-        return code == 0, None
-    return code == 0, f"{failed.tag}: {sentence(failed)}"
+    failed, unwritten = audit.judge(source_of(id, catalogue.find(id).file), text)
+    names = [o.tag for o in failed if o.tag not in NO_NAME]
+    return not failed and not unwritten, names[0] if names else None
 
 
 @functools.cache

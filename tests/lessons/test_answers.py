@@ -12,7 +12,7 @@ import pytest
 
 from lessons.classroom import catalogue
 from lessons.classroom.catalogue import ROOT
-from lessons.classroom.checking import runner
+from lessons.course import run as runner
 
 from .classroom_cases import TANH, answer, spoilt
 

@@ -193,29 +193,21 @@ def test_a_section_without_the_sign_is_an_exercise_or_an_error_that_names_the_si
 
 @pytest.fixture
 def course(tmp_path, monkeypatch):
-    """A folder of exercises in the place of the course's: (id, folder, file)."""
+    """A folder of exercises in the place of the course's: a function of an id."""
     monkeypatch.setattr(catalogue, "LESSONS", tmp_path)
 
-    def add(id, folder="exercises", name="ex_{}.py"):
-        (tmp_path / folder).mkdir(exist_ok=True)
-        path = tmp_path / folder / name.format(id.lower().replace(".", "_"))
-        path.write_text(f'"""{id}  A title  ●○○○  5 min\n"""\n', encoding="utf-8")
+    def add(id):
+        (tmp_path / "exercises").mkdir(exist_ok=True)
+        path = tmp_path / "exercises" / f"05_{id.lower().replace('.', '_')}_word.py"
+        path.write_text(f'"""{id}  A title  ●○○○  5 min
+"""
+', encoding="utf-8")
 
     return add
 
 
-def test_the_catalogue_is_read_from_the_stubs_where_solutions_are_withheld(course):
-    course("E.2")
-    course("38.1")
-    assert [e.id for e in catalogue.exercises()] == ["38.1", "E.2"]
-    course("E.3", "solutions")  # an author's new exercise has no stub yet
-    assert [e.id for e in catalogue.exercises()] == ["38.1", "E.2", "E.3"]
-    assert catalogue.find("E.3").source.parent.name == "solutions"
-    assert catalogue.find("E.2").source.parent.name == "exercises"
-
-
 def test_the_name_of_a_file_begins_with_its_lesson(course):
-    course("W.1", name="05_{}_word.py")
+    course("W.1")
     course("Lab.12")
     assert [e.id for e in catalogue.exercises()] == ["Lab.12", "W.1"]
     assert catalogue.find("w1") == catalogue.find("ex_w_1.py")

@@ -237,7 +237,9 @@ def test_a_sealed_course_checks_and_shows_no_answer(tmp_path):
     run("start", "E.9")
     (tmp_path / "work" / "ex_e_9.py").write_text(exercise.answer_text, "utf-8")
     assert "passed" in run("check", "E.9")
-    assert "withheld" in run("solution", "E.9")
+    for verb in (["solution", "E.9"], ["experiment", "38.4", "--impl", "solution"]):
+        assert "withheld" in run(*verb)
+    assert "is sealed" in run("dev", "audit", "E.9")
 
 
 def test_an_answer_may_do_without_a_given_helper():

@@ -118,10 +118,10 @@ def test_the_site_has_all_lessons_exercises_and_terms(site, pages):
         text = (folder / "README.md").read_text(encoding="utf-8")
         ids = re.search(r"^Exercises?: .*?\n\n", text, re.M | re.S)
         for id in re.findall(r"\bE\.\d+", ids[0] if ids else ""):
-            stem = find(id).stub.stem
+            stem = find(id).file.stem
             assert f"../../exercises/{stem}.html" in page.links, f"{folder}: {id}"
     for exercise in exercises():
-        page = pages[site / "exercises" / f"{exercise.stub.stem}.html"]
+        page = pages[site / "exercises" / f"{exercise.file.stem}.html"]
         assert exercise.title in page.words and "Hint 1" in page.words
     glossary = (LESSONS / "GLOSSARY.md").read_text(encoding="utf-8")
     terms = re.findall(r"^## (.*)$", glossary, re.M)

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from lessons.classroom import catalogue, stubs
+from lessons.classroom import catalogue
+from lessons.course import stubs
 
 from . import judge
 

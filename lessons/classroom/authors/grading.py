@@ -18,8 +18,8 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 
+from ...course import run as runner
 from ..catalogue import UsageError, exercises, find, in_book_order
-from ..checking import runner
 from ..copies import hash_of
 from ..terminal import fit, paint, plain, say, width, without_breaks
 

@@ -1,10 +1,12 @@
-"""The tables, sums and counts of pages, made from the first lines of the files."""
+"""The verb ``dev sync``: tables, sums and counts, made from the first lines of files."""
 
 import re
 
+from .. import copies
 from ..catalogue import (
     LESSONS, ROOT, exercises, header, in_book_order, lesson_folders, lessons_of, number,
 )  # fmt: skip
+from ..terminal import display_path, say
 from .map_page import map_page
 
 PAGES = ROOT / "README.md", LESSONS / "README.md", LESSONS / "TEACHING.md"
@@ -12,6 +14,18 @@ TABLE = re.compile(r"(<!-- (lessons|exercises) -->\n).*?(?=<!-- /\2 -->)", re.DO
 # a week of the syllabus: the author writes its question and its lessons
 WEEK = re.compile(r"^(\| \d+ \| [^|]+ \| (\d\d(?:, \d\d)*) \|).*$", re.MULTILINE)
 COUNT = re.compile(r"\d+ lessons and\s\d+ exercises")
+
+
+def sync(args):
+    """Write the tables of pages, if they changed."""
+    written, found = 0, pages()
+    for path, text in found.items():
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            copies.write(path, text.encode())
+            written += 1
+            print(f"wrote {display_path(path)}")
+    say(f"{written} written, {len(found) - written} unchanged")
+    return 0
 
 
 def pages():
@@ -45,7 +59,7 @@ def exercise_rows():
     """Return the cells of the table of exercises, its head first."""
     rows = [("id", "exercise", "difficulty", "minutes", "lesson", "needs", "book")]
     for e in exercises():
-        link = f"[{e.title}](exercises/{e.stub.name})"
+        link = f"[{e.title}](exercises/{e.file.name})"
         pages = [f"[{number(f)}](book/{f.name}/README.md)" for f in lessons_of(e)]
         lessons, needs = ", ".join(pages), ", ".join(e.needs)
         rows.append((e.id, link, e.dots, str(e.minutes), lessons, needs, e.book or ""))

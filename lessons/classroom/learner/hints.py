@@ -1,18 +1,14 @@
 """Hints: on the mistake that the last check named, on the function, and in general.
 
-An exercise's own hints stand in HINTS of its check, under the name of a mistake, of a
-function, or "" for the general ones. Here is one for each mistake that the engine
+An exercise's own hints stand in HINTS of its file, under the name of a function, or ""
+for the general ones. Here is one for each mistake that the engine
 knows. The journal says which were shown; after the last hint, the first one is shown
 again.
 """
 
-import ast
-import re
-
-from .. import journal, stubs
+from .. import journal
 
 FOR_KNOWN_MISTAKES = {
-    "edit": "Compare this part of your formula with the one in the docstring.",
     "none": "Does every path through the function return a value?",
     "zero": "Every entry is 0. Which line computes the numbers, and does it run?",
     "nan": (
@@ -43,21 +39,7 @@ FOR_KNOWN_MISTAKES = {
         "Raising one score lowers the other weights. Which term of the gradient says "
         "so?"
     ),
-    "softmax-skipped": "dy_i/dx_k = y_i (delta_ik - y_k): which factor is lost?",
-    "one-factor": "dy_i/dx_k = y_i (delta_ik - y_k): y_k is a factor of both terms.",
-    "unweighted-sum": (
-        "The sum over i is one of g_i dy_i/dx_k. Which weight multiplies g_i?"
-    ),
-    "mean-of-g": "The mean of g that is subtracted has weights. Which ones?",
     "mean": "Does the formula divide by the number of terms?",
-    "plus": (
-        "Raising one score lowers the other weights. Which sign does that term have?"
-    ),
-    "loop-short": "range(a, b) ends before b. Write down its first and last number.",
-    "global-maximum": "Is the maximum over one row, or over all of them?",
-    "not-divided": "The weights sum to 1. By what are the exponentials divided?",
-    "empty-row": "A sum without terms is 0. What is the logarithm of 0?",
-    "exchanged": "Two quantities have changed places. Compare with the formula.",
     "wrong-axis": "Over which axis do the weights of one query sum to 1?",
     "overwrites": "A value that is used twice receives the sum of two gradients.",
     "mask-leak": "A masked entry has weight 0 and no influence.",
@@ -85,19 +67,7 @@ FOR_KNOWN_MISTAKES = {
         "A sum without an axis is over all entries. Over which axis does the formula "
         "sum?"
     ),
-    "sum-over-axis": "Which indices does the formula sum, and which remain?",
-    "mean-over-everything": "Over which axis does the formula take the mean?",
-    "mean-over-axis": "Which indices does the formula sum, and which remain?",
-    "plain-mean": "Every row has the same share here. Where do the weights enter?",
-    "plain-sum": "Every row has the share 1 here. Where do the weights enter?",
     "plain-softmax": "The softmax is right. What else does the formula contain?",
-    "no-term": "Go through the formula from left to right: what else is computed?",
-    "extra-term": "Read in the docstring what counts, and what does not.",
-    "no-factor": (
-        "How many entries does one result have, and how often is it computed?"
-    ),
-    "extra-factor": "What is computed once, and what once for each of several?",
-    "sum-of-sizes": "Each of m things has n entries: multiply the sizes.",
     "scaled-scores": (
         "Which factor multiplies the scores? Which base does the power have?"
     ),
@@ -125,9 +95,6 @@ FOR_KNOWN_MISTAKES = {
     "flipped": "Which of i and j is the query, and which is the key? i - j or j - i?",
     "off-by-one": "Try the first and the last index: is the bound < or <=?",
     "offset": "Is the mask aligned at the first or at the last position?",
-    "passes-through": "The chain rule: g times the derivative. Where is the latter?",
-    "wrong-derivative": "Derive it once more, and compare each factor.",
-    "times-input": "The input is one factor too many. Where does it come from?",
     "softmax-taken": "The task wants the numbers before a softmax.",
     "uniform": "All weights are equal: where do the scores enter?",
     "added": "A number is added once. Where does it come from?",
@@ -138,17 +105,6 @@ FOR_KNOWN_MISTAKES = {
     ),
     "complement": "True means: may attend.",
     "shape": "Write the shape of each intermediate at the end of its line.",
-    "mask-after": (
-        "Weights that are set to 0 after the softmax no longer sum to 1. Which score "
-        "gives the weight 0?"
-    ),
-    "finite-mask": "A row whose scores are all masked: which weights does it get?",
-    "unscaled": "Which factor do the scores have, and why?",
-    "scaled": "Which factor do the scores of this task have? Yours have one more.",
-    "scaled-by-d": "The variance of q . k is d. What is its standard deviation?",
-    "scaled-by-length": "Which sum grows with d, and which with the number of keys?",
-    "value-width": "The factor belongs to q . k. How many terms does this sum have?",
-    "multiplied": "Should the variance of the scores grow or shrink?",
     "no-keepdims": (
         "A sum, a mean or a maximum removes its axis. keepdims=True keeps it, with "
         "length 1."
@@ -223,63 +179,8 @@ def next_hint(exercise):
 
 
 def own_hints(exercise):
-    """Return {name: hints} of an exercise, from its check."""
-    if exercise.file:
-        return exercise.parts.hints
-    text = exercise.check.read_text(encoding="utf-8")
-    found = {name: list(texts) for name, texts in _of_spoiled_lines(text)}
-    return found | stubs.author_part(text).get("HINTS", {})
-
-
-def _of_spoiled_lines(text):
-    """Yield (name, its hints) of the table SPOILED of a check (checking/twins.py).
-
-    The check is not run, because it would import NumPy.
-    """
-    strings, found = {}, {}
-    for node in ast.parse(text).body:
-        target = ast.unparse(node.targets[0]) if isinstance(node, ast.Assign) else ""
-        if target and isinstance(node.value, ast.Constant):
-            strings[target] = node.value.value
-        elif target == "SPOILED":
-            rows = [n for n in ast.walk(node) if isinstance(n, ast.Tuple)]
-            for row in (n for n in rows if len(n.elts) == 5):
-                try:
-                    name, hint = (_text_of(row.elts[k], strings) for k in (0, 2))
-                except (AttributeError, KeyError):
-                    raise stubs.StubError(
-                        f"SPOILED, line {row.lineno}: expected five elements, of which "
-                        "the name and the hint are texts, or names of texts"
-                    ) from None
-                found.setdefault(name, {}).update({hint: None} if hint else {})
-    for name, hints in found.items():
-        if hints:
-            yield name, hints
-
-
-def _text_of(node, strings):
-    """Return the text that a node is, or whose name it is."""
-    return strings[node.id] if isinstance(node, ast.Name) else node.value
-
-
-def failed_part(exercise, failures):
-    """Return the name of the function that failed first, or None if no report has it.
-
-    failures   outcomes of a check, whose lines contain calls
-    """
-    names = stubs.signatures(exercise.answer_text)
-    for outcome in failures:
-        for name in re.findall(r"(\w+)\(", " ".join(outcome["lines"])):
-            if name in names:
-                return name
-
-
-def why(exercise):
-    """Return why a right answer works, two sentences; "" if they are withheld."""
-    if exercise.file:
-        return exercise.parts.why
-    text = exercise.source.read_text(encoding="utf-8")
-    return stubs.author_part(text).get("WHY", "")
+    """Return {name of a function, or "": hints} of an exercise."""
+    return exercise.parts.hints
 
 
 def hint_in_words(exercise, key, level):

@@ -55,7 +55,7 @@ def exercise_state(exercise, log):
 
     log   the events of the exercise
     """
-    sha, check = hash_of(exercise.work), hash_of(exercise.check)
+    sha, check = hash_of(exercise.work), hash_of(exercise.file)
     if not sha:
         return "new"
     checks = [entry for entry in log if entry["event"] == "check"]

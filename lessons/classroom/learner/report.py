@@ -10,21 +10,12 @@
 import json
 import time
 
+from ...course import run
+from ...course.run import FAILED, PASSED, TIMEOUT, UNWRITTEN, may_follow
 from .. import journal
 from ..catalogue import exercises
-from ..checking import runner
-from ..checking.runner import (
-    FAILED,
-    PASSED,
-    TIMEOUT,
-    UNKNOWN,
-    UNWRITTEN,
-    informative,
-    may_follow,
-)
 from ..copies import hash_of
 from ..terminal import display_path, fit, paint, plain, say, width, without_breaks
-from . import hints
 from .progress import latest, next_steps
 
 INTERVAL = 0.5  # seconds between two readings of the file
@@ -39,12 +30,12 @@ def check(exercise, *, seed=0, verbose=False, pdb=False, as_json=False, save=Non
     save  a file for the arrays of the first failure of the report: the inputs of the
           call, what was found, and what is expected
     """
-    runner.chosen_limit()  # a wrong one is refused before anything runs
+    run.chosen_limit()  # a wrong one is refused before anything runs
     if not _is_started(exercise):
         return UNWRITTEN
     if pdb:
         print_heading(exercise)
-        return runner.debug(exercise, exercise.work, seed).code
+        return run.debug(exercise, exercise.work, seed).code
     return _check(exercise, seed, verbose, as_json, save).code
 
 
@@ -57,7 +48,7 @@ def check_all(**options):
 
 def watch(exercise, *, seed=0):
     """Check after every change of the answer, until Ctrl-C."""
-    runner.chosen_limit()
+    run.chosen_limit()
     if not _is_started(exercise):
         return UNWRITTEN
     say(f"watching {without_breaks(display_path(exercise.work))}; Ctrl-C ends it")
@@ -93,7 +84,7 @@ def print_report(exercise, report, verbose=False):
     hidden |= {"written"} if unwritten else set()
     passed = [o for o in outcomes if o["result"] == "ok"]
     steps = dict.fromkeys(o["step"] for o in passed if o["step"] not in hidden)
-    lines = [("; " if exercise.file else ", ").join(steps)] if steps else []
+    lines = ["; ".join(steps)] if steps else []
     if verbose:
         lines = list(map(_place, passed))
     for line in lines:
@@ -102,19 +93,13 @@ def print_report(exercise, report, verbose=False):
         own = f"{exercise.id} "  # a part of another exercise keeps its id
         names = dict.fromkeys(o["lines"][0].removeprefix(own) for o in unwritten)
         say(f"{paint('to do', 'yellow')} not written yet: {plain(', '.join(names))}", 2)
-    printed = set()
     for k, o in enumerate(report.failures):
         word = "FAULT" if o["tag"] == "check-fault" else "FAIL "
-        sentence = o["tag"], *o["lines"][-1:]
-        above = report.failures[:k]
-        is_new = o.get("part") not in {before.get("part") for before in above}
-        is_new = is_new or (informative(o) and sentence not in printed)
-        is_new = is_new and not may_follow(o, above)
+        is_new = not may_follow(o, report.failures[:k])
         after = "" if is_new else "  (may follow from the failure above)"
         say(f"{paint(word, 'red')} {_place(o)}{after}", 2)
         if is_new or verbose:
-            say(plain("\n".join(_without_unknown(o, report)), most=5000), 8)
-        printed.add(sentence)
+            say(plain("\n".join(o["lines"]), most=5000), 8)
     if report.ending:
         say(f"{paint('END', 'red')}   {report.ending}", 2)
     _print_prints(report)
@@ -155,7 +140,7 @@ def _check(exercise, seed, verbose=False, as_json=False, save=None):
     if not as_json:
         print_heading(exercise)
     options = {"save": save} if save else {}
-    found = runner.run(exercise, exercise.work, seed, **options)
+    found = run.run(exercise, exercise.work, seed, **options)
     if as_json:
         print_json(exercise, found)
     else:
@@ -166,11 +151,11 @@ def _check(exercise, seed, verbose=False, as_json=False, save=None):
         exercise.id,
         "check",
         work=sha,
-        check=hash_of(exercise.check),
+        check=hash_of(exercise.file),
         step=found.failures[0]["step"] if found.failures else None,
         ok=found.code == PASSED and hash_of(exercise.work) == sha,
         diag=found.tag,
-        part=hints.failed_part(exercise, found.failures),
+        part=found.failures[0]["part"] if found.failures else None,
         code=found.code,
         seed=seed,
     )
@@ -181,7 +166,7 @@ def _check(exercise, seed, verbose=False, as_json=False, save=None):
 
 def _print_passed(exercise):
     """Print why the answer works, the reference to compare with, and the next step."""
-    if why := hints.why(exercise):
+    if why := exercise.parts.why:
         say("why:", 2)
         say(why, 8)
     if not exercise.is_withheld:
@@ -198,14 +183,6 @@ def _print_saved(save, report):
         say(f'       np.load("{path}")["{(found or report.saved)[0]}"], for example', 2)
     else:
         say(f"not saved: {path} would contain nothing", 2)
-
-
-def _without_unknown(outcome, report):
-    """Return the lines of a failure, without "no known pattern" beside a name."""
-    lines = outcome["lines"]
-    if report.failures[0]["tag"] == "unknown":
-        return lines
-    return [line for line in lines if not line.endswith(UNKNOWN)]
 
 
 def _print_prints(report):

@@ -11,13 +11,12 @@ unbroadcast
 import ast
 import textwrap
 
-from .. import journal, stubs
+from ...course import stubs
+from ...course.run import UNWRITTEN
+from .. import journal
 from ..catalogue import UsageError, find
-from ..checking.runner import UNWRITTEN
 from ..terminal import display_path, paint, say, without_breaks
 from . import progress
-
-MARKS = stubs.BEGIN, stubs.END
 
 
 def solution(args):
@@ -58,8 +57,8 @@ def functions(text):
         if isinstance(node, ast.FunctionDef):
             has_text = ast.get_docstring(node) is not None and len(node.body) > 1
             first = node.body[0].end_lineno if has_text else node.body[0].lineno - 1
-            code = [x for x in lines[first : node.end_lineno] if x.strip() not in MARKS]
-            found[node.name] = textwrap.dedent("\n".join(code)).strip("\n")
+            code = "\n".join(lines[first : node.end_lineno])
+            found[node.name] = textwrap.dedent(code).strip("\n")
     return found
 
 

@@ -48,5 +48,5 @@ class Watch:
         return {
             "where": f"{frame.f_code.co_name}, line {frame.f_lineno}",
             "line": linecache.getline(self.path, frame.f_lineno).strip(),
-            "call": call and call.text,
+            "call": call,
         }

@@ -1,4 +1,4 @@
-"""Name more mistakes than the engine does: in values, in masks, in gradients.
+"""Name mistakes by identities: the right numbers in another order, for example.
 
 Each function returns (tag, sentence) if an identity holds, else None. An identity of
 few or round numbers may hold by chance: it counts only where ``is_evidence`` is true.
@@ -95,78 +95,6 @@ def of_causal_zeros(got, want):
     if want.ndim < 2 or min(want.shape[-2:]) < 3 or got.shape != want.shape:
         return None
     return _of_causal(got != 0, want != 0)
-
-
-def of_gradient(A, G, x, y, g):
-    """Return (tag, sentence) for a wrong gradient A, where G is right, or None."""
-    if A.shape != G.shape or G.size < 3 or not np.isfinite(A).all():
-        return None
-
-    def close(a, b):
-        return equal(a, b, 1e-6)
-
-    if g.shape == A.shape:
-        if close(A, g):
-            return "passes-through", "yours equals g, the incoming gradient itself"
-        for right, formula, wrong in _derivatives(x, y):
-            if close(G, g * right):
-                for text, each in wrong:
-                    if close(A, g * each) and not close(A, G):
-                        what = f"yours equals g * {text}; numeric is g * {formula}"
-                        return "wrong-derivative", what
-        if close(G, y * (g - (g * y).sum(-1, keepdims=True))):
-            for tag, text, wrong in wrong_softmax_gradients(y, g):
-                if close(A, wrong) and not close(wrong, G):
-                    return tag, f"yours equals {text}; numeric is y (g - sum(y g))"
-    if _irregular(G) > 2:
-        found = _of_order(A, G, 1e-6)
-        found = found or _of_sums(A, G, 1e-6)
-        if not found and close(A, G * x):
-            found = "times-input", "yours equals numeric, times the input itself"
-        return found and (found[0], found[1].replace("expected", "numeric"))
-
-
-def wrong_softmax_gradients(y, g, p="y"):
-    """Return wrong gradients of the scores, for g = dL/dy: [(tag, text, array)].
-
-    y (…, n) are the weights, softmax along the last axis; the text names them ``p``.
-    """
-
-    def total(x, axis=-1):
-        return x.sum(axis, keepdims=True)
-
-    n, own = y.shape[-1], np.where(y == 0, 0.0, 1.0)  # 1 where no mask makes it 0
-    centred, summed = g - total(y * g), f"sum({p} g)"
-    found = [
-        ("softmax-nocentre", f"{p} g, without - {p} {summed}", y * g),
-        ("softmax-diagonal", f"{p} (1 - {p}) g, the diagonal", y * (1 - y) * g),
-        ("softmax-skipped", f"g - {summed}, without the factor {p}", centred),
-        ("softmax-skipped", f"g - {summed}, without the factor {p}", own * centred),
-        ("softmax-skipped", "g itself", g + 0 * y),
-        ("softmax-skipped", f"g - {p} {summed}, without {p} in the first term",
-         g - y * total(y * g)),
-        ("one-factor", f"{p} g - {summed}, without {p} in the second term",
-         y * g - total(y * g)),
-        ("unweighted-sum", f"{p} (g - sum(g)), without {p} in the sum",
-         y * (g - total(g))),
-        ("mean-of-g", f"{p} (g - mean(g)), the mean without weights",
-         y * (g - total(g) / n)),
-        ("mean-of-g", f"{p} (g - mean(g)), the mean of g with 0 where masked",
-         y * (g - total(own * g) / n)),
-        ("mean-of-g", f"{p} (g - mean(g)), the mean over the allowed keys",
-         y * (g - total(own * g) / np.maximum(total(own), 1))),
-        ("mean", f"{p} (g - mean({p} g)), a mean in place of the sum",
-         y * (g - total(y * g) / n)),
-        ("plus", f"{p} (g + {summed}), with + for -", y * (g + total(y * g))),
-    ]  # fmt: skip
-    if y.ndim > 1:
-        found += [
-            ("sum-over-everything", f"{p} (g - {summed}) with one sum over all rows",
-             y * (g - (y * g).sum())),
-            ("wrong-axis", f"{p} (g - {summed}) with sums over axis -2",
-             y * (g - total(y * g, -2))),
-        ]  # fmt: skip
-    return found
 
 
 def of_nearly(got, want, text):
@@ -543,30 +471,6 @@ def _is_one_sided(got, want):
             if longer > 2:
                 return True
     return False
-
-
-def _derivatives(x, y):
-    """Yield (derivative, its formula, [(formula, wrong derivative)])."""
-    if np.shape(x) != np.shape(y):
-        return
-    common = [
-        ("(1 - y)", 1 - y),
-        ("y", y),
-        ("y * (1 - y)", y * (1 - y)),
-        ("(1 - y^2)", 1 - y * y),
-        ("(1 + y^2)", 1 + y * y),
-        ("y^2", y * y),
-        ("(1 - y)^2", (1 - y) ** 2),
-        ("(1 - x^2)", 1 - x * x),
-        ("(1 - tanh(y)^2)", 1 - np.tanh(y) ** 2),
-        ("x * (1 - x)", x * (1 - x)),
-        ("x", x),
-        ("1 / x", 1 / np.where(x == 0, np.inf, x)),
-    ]
-    yield 1 - y * y, "(1 - y^2)", common
-    yield y * (1 - y), "y * (1 - y)", common
-    yield y, "y", common
-    yield 1 / np.where(x == 0, np.inf, x), "1 / x", [*common, ("1 / y", 1 / y)]
 
 
 def _is_single(a):

@@ -1,50 +1,20 @@
-"""A check is a sequence of steps; each step holds small functions with a title.
-
-    @values("against a loop")
-    def against_a_loop(my, rng):
-        e = rng.normal(size=(3, 5))
-        my.equal(my.softmax_t(e, 0.5), by_loop(e, 0.5))
-
-The steps run in the order of ``STEPS``. All functions of a step run; if one fails, no
-later step runs, because what follows from a wrong shape says nothing new; only the
-random numbers of "values" and "gradients" may still name a wrong fixed example. One
-that needs a part which is not written yet is skipped. ``my`` holds the learner's
-functions (``lessons.classroom.checking.harness``), ``rng`` draws from the check's seed.
-"""
+"""What a check finds: an ``Outcome`` for each of its functions, and why one failed."""
 
 import textwrap
 from dataclasses import asdict, dataclass, field
 
-from .terminal import plain
+from ..classroom.terminal import plain
 
-STEPS = ("written", "shape", "numbers", "values", "laws", "gradients", "edges")
 WIDTH = 71  # of a line in a report, which is indented by eight
-
-
-def _step(name):
-    def step(title):
-        def mark(function):
-            function.step, function.title = name, title
-            return function
-
-        return mark
-
-    step.__name__ = name
-    step.__doc__ = f"Mark a function (my, rng) of the step {name!r}, with its title."
-    return step
-
-
-shape, numbers, values, laws, gradients, edges = map(_step, STEPS[1:])
 
 
 class CheckFailed(AssertionError):
     """A check failed; its text is what the learner reads.
 
-    tag    the name of the mistake (see ``lessons.classroom.checking.diagnose``)
+    tag    the name of the mistake (its sentence, or a word of ``bank``)
     lines  the report, folded; ``unfolded`` is it as well, for another failure
     """
 
-    place = None  # the number of the comparison that failed, and its results
     arrays = None  # found and expected; ``back``: they are gradients
     back, question = False, ""  # the question: a hint on the mistake, if it has a name
 

@@ -23,9 +23,9 @@ import time
 import zipfile
 from dataclasses import dataclass, field
 
-from .. import stubs
-from ..catalogue import ROOT, UsageError, find
-from ..terminal import plain
+from ..classroom.catalogue import ROOT, UsageError, find
+from ..classroom.terminal import plain
+from . import stubs
 
 SECONDS = 10  # of processor time for a check, unless it states TIME_LIMIT = …
 # an answer that waits, or a busy machine, may take so many times the limit; where no
@@ -38,11 +38,7 @@ MEMORY = 2 * 2**30  # bytes of data that an answer may use
 FILE = 2**27  # bytes that it may print, or write to one file
 PRINTED = 2000  # bytes of an answer's prints that are kept
 PASSED, FAILED, USAGE, UNWRITTEN, TIMEOUT = range(5)
-UNKNOWN = "no known pattern  [unknown]"
-PROGRAM = (
-    "import sys; from lessons.classroom.checking import runner; "
-    "sys.exit(runner.child())"
-)
+PROGRAM = "import sys; from lessons.course import run; sys.exit(run.child())"
 
 
 @dataclass
@@ -50,7 +46,7 @@ class Report:
     """The result of a check.
 
     code      0 passed, 1 failed, 3 not written yet, 4 out of time
-    outcomes  a dictionary for each function of the check, see ``steps.Outcome``
+    outcomes  a dictionary for each function of the check, see ``outcome.Outcome``
     printed   the start of what the answer printed; more: how many characters follow
     ending    a sentence, if the process did not end by itself
     seed      of the random numbers
@@ -79,7 +75,7 @@ class Report:
 
         def rank(o):
             weakness = weak.get(o["tag"], 0)
-            return weakness == 3, may_follow(o, failed), weakness, not informative(o)
+            return weakness == 3, may_follow(o, failed), weakness
 
         return sorted(failed, key=rank)
 
@@ -96,12 +92,6 @@ class Report:
 def may_follow(outcome, others):
     """Return whether the function that failed calls one that failed in ``others``."""
     return any(other.get("part") in outcome.get("uses", ()) for other in others)
-
-
-def informative(outcome):
-    """Return whether a failure says more than which entry is wrong."""
-    lines = outcome["lines"]
-    return outcome["tag"] != "unknown" or not (lines and lines[-1].endswith(UNKNOWN))
 
 
 def time_limit(exercise):
@@ -291,11 +281,8 @@ def _how_it_ended(code):
 
 
 def _setting(exercise, name):
-    """Return a setting at the top of a check, read without importing it."""
-    if not exercise.check.exists():
-        return None
-    text = exercise.check.read_text(encoding="utf-8")
-    found = re.search(rf"^{name} = (\S+)", text, re.MULTILINE)
+    """Return a setting of a check, read without running it."""
+    found = re.search(rf"^{name} = (\S+)", exercise.parts.below, re.MULTILINE)
     return found[1] if found else None
 
 
@@ -334,12 +321,9 @@ def check(exercise, path, order, write):
         write(outcome=part | {"tag": "empty", "lines": lines})
         return FAILED
     try:
-        from . import harness, sequence
+        from . import check as course
 
-        if exercise.file:
-            from ...course import check as course
-        else:
-            checks = harness.load_checks(exercise)
+        source = exercise.parts
     except Exception as error:
         write(broken=f"the check cannot be loaded: {type(error).__name__}: {error}")
         return FAILED
@@ -359,10 +343,7 @@ def check(exercise, path, order, write):
         else:
             faulthandler.dump_traceback_later(0.8 * order["limit"], file=stack)
     try:
-        if exercise.file:
-            my = course.load(exercise.parts, path, seed=order["seed"])
-        else:
-            my = harness.load(exercise, path, seed=order["seed"])
+        my = course.load(source, path, seed=order["seed"])
         if watch:
             watch.calls = my.calls
     except (Exception, SystemExit) as error:
@@ -370,7 +351,7 @@ def check(exercise, path, order, write):
             lines = [plain(str(error))]
             write(outcome=part | {"result": "unwritten", "lines": lines})
             return UNWRITTEN
-        failure = harness.cannot_load(error, path)
+        failure = course.cannot_load(error, path)
         write(outcome=part | {"tag": failure.tag, "lines": failure.lines})
         return FAILED
     # a function of the check stops at the first unwritten part: here all are named
@@ -378,11 +359,7 @@ def check(exercise, path, order, write):
     names = stubs.unwritten_functions(stubs.text_of(path))
     waiting = [todo | {"lines": [f"{exercise.id} {name}"]} for name in names]
     outcomes, written = [], 0
-    if exercise.file:
-        found = course.outcomes(my, order.get("pdb", False))
-    else:
-        found = sequence.run_steps(checks, my, order["seed"], order.get("pdb", False))
-    for outcome in found:
+    for outcome in course.outcomes(my, order.get("pdb", False)):
         while waiting and outcome.result == "unwritten":
             write(outcome=waiting.pop(0))
             written += 1
@@ -391,7 +368,8 @@ def check(exercise, path, order, write):
         write(outcome=outcome.as_dict())
         written += 1
         outcomes.append(outcome)
-    code = sequence.exit_code(outcomes)
+    results = {outcome.result for outcome in outcomes}
+    code = FAILED if "failed" in results else UNWRITTEN if "unwritten" in results else 0
     for line in my.after_pass if code == PASSED else ():
         print(line)
     for part in waiting if code else ():  # a right answer needs no more parts

@@ -12,134 +12,70 @@ import inspect
 import linecache
 import re
 import traceback
-from dataclasses import dataclass, field
 
 import numpy as np
 
 from lessons import NotWritten
 from minigrad import Tensor
 
-from ..steps import CheckFailed
+from .outcome import CheckFailed
 
 CONTAINERS = list, dict, tuple
 PLAIN = str, int, float, complex, np.generic  # compared by value, not by identity
-NO_RESULT = object()  # of a call that has not returned, or that raised
 REDUCES = re.compile(r"\b(sum|mean|max|min|std|var|norm)\(")
 
 _dtype_name = functools.cache(str)  # NumPy builds it anew each time, slowly
-
-
-@dataclass(eq=False)
-class Call:
-    """One call of a learner's function.
-
-    text      the call as a report shows it
-    given     its arrays: {parameter: array}
-    again     (function, arguments, options), to repeat it
-    of        the call that returned the function, if it is a backward
-    result    what it returned
-    compared  the arrays of a comparison that failed: found and expected
-    """
-
-    text: str
-    given: dict = field(default_factory=dict)
-    again: tuple = ()
-    of: "Call | None" = None
-    result: object = NO_RESULT
-    compared: dict = field(default_factory=dict)
-
-    @property
-    def results(self):
-        """What it returned, as a tuple."""
-        return self.result if isinstance(self.result, tuple) else (self.result,)
-
-    def swapped(self, got, want):
-        """Return the text of a report if another result of the call is ``want``."""
-        own = [k for k, part in enumerate(self.results, 1) if part is got]
-        for k, part in enumerate(self.results if own else (), 1):
-            is_array = isinstance(part, np.ndarray) and part.shape == want.shape
-            if k != own[0] and is_array and np.allclose(part, want, 1e-9, 0):
-                what = f"result {k} of the call equals expected"
-                return f"{what}; this is result {own[0]}"
 
 
 class Calls:
     """The calls of one answer.
 
     path     the learner's file
-    log      the calls: each when it begins, and again when it ends
+    log      the calls as text: each when it begins, and again when it ends
     running  those that have not returned yet
     own      {name of a function: parameters whose arrays it may change in place}
-    failed   the call whose result is not what was expected, or None
     """
 
     def __init__(self, path):
         self.path, self.log, self.running, self.own = str(path), [], [], {}
-        self.failed = None
 
-    def wrap(self, name, function, of=None):
-        """Return ``function`` wrapped; ``of`` is the call that returned it, if any."""
+    def wrap(self, name, function, of=""):
+        """Return ``function`` wrapped; ``of`` is the call that returned it, as text."""
         names = parameters(function) or []
 
         def wrapper(*args, **options):
             __tracebackhide__ = True
             text = call_text(name, names, args, options)
-            text += f" of {of.text}" if of else ""
+            text += f" of {of}" if of else ""
             more = [f"number {k + 1}" for k in range(len(names), len(args))]
             labels = [*names[: len(args)], *more, *options]
             own = self.own.get(name, ())
             args = [_given(a, label in own) for label, a in zip(labels, args)]
             options = {key: _given(a, key in own) for key, a in options.items()}
             before = [readonly(a) for a in (*args, *options.values())]
-            arrays = {n: a for n, a in zip(labels, before) if isinstance(a, np.ndarray)}
-            call = Call(text, arrays, (function, args, options), of)
-            self.log.append(call)
-            self.running.append(call)
+            self.log.append(text)
+            self.running.append(text)
             try:
-                call.result = self._call(text, function, *args, **options)
+                result = self._call(text, function, *args, **options)
             finally:
                 self.running.pop()
-                self.log.append(call)
+                self.log.append(text)
             for label, a, b in zip(labels, before, [*args, *options.values()]):
                 if isinstance(a, CONTAINERS) and is_changed(a, b):
                     sentence = f"changes its argument {label}"
                     raise CheckFailed("mutates-input", text, sentence)
-            result = call.result
             if isinstance(result, list) and len(result) == 2 and callable(result[1]):
                 result = tuple(result)  # [array, backward] is a pair as well
             if isinstance(result, tuple):  # (array, backward): wrap the backward too
                 result = tuple(
-                    self.wrap(_inner_name(f), f, call) if callable(f) else plain(f)
+                    self.wrap(_inner_name(f), f, text) if callable(f) else plain(f)
                     for f in result
                 )
-            call.result = plain(result)
-            return call.result
+            return plain(result)
 
         wrapper.__name__ = name
         wrapper.__wrapped__ = function  # its signature
         return wrapper
-
-    def of(self, result):
-        """Return the call that made ``result``, or what it is a view of; or None."""
-        for call in reversed(self.log):
-            if any(part is result for part in (call.result, *call.results)):
-                return call
-        base = getattr(result, "base", None)
-        return None if base is None else self.of(base)
-
-    def to_repeat(self, report):
-        """Return the call that failed, or None if there was none.
-
-        It is the one that was compared, or the latest one that the report names. If it
-        returned a backward which was called, the mistake may be there, and the backward
-        is repeated.
-        """
-        flat, made = " ".join(report.split()), [call for call in self.log if call.again]
-        named = [call for call in made if call.text in flat] or made
-        if not named:
-            return None
-        call = self.failed if self.failed in named else named[-1]
-        return [call, *(each for each in made if each.of is call)][-1]
 
     def _call(self, text, function, *args, **options):
         """Call ``function``; turn an exception into a ``CheckFailed``."""

@@ -1,1 +1,0 @@
-"""Run an answer with limits, compare its results, and name its mistakes."""
