@@ -46,11 +46,13 @@ def spread(x):
 
 
 def diagonal(x):
-    np.zeros((3, 3)).diagonal()[:] = x[0, 0]
+    own = np.zeros((3, 3))
+    own.diagonal()[:] = x[0, 0]
 
 
 def fill(x):
-    np.copyto(np.broadcast_to(0.0, x.shape), x)
+    own = np.broadcast_to(0.0, x.shape)
+    np.copyto(own, x)
 
 
 def later(x):
