@@ -2,7 +2,6 @@
 
     python -m tests.lessons.judge               a table of all exercises
     python -m tests.lessons.judge E.9 -v        with each answer that is judged otherwise
-    python -m tests.lessons.judge --add FILE    add rows {"id", "source", "right", "kind"}
 
 ``answers.json`` has, for each exercise, a few texts ("bases") and its answers. An answer
 is a base with edits [old, new], each of which occurs once, or a text of its own; with a
@@ -13,7 +12,6 @@ answers that were judged wrongly then: "passed", though wrong, or "refused", tho
 """
 
 import argparse
-import difflib
 import functools
 import json
 import os
@@ -98,7 +96,7 @@ def other_form(name):
 # the check
 
 
-def outcome_of(id, text, named=True):
+def outcome_of(id, text):
     """Check an answer in this process; return (passed, name of the mistake or None).
 
     The one place that knows how an answer is checked.
@@ -118,26 +116,15 @@ def source_of(id, file):
     return Source(file.read_text(encoding="utf-8"), id, file)
 
 
-def sentence(failed):
-    """Return what a report says of the mistake, without the call, in one line."""
-    report, tag = " ".join(" ".join(failed.lines).split()), re.escape(failed.tag)
-    if found := re.search(rf"(?:.*\s|^)(yours\b.*?)\s*\[{tag}\]$", report):
-        return found[1]
-    lines = [line.strip() for line in failed.lines]
-    said = [line for line in lines if line.startswith(("expected", "found", "yours"))]
-    text = " ".join(said or lines[1:] or lines)
-    return text.removesuffix(f"[{failed.tag}]").strip()
-
-
 @functools.cache
 def judged(id):
     """Return the verdict on each answer to an exercise."""
     return [verdict(answer) for answer in answers(id)]
 
 
-def verdict(answer, named=True):
-    """Return the verdict on one answer; without ``named``, faster and without a name."""
-    return Verdict(answer, *outcome_of(answer.id, answer.text, named))
+def verdict(answer):
+    """Return the verdict on one answer."""
+    return Verdict(answer, *outcome_of(answer.id, answer.text))
 
 
 def recorded(id):
@@ -154,95 +141,6 @@ def counts(verdicts):
     return [len(group) for group in (right, refused, wrong, noticed, has_name)]
 
 
-# more answers
-
-
-def add(rows):
-    """Add rows {"id", "source", "right", "kind"} whose texts are new; return how many."""
-    contents, added = stored(), 0
-    for row in rows:
-        exercise = contents.setdefault(row["id"], {"bases": {}, "answers": []})
-        text = plain(row["source"])
-        if text in {text_of(known, exercise["bases"]) for known in exercise["answers"]}:
-            continue
-        passed, name = outcome_of(row["id"], text)
-        facts = {"right": row["right"], "origin": row["kind"]}
-        facts |= as_edits(text, exercise["bases"])
-        if not row["right"]:
-            facts["name"] = name
-        if passed != row["right"]:
-            facts["today"] = "passed" if passed else "refused"
-        exercise["answers"].append(facts)
-        added += 1
-    save(contents)
-    return added
-
-
-def plain(text):
-    """Return an answer without the marks of a solution, which no learner writes."""
-    lines = text.rstrip("\n").split("\n")
-    marks = "# BEGIN SOLUTION", "# END SOLUTION"
-    return "\n".join(line for line in lines if line.strip() not in marks) + "\n"
-
-
-def as_edits(text, bases):
-    """Return a text as the base that it is nearest to and edits, or as a text."""
-    found = []
-    for name, base in bases.items():
-        edits = edits_between(base, text)
-        found.append((sum(map(len, sum(edits, []))), name, edits))
-    size, name, edits = min(found, default=(len(text), None, []))
-    if size > 0.6 * len(text):
-        return {"text": text}
-    return {"base": name} | ({"edits": edits} if edits else {})
-
-
-def edits_between(base, text):
-    """Return edits of whole lines, each with as many lines around as make it unique."""
-    before, after = (x.splitlines(keepends=True) for x in (base, text))
-    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
-    spans = [span[1:] for span in matcher.get_opcodes() if span[0] != "equal"]
-    edits = []
-    while spans:
-        i, j, k, m = spans.pop()
-        while "".join(before).count("".join(before[i:j])) != 1 or i == j:
-            if i:  # one more line above, which also may belong to the span before
-                i, k = i - 1, k - 1
-                if spans and spans[-1][1] > i:
-                    i, _, k, _ = spans.pop()
-            elif j < len(before):
-                j, m = j + 1, m + 1
-            else:
-                break
-        edits.append(["".join(before[i:j]), "".join(after[k:m])])
-        before[i:j] = after[k:m]
-    return edits
-
-
-def save(contents):
-    """Write the file: a line for each line of a base, and for each answer."""
-
-    def dumped(value):
-        return json.dumps(value, ensure_ascii=False)
-
-    def block(brackets, lines, indent):
-        inner = ",\n".join(" " * (indent + 1) + line for line in lines)
-        return f"{brackets[0]}\n{inner}\n{' ' * indent}{brackets[1]}"
-
-    parts = []
-    for id, exercise in contents.items():
-        bases = [
-            f"{dumped(name)}: "
-            + block("[]", map(dumped, text.removesuffix("\n").split("\n")), 3)
-            for name, text in exercise["bases"].items()
-        ]
-        rows = block("[]", map(dumped, exercise["answers"]), 2)
-        both = [f'"bases": {block("{}", bases, 2)}', f'"answers": {rows}']
-        parts.append(f"{dumped(id)}: {block('{}', both, 1)}")
-    FILE.write_text(block("{}", parts, 0) + "\n", encoding="utf-8")
-    stored.cache_clear()
-
-
 # the program
 
 
@@ -250,12 +148,7 @@ def main(argv=None):
     parser = argparse.ArgumentParser(prog="python -m tests.lessons.judge")
     parser.add_argument("id", nargs="*")
     parser.add_argument("-v", "--verbose", action="store_true")
-    parser.add_argument("--add", metavar="FILE")
     args = parser.parse_args(argv)
-    if args.add:
-        with open(args.add, encoding="utf-8") as file:
-            print(add([json.loads(line) for line in file if line.strip()]), "added")
-        return
     print("exercise  right  refused  wrong  noticed  named  before  seconds")
     line = "{:<8}  {:>5}  {:>7}  {:>5}  {:>7}  {:>5}  {:>6}  {:7.1f}"
     total = [0] * 7
