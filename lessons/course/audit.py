@@ -94,7 +94,7 @@ def _audited(exercise):
             fault(f"a right form fails, line {edit.line + 1}: {failed[0].lines}")
     for edit in source.slips:
         found.written += 1
-        failed = judge(source, edit.text)[0]
+        failed = judge(source, edit.text, edit.sentence)[0]
         names = [outcome.tag for outcome in failed]
         found.noticed += bool(failed)
         found.named += edit.sentence in names
@@ -116,14 +116,21 @@ def _backend(exercise):
     return contextlib.nullcontext()
 
 
-def judge(source, text):
-    """Return (failed outcomes, unwritten ones) of an answer, given as text."""
+def judge(source, text, name=None):
+    """Return (failed outcomes, unwritten ones) of an answer, given as text.
+
+    name   of a mistake: what follows a failure that has it is not checked
+    """
     path = pathlib.Path(source.path).with_name("answer.py")  # beside the others
     quiet = warnings.catch_warnings(action="ignore")
     try:
         with contextlib.redirect_stdout(None), quiet:
             my = check.load(source, path, text)
-            outcomes = list(check.outcomes(my))
+            outcomes = []
+            for outcome in check.outcomes(my):
+                outcomes.append(outcome)
+                if name and outcome.tag == name:
+                    break
     except Exception as error:
         failure = check.cannot_load(error, path)
         outcomes = [check.Outcome("written", "the file", "failed", failure.tag,

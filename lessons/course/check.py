@@ -50,7 +50,7 @@ def run(text, path, names=None):
     if names is None:
         names = vars(types.ModuleType("answer"))
         names["__file__"] = path
-    exec(compile(text, path, "exec"), names)
+    exec(stubs.compiled(text, path), names)
     return names
 
 

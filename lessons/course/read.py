@@ -145,6 +145,7 @@ class Source:
             found.setdefault("" if name.isdigit() else name, []).append(hint.strip())
         return found
 
+    @functools.cache
     def results(self, name):
         """Return [(name, axes)] of what a function returns, as its docstring has it.
 
@@ -153,6 +154,7 @@ class Source:
         text = ast.get_docstring(self.functions[name]) or ""
         return _named_shapes(re.split(r"\n\n|;", text.partition("->")[2])[0])
 
+    @functools.cache
     def gradients(self, name):
         """Return [(name, axes)] of what a function's backward returns."""
         text = ast.get_docstring(self.functions[name]) or ""

@@ -1,6 +1,7 @@
 """Read the functions of an answer: which there are, and which are not written yet."""
 
 import ast
+import functools
 import tokenize
 
 IMPORT = "from lessons import NotWritten"
@@ -14,6 +15,12 @@ def text_of(path):
     """Return the text of an answer, in the encoding that its first lines declare."""
     with tokenize.open(path) as file:  # without a byte order mark, as well
         return file.read()
+
+
+@functools.lru_cache(500)
+def compiled(text, path):
+    """Return the code of a text; a search for a name runs the same ones often."""
+    return compile(text, path, "exec")
 
 
 def signatures(text):

@@ -41,11 +41,8 @@ def test_a_base_has_the_functions_of_the_stub(id):
 
 
 @every_exercise
-def test_right_answers_pass_and_one_of_each_origin_is_noticed(id):
-    answers = list(judge.answers(id))
-    wrong = {a.origin: a for a in answers if not a.right and not a.today}
-    chosen = [*(a for a in answers if a.right), *wrong.values()]
-    assert not wrongly(judge.verdict(answer) for answer in chosen)
+def test_right_answers_pass(id):
+    assert not wrongly(judge.verdict(a) for a in judge.answers(id) if a.right)
 
 
 @every_exercise
