@@ -128,7 +128,7 @@ def test_an_import_is_an_import_and_no_string():
         and not name.startswith("lessons.book.")
     }
     late = {"attention", "attention.__main__", "minigrad"}  # of names that are looked up
-    by_number = {"lessons.classroom.checking.harness", "lessons.pages.cells"}
+    by_number = {"lessons.pages.cells"}
     assert found - by_number == late
 
 

@@ -63,7 +63,7 @@ def table(audits):
 
 def audit_exercise(exercise):
     """Return the ``Audit`` of one exercise."""
-    with _backend(exercise):
+    with _backend(exercise), silent():
         return _audited(exercise)
 
 
@@ -107,6 +107,14 @@ def _audited(exercise):
     return found
 
 
+@contextlib.contextmanager
+def silent():
+    """Print nothing of an answer, and no warning of NumPy."""
+    quiet = warnings.catch_warnings(action="ignore")
+    with contextlib.redirect_stdout(None), quiet:
+        yield
+
+
 def _backend(exercise):
     """Use NumPy, unless the check needs numba: compiling would take its time."""
     from attention import kernels
@@ -122,9 +130,8 @@ def judge(source, text, name=None):
     name   of a mistake: what follows a failure that has it is not checked
     """
     path = pathlib.Path(source.path).with_name("answer.py")  # beside the others
-    quiet = warnings.catch_warnings(action="ignore")
     try:
-        with contextlib.redirect_stdout(None), quiet:
+        with silent():
             my = check.load(source, path, text)
             outcomes = []
             for outcome in check.outcomes(my):

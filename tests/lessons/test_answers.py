@@ -242,7 +242,7 @@ def test_the_command_line_imports_no_other_package():
     verbs = "lessons.cli, lessons.pages.reading"
     done = python("-c", f"import sys, {verbs}; print(*sys.modules)")
     loaded = set(done.stdout.split())
-    assert "lessons.classroom.checking.runner" in loaded
+    assert "lessons.course.run" in loaded
     # of attention, ``app.stopping`` alone: it is the standard library only, too
     assert not loaded & {"numpy", "minigrad", "pytest", "matplotlib"}
 
