@@ -4,8 +4,6 @@ import json
 import math
 import os
 import re
-import shutil
-import subprocess
 import sys
 
 import numpy as np
