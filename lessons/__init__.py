@@ -25,8 +25,7 @@ def earlier(file, id, name):
     stem = "ex_" + id.lower().replace(".", "_")
     path = pathlib.Path(file).with_name(f"{stem}.py")
     namespace = {"__name__": stem, "__file__": str(path)}
-    course = pathlib.Path(__file__).resolve().parent
-    if path.parent in (course / "exercises", course / "solutions"):
+    if path.parent == pathlib.Path(__file__).resolve().parent / "exercises":
         from .classroom.catalogue import find  # a reference answer uses others
 
         exercise = find(id)

@@ -350,7 +350,7 @@ def _undo(args):
 
 
 def _seal(args):
-    """Leave the stubs of exercises in plain text, and compress the rest."""
+    """Leave what a learner gets in plain text, and compress the rest."""
     from .course.read import sealed
 
     for exercise in [find(id) for id in args.id] or exercises():

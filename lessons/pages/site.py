@@ -159,8 +159,8 @@ class Site:
 
     def _neighbours(self, path):
         """Return links to the pages before and after, in the order of learning."""
-        stubs = [e.stub for e in self.exercises.values()]
-        for order in [*FIRST, *self.lessons], stubs:
+        files = [e.file for e in self.exercises.values()]
+        for order in [*FIRST, *self.lessons], files:
             if path in order:
                 k, order = order.index(path), [None, *order, None]
                 before, after = (self._named(path, order[k + n]) for n in (0, 2))

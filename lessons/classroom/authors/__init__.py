@@ -1,1 +1,1 @@
-"""What authors and teachers use: stubs, the audit of the checks, grades of a class."""
+"""What authors and teachers use: the tables of pages, the map, grades of a class."""
