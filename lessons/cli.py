@@ -184,6 +184,13 @@ def _parser():
     ):
         sub = verb(name, text, run, to=dev)
         sub.add_argument("id", nargs="*", metavar="ID", help="without it, all")
+    sub = verb("new", "write the file of a new exercise", _new, to=dev)
+    for name, text in (
+        ("lesson", "the number of its lesson, 09"),
+        ("id", "a word and a number, W.1"),
+        ("title", "in quotes"),
+    ):
+        sub.add_argument(name, metavar=name.upper(), help=text)
     sub = verb("weave", "write the pages of lessons", _weave, to=dev)
     lessons(sub)
     sub.add_argument("--check", action="store_true", help="compare, write nothing")
@@ -237,6 +244,12 @@ def _audit(args):
     from .course.audit import audit
 
     return audit(args)
+
+
+def _new(args):
+    from .course.new import new
+
+    return new(args)
 
 
 def _weave(args):

@@ -89,7 +89,7 @@ class Site:
         self.exercises = {e.id: e for e in exercises()}
         self.names = {ROOT / "README.md": "Start", CONTENTS: "Contents"}
         self.names |= {path: title(path.parent) for path in self.lessons}
-        self.names |= {e.stub: f"{e.id} {e.title}" for e in self.exercises.values()}
+        self.names |= {e.file: f"{e.id} {e.title}" for e in self.exercises.values()}
 
     def write(self):
         """Write all files; return the number of pages."""
@@ -175,15 +175,15 @@ class Site:
         if found := exercises_of(path.parent):
             lines += ["", "## Exercises"]
         for e in found:
-            lines.append(f"- {self._named(path, e.stub)} {e.dots} {e.minutes} min")
+            lines.append(f"- {self._named(path, e.file)} {e.dots} {e.minutes} min")
         return "\n".join(lines)
 
     def _exercise(self, path):
         """Return the page of an exercise as Markdown."""
-        (exercise,) = (e for e in self.exercises.values() if e.stub == path)
+        (exercise,) = (e for e in self.exercises.values() if e.file == path)
         text, own = exercise.stub_text, hints.own_hints(exercise).get("", [])
         task = ast.get_docstring(ast.parse(text)).partition("\n")[2]
-        needs = [self._named(path, self.exercises[id].stub) for id in exercise.needs]
+        needs = [self._named(path, self.exercises[id].file) for id in exercise.needs]
         lessons = [self._named(path, f / "README.md") for f in lessons_of(exercise)]
         facts = f"{exercise.dots} {exercise.minutes} minutes."
         facts += f" Needs {', '.join(needs)}." * bool(needs)
