@@ -36,12 +36,10 @@ def work(tmp_path, monkeypatch):
 
 
 def handed_in(id, old="", new=""):
-    """Write an answer into the learner's folder; return its ``My`` or ``Harness``."""
+    """Write an answer into the learner's folder; return its ``My``."""
     exercise = catalogue.find(id)
     exercise.work.write_text(answer(id, old, new), encoding="utf-8")
-    if exercise.file:
-        return check.load(exercise.parts, exercise.work)
-    return harness.load(exercise, exercise.work)
+    return check.load(exercise.parts, exercise.work)
 
 
 def test_an_earlier_answer_is_that_of_the_same_folder(work):
