@@ -83,7 +83,7 @@ def test_a_prediction_may_hold_numpys_numbers():
 
 def test_only_the_learners_own_prediction_is_stored():
     exercise = catalogue.find("38.4")
-    my = check.load(exercise.parts, exercise.solution, exercise.answer_text)
+    my = check.load(exercise.parts, exercise.file, exercise.answer_text)
     assert locked(my, my.right["is_prediction"]) == my.only.prediction()
     assert not journal.events("38.4")
 

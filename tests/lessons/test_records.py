@@ -21,7 +21,11 @@ from lessons.checks.scaling import Scaling
 from lessons.classroom import catalogue, records, studies, terminal
 from lessons.classroom.catalogue import LESSONS, ROOT
 from lessons.classroom.records import fingerprint
+<<<<<<< HEAD
 from lessons.course.advantage import Attending
+=======
+from lessons.course import check
+>>>>>>> 0204c372 (Tests: records and own answers know one form of an exercise)
 from lessons.pages import figures
 
 SCRIPT = '''"""What it does."""
@@ -74,9 +78,9 @@ def explanation():
 """
 
 
-def test_the_hash_of_an_answer_is_of_what_the_experiment_uses(tmp_path):
-    exercise = types.SimpleNamespace(check=tmp_path / "check.py", file=None)
-    exercise.check.write_text("def experiment(my):\n    return my.only.step(1)\n")
+def test_the_hash_of_an_answer_is_of_what_the_experiment_uses():
+    below = "def experiment(my):\n    return my.only.step(1)\n"
+    exercise = types.SimpleNamespace(parts=types.SimpleNamespace(below=below))
     right = records.answer_hash(exercise, ANSWER)
     for old, new, is_same in (
         ('"words"', '"other words"', True),
@@ -167,7 +171,7 @@ def test_the_figure_of_a_record(id):
     exercise = catalogue.find(id)
     found = records.read_record(exercise)["result"]
     with matplotlib.rc_context():
-        _, names = records._loaded(exercise, "it", exercise.answer_text, 0)
+        names = check.load(exercise.parts, "it", exercise.answer_text).right
         fig = names["picture"](found)
         words = [
             t.get_text() for ax in fig.axes for t in (ax.xaxis.label, ax.yaxis.label)
@@ -300,7 +304,7 @@ def test_a_head_of_distances_or_of_nouns_does_not_follow_agreement(sentences):
 def test_the_first_steps_of_a_learners_comparison_repeat(id, steps, tmp_path):
     exercise = catalogue.find(id)
     kept = records.read_record(exercise)["result"]
-    my, _ = records._loaded(exercise, exercise.solution, exercise.answer_text, 0)
+    my = check.load(exercise.parts, exercise.file, exercise.answer_text)
     study = {"38.4": Scaling, "6.9": Attending}[id](my)
     wanted, study.budget = kept["runs"][1], steps
     job, folder = [wanted[k] for k in ("arm", "rate", "seed")], States(tmp_path, "it")
