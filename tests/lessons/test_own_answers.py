@@ -12,8 +12,7 @@ from lessons import NotWritten, earlier
 from lessons.checks.predictions import _plain, locked
 from lessons.checks.scaling import Scaling
 from lessons.classroom import catalogue, journal, records
-from lessons.classroom.checking import harness
-from lessons.classroom.steps import CheckFailed
+from lessons.course.outcome import CheckFailed
 from lessons.course import check
 from lessons.course.advantage import Attending
 from lessons.course.before import answers_pass

@@ -21,11 +21,8 @@ from lessons.checks.scaling import Scaling
 from lessons.classroom import catalogue, records, studies, terminal
 from lessons.classroom.catalogue import LESSONS, ROOT
 from lessons.classroom.records import fingerprint
-<<<<<<< HEAD
 from lessons.course.advantage import Attending
-=======
 from lessons.course import check
->>>>>>> 0204c372 (Tests: records and own answers know one form of an exercise)
 from lessons.pages import figures
 
 SCRIPT = '''"""What it does."""
