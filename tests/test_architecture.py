@@ -102,7 +102,7 @@ def test_a_module_imports_only_what_its_floor_allows():
         else:
             known = top in sys.stdlib_module_names or top in THIRD_PARTY
             assert known, f"{path} imports {top}, which is none of the four packages"
-            allowed = top != "pytest" or name == "lessons.checks.conftest"
+            allowed = top != "pytest" or name == "lessons.exercises.conftest"
             assert allowed, f"{path} imports pytest, which `pip install .` leaves out"
 
 

@@ -15,7 +15,7 @@ from attention.app.pretrained import EN_FR
 from attention.metrics import alignment
 from attention.seq2seq import translator
 from attention.tasks.grammar import by_length, splits
-from lessons.checks import pictures
+from lessons.course import pictures
 from minigrad import safetensors
 
 from .outcome import CheckFailed

@@ -85,7 +85,7 @@ def log_softmax(x):
 
 # ---- THE CHECK: each call my.f(…) is compared with the function f above
 
-from lessons.checks.measure import peak_numbers  # noqa: E402
+from lessons.course.measure import peak_numbers  # noqa: E402
 
 
 def of_tanh(my, rng):

@@ -72,7 +72,7 @@ def backward(graph, root):
 
 import numpy as np
 
-from lessons.checks.measure import ends
+from lessons.course.measure import ends
 
 PAIRS = [("b", 3.0), ("x", 7.0)], [("a", 1.0), ("x", 2.0)], [], []
 MOST = 200_000  # lines that an answer may run for 51 values

@@ -85,7 +85,7 @@ def explanation():
 
 # ---- THE CHECK: each call my.f(…) is compared with the function f above
 
-from lessons.checks.words import self_assessed
+from lessons.course.words import self_assessed
 
 
 def of_seven(my, rng):

@@ -70,7 +70,7 @@ def situation():
 
 # ---- THE CHECK: the results are not unique, so laws of them are stated
 
-from lessons.checks.words import self_assessed
+from lessons.course.words import self_assessed
 from lessons.classroom.theory import check_chain, equal, links_that_run, rationals
 from lessons.course.check import array_of
 

@@ -93,7 +93,7 @@ def explanation():
 
 # ---- THE CHECK: each call my.f(…) is compared with the function f above
 
-from lessons.checks.words import self_assessed
+from lessons.course.words import self_assessed
 from lessons.course.outcome import CheckFailed
 
 

@@ -108,7 +108,7 @@ def explanation():
 
 # ---- THE CHECK: each call my.f(…) is compared with the function f above
 
-from lessons.checks.words import self_assessed
+from lessons.course.words import self_assessed
 
 SIZES = (  # T, d_s, d_h, d_a
     (4, 7, 5, 11), (5, 3, 7, 11), (7, 11, 3, 5), (3, 5, 13, 2), (13, 2, 5, 3),

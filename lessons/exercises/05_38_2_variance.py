@@ -122,7 +122,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from lessons.checks.words import self_assessed
+from lessons.course.words import self_assessed
 from lessons.classroom.theory import (
     check_chain, holds, links_that_run, rationals, two_point_mean,
 )  # fmt: skip

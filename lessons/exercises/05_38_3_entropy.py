@@ -115,8 +115,8 @@ def draw(fig, T, ds, scaled, unscaled):
 
 import math
 
-from lessons.checks import pictures
-from lessons.checks.predictions import locked
+from lessons.course import pictures
+from lessons.course.predictions import locked
 
 EPSILON = 1e-10  # so that log(p + 1e-12) is near enough
 

@@ -164,9 +164,9 @@ def explanation():
 
 import copy
 
-from lessons.checks.predictions import locked
-from lessons.checks.scaling import KINDS, Scaling, picture, statement
-from lessons.checks.words import self_assessed
+from lessons.course.predictions import locked
+from lessons.course.scaling import KINDS, Scaling, picture, statement
+from lessons.course.words import self_assessed
 from lessons.course.long_runs import compared, examine, own_record
 
 TIME_LIMIT = 30

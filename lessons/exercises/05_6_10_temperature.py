@@ -120,8 +120,8 @@ def explanation():
 
 # ---- THE CHECK: each call my.f(…) is compared with the function f above
 
-from lessons.checks import pictures
-from lessons.checks.words import self_assessed
+from lessons.course import pictures
+from lessons.course.words import self_assessed
 
 TEMPERATURES = (0.1, 0.5, 1.0, 2.0, 5.0)
 OTHERS = (3.0, 0.2, 0.7, 8.0, 1.5)  # neither the chapter's, nor in order

@@ -108,8 +108,8 @@ def explanation():
 
 import itertools
 
-from lessons.checks.measure import peak_numbers, python_steps
-from lessons.checks.words import self_assessed
+from lessons.course.measure import peak_numbers, python_steps
+from lessons.course.words import self_assessed
 
 BYTES = {"int8": 1, "float16": 2, "float32": 4, "float64": 8}
 

@@ -156,9 +156,9 @@ def explanation():
 
 import re
 
-from lessons.checks import pictures
-from lessons.checks.predictions import locked
-from lessons.checks.words import self_assessed
+from lessons.course import pictures
+from lessons.course.predictions import locked
+from lessons.course.words import self_assessed
 
 SCALES = (1, 1 / 4, 1 / 20)
 

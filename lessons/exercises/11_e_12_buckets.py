@@ -96,7 +96,7 @@ def relative_bias(table, L, S, **how):
 
 # ---- THE CHECK: each call of my.f is compared with the function f above
 
-from lessons.checks.measure import ends
+from lessons.course.measure import ends
 
 
 def near_a_boundary(distances, both, num, far):

@@ -105,7 +105,7 @@ def linear_attention(q, k, v):
 
 # ---- THE CHECK: each call of my.f is compared with the function above
 
-from lessons.checks.measure import calls_of, peak_numbers, work
+from lessons.course.measure import calls_of, peak_numbers, work
 
 
 def draw(rng, n=5, E=3, Ev=7):

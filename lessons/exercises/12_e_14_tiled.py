@@ -121,7 +121,7 @@ def backward(q, k, v, o, lse, g, scale, block, causal=False):
 
 # ---- THE CHECK: each call my.f(…) is compared with the function f above
 
-from lessons.checks.measure import calls_of, peak_numbers
+from lessons.course.measure import calls_of, peak_numbers
 
 TIME_LIMIT = 20  # seconds: plain Python loops over all pairs are right, and slow
 SCALE = 0.7

@@ -216,12 +216,12 @@ def explanation():
 
 # ---- THE CHECK: each call my.f(…) is compared with the function f above
 
-from lessons.checks.predictions import locked
+from lessons.course.predictions import locked
 from lessons.course.advantage import (
     BUCKETS, KINDS, PAIRS, Attending, draw, equal_gradients, gradients, is_prediction,
     picture, statement,
 )  # fmt: skip
-from lessons.checks.words import self_assessed
+from lessons.course.words import self_assessed
 from lessons.course.long_runs import compared, examine, own_record
 
 CAT, SAT = "the cat is on the mat".split(), "the cat sat on the mat".split()

@@ -99,7 +99,7 @@ def _rope(r, positions):
 
 # ---- THE CHECK: each call my.f(…) is compared with the function f above
 
-from lessons.checks.measure import calls_of, peak_numbers, work
+from lessons.course.measure import calls_of, peak_numbers, work
 
 SIZES = 2, 3, 7, 5, 9, 6, 4  # H, L, S, E, Ev, R, F
 SQUARE = 4, 4, 4, 4, 4, 4, 4

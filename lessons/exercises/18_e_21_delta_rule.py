@@ -84,7 +84,7 @@ def delta_rule(q, k, v, b):
 
 # ---- THE CHECK: each call my.f(…) is compared with the function f above
 
-from lessons.checks.measure import peak_numbers
+from lessons.course.measure import peak_numbers
 
 
 def draw(rng, n=5, E=3, Ev=7):

@@ -89,7 +89,7 @@ def chunked(q, k, v, b, C, S):
 
 # ---- THE CHECK: each call my.f(…) is compared with the function f above
 
-from lessons.checks.measure import calls_of, python_steps, work
+from lessons.course.measure import calls_of, python_steps, work
 
 
 def draw(rng, n=11, E=3, Ev=5):

@@ -9,8 +9,8 @@ import pytest
 
 from attention.app.experiments.verdict import above, below
 from lessons import NotWritten, earlier
-from lessons.checks.predictions import _plain, locked
-from lessons.checks.scaling import Scaling
+from lessons.course.predictions import _plain, locked
+from lessons.course.scaling import Scaling
 from lessons.classroom import catalogue, journal, records
 from lessons.course.outcome import CheckFailed
 from lessons.course import check

@@ -17,7 +17,7 @@ from attention.app.experiments import fair
 from attention.app.progress_line import Progress
 from attention.app.run_folder import States
 from lessons import cli
-from lessons.checks.scaling import Scaling
+from lessons.course.scaling import Scaling
 from lessons.classroom import catalogue, records, studies, terminal
 from lessons.classroom.catalogue import LESSONS, ROOT
 from lessons.classroom.records import fingerprint

@@ -4,8 +4,8 @@ import ast
 
 import numpy as np
 
-from lessons.classroom import journal
-from lessons.classroom.catalogue import find
+from ..classroom import journal
+from ..classroom.catalogue import find
 
 
 def locked(my, fits):

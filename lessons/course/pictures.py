@@ -4,10 +4,10 @@ import re
 
 import numpy as np
 
-from lessons.classroom.catalogue import find, work_folder
-from lessons.classroom.copies import write
-from lessons.course.outcome import CheckFailed
-from lessons.classroom.terminal import display_path
+from ..classroom.catalogue import find, work_folder
+from ..classroom.copies import write
+from .outcome import CheckFailed
+from ..classroom.terminal import display_path
 from lessons.pages import figures
 from minigrad.draw.figure import new_figure
 

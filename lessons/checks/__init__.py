@@ -1,1 +1,0 @@
-"""Checks of the answers, one file for each exercise, and their helpers."""
