@@ -9,7 +9,7 @@ import tracemalloc
 
 import numpy as np
 
-from lessons.classroom.steps import CheckFailed
+from lessons.course.outcome import CheckFailed
 
 
 @contextlib.contextmanager

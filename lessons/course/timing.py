@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from lessons.checks.measure import calls_of, python_steps
+from lessons.course.measure import calls_of, python_steps
 from lessons.pages.figures import figure
 
 LENGTHS = (10, 50, 100, 500, 1000)  # those of the chapter

@@ -157,10 +157,10 @@ def explanation():
 import re
 import types
 
-from lessons.checks import pictures
-from lessons.checks.before import answers_pass
-from lessons.checks.measure import work
-from lessons.checks.words import self_assessed
+from lessons.course import pictures
+from lessons.course.before import answers_pass
+from lessons.course.measure import work
+from lessons.course.words import self_assessed
 from lessons.course import timing
 from lessons.course.timing import LENGTHS, Fake, picture  # noqa: F401
 
