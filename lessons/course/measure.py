@@ -36,20 +36,6 @@ def calls_of(my, *names):
         sys.setprofile(before)
 
 
-@contextlib.contextmanager
-def without_loops():
-    """Compare a failure in this block with no edit of the exercise in loops (twins.py).
-
-    For what an answer costs: the loops are slow, and cost something else. And for a
-    small example, in which different mistakes give the same numbers.
-    """
-    try:
-        yield
-    except CheckFailed as failure:
-        failure.place = None
-        raise
-
-
 def peak_numbers(f, *args):
     """Return the most memory that f(*args) took, in numbers of 8 bytes."""
     tracemalloc.start()
