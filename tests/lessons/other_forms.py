@@ -1,7 +1,7 @@
 """Appended to a right answer: each function returns its results in another honest form.
 
 The judge adds this text to a reference answer, with one of these forms for MODE: Python
-numbers, arrays of shape (), lists, tuples, whole numbers as floats, …
+numbers, arrays of shape (), lists for tuples, tuples for arrays, whole numbers as floats.
 """
 
 import functools as _ft
@@ -13,79 +13,30 @@ _DEPTH = [0]
 
 
 def _number(x):
-    if isinstance(x, (bool, _np.bool_)) and _MODE not in ("python", "scalar0"):
-        return x
-    if _MODE == "python":
-        return x.item() if isinstance(x, (_np.generic, _np.ndarray)) else x
-    if _MODE == "numpy":
-        return _np.asarray(x)[()] if isinstance(x, (int, float, _np.ndarray)) else x
-    if _MODE == "array0":
+    if _MODE == "python" and isinstance(x, (_np.generic, _np.ndarray)):
+        return x.item()
+    if _MODE == "array0" and not isinstance(x, (bool, _np.bool_)):
         return _np.array(x)
-    if _MODE == "wholefloat":
-        return float(x) if isinstance(x, (int, _np.integer)) else x
-    if _MODE == "npwholefloat":
-        return _np.float64(x) if isinstance(x, (int, _np.integer)) else x
-    if _MODE == "whole-int":
-        return int(x) if isinstance(x, (float, _np.floating)) and float(x).is_integer() else x
+    if _MODE == "wholefloat" and isinstance(x, (int, _np.integer)):
+        return x if isinstance(x, bool) else float(x)
     return x
 
 
-def _is_number(x):
-    return (isinstance(x, (int, float, _np.number, _np.bool_)) and True) or (
-        isinstance(x, _np.ndarray) and x.ndim == 0 and x.dtype.kind in "biuf")
-
-
-def _plain_list(x):
-    return type(x) in (list, tuple)
-
-
-def _convert(x, inner=False):
-    if _is_number(x):
-        return _number(x)
+def _convert(x):
     if isinstance(x, _types.FunctionType):
         return _wrap(x)
+    if isinstance(x, (bool, int, float, _np.number, _np.bool_)):
+        return _number(x)
     if isinstance(x, _np.ndarray):
-        if _MODE == "lists":
-            return x.tolist()
-        if _MODE == "lists1" and x.ndim == 1:
-            return x.tolist()
-        if _MODE == "listofrows":
-            return list(x)
-        if _MODE == "tuples":
-            return _tuples(x.tolist())
+        if x.ndim == 0:
+            return _number(x) if x.dtype.kind in "biuf" else x
         if _MODE == "tuple1" and x.ndim == 1:
             return tuple(x)
-        if _MODE in ("wholefloat", "npwholefloat") and x.dtype.kind in "iu":
-            return x.astype(float)
-        return x
+        return x.astype(float) if _MODE == "wholefloat" and x.dtype.kind in "iu" else x
     if type(x) in (list, tuple):
-        mixed = any(callable(i) or isinstance(i, _np.ndarray) for i in x)
-        if _MODE == "arrays" and not mixed:
-            try:
-                a = _np.array(x)
-                if a.dtype.kind in "biufU":
-                    return a
-            except ValueError:
-                pass
-            return x
-        if _MODE == "objects" and not mixed:
-            try:
-                return _np.array(x, dtype=object)
-            except ValueError:
-                return x
-        items = [_convert(i, True) for i in x]
-        if _MODE in ("lists", "swaplist"):
-            return items
-        if _MODE in ("tuples",):
-            return tuple(items)
-        return type(x)(items)
-    if type(x) is dict:
-        return {k: _convert(v, True) for k, v in x.items()}
-    return x
-
-
-def _tuples(x):
-    return tuple(map(_tuples, x)) if isinstance(x, list) else x
+        items = [_convert(i) for i in x]
+        return items if _MODE == "swaplist" else type(x)(items)
+    return {k: _convert(v) for k, v in x.items()} if type(x) is dict else x
 
 
 def _wrap(f):
@@ -101,5 +52,6 @@ def _wrap(f):
 
 
 for _name, _f in list(globals().items()):
-    if isinstance(_f, _types.FunctionType) and not _name.startswith("_") and _f.__module__ is not None and _f.__code__.co_filename == _wrap.__code__.co_filename:
-        globals()[_name] = _wrap(_f)
+    if isinstance(_f, _types.FunctionType) and not _name.startswith("_"):
+        if _f.__code__.co_filename == _wrap.__code__.co_filename:
+            globals()[_name] = _wrap(_f)
