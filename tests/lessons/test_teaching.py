@@ -8,13 +8,7 @@ import sys
 
 import pytest
 
-from lessons.classroom.catalogue import (
-    LESSONS,
-    ROOT,
-    find,
-    lesson_folders,
-    number,
-)
+from lessons.classroom.catalogue import LESSONS, ROOT, find, lesson_folders, number
 
 TEXT = (LESSONS / "TEACHING.md").read_text(encoding="utf-8")
 
@@ -57,19 +51,21 @@ def course(tmp_path):
 
 
 @pytest.mark.deep
-def test_the_teachers_own_exercise_works(course, tmp_path):
+def test_the_teachers_own_exercise_works_and_may_be_sealed(course, tmp_path):
     code, text = course("dev", "audit", "W.1")
     assert code == 0, text
-    code, text = course("dev", "sync")
-    assert code == 0 and "wrote lessons/README.md" in text, text
+    assert course("dev", "sync")[0] == 0
+    file = "exercises/09_w_1_cosine.py"
     row = (tmp_path / "lessons" / "README.md").read_text(encoding="utf-8")
-    link = "exercises/09_w_1_cosine.py"
-    assert f"| W.1 | [Cosine scores]({link}) | ●○○○ | 15 | [09]" in row
+    assert f"| W.1 | [Cosine scores]({file}) | ●○○○ | 15 | [09]" in row
     assert course("dev", "seal", "W.1")[0] == 0
     code, text = course("start", "w1")
     assert code == 0 and "W.1  Cosine scores  (lesson 09)" in text
     answer = tmp_path / "work" / "ex_w_1.py"
     stub = answer.read_text(encoding="utf-8")
+    sealed = (tmp_path / "lessons" / file).read_text(encoding="utf-8")
+    assert sealed.startswith(stub) and "K @ q" not in sealed
+    assert "is sealed" in course("dev", "audit", "W.1")[1]
     for line, code, tag in (
         ("return K @ q / (K * K).sum(1) ** 0.5", 1, "the scores divided by |k_j| only"),
         ("return K @ q / (K * K).sum(1) ** 0.5 / (q @ q) ** 0.5", 0, "passed"),
@@ -78,4 +74,4 @@ def test_the_teachers_own_exercise_works(course, tmp_path):
         answer.write_text(text, encoding="utf-8")
         found, text = course("check")
         assert found == code and tag in text, text
-    assert "W.1    Cosine scores" in course("list")[1]
+    assert "withheld" in course("solution", "W.1")[1]
