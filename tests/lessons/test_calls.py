@@ -1,4 +1,4 @@
-"""The calls of an answer: copies, what an answer may change, stubs, chains of theory."""
+"""The calls of an answer: copies, what an answer may change, pictures, chains of theory."""
 
 import types
 from fractions import Fraction
@@ -6,16 +6,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from lessons.classroom.theory import (
-    Chain,
-    check_chain,
-    equal,
-    links_that_run,
-    rationals,
-    two_point_mean,
-)
+from lessons.classroom.theory import Chain, check_chain, equal, rationals
 from lessons.course import differences, stubs
-from lessons.course.calls import Calls, call_text, is_changed, readonly
+from lessons.course.calls import Calls, is_changed, readonly
 from lessons.course.outcome import CheckFailed
 
 X = np.random.default_rng(0).normal(size=(3, 5))
@@ -33,7 +26,6 @@ def fails(tag, f, *args, says=None, **options):
     with pytest.raises(CheckFailed, match=says) as caught:
         call(f, *args, **options)
     assert caught.value.tag == tag
-    assert all(len(line) <= 71 for line in str(caught.value).splitlines())
     return caught.value.lines
 
 
@@ -45,16 +37,6 @@ def spread(x):
     own[0] = x[0]
 
 
-def diagonal(x):
-    own = np.zeros((3, 3))
-    own.diagonal()[:] = x[0, 0]
-
-
-def fill(x):
-    own = np.broadcast_to(0.0, x.shape)
-    np.copyto(own, x)
-
-
 def later(x):
     def backward(g):
         x[0] = g[0]
@@ -63,19 +45,22 @@ def later(x):
     return x, backward
 
 
-def last(n, pairs, last=()):
+def last(n, pairs):
     del pairs[-n:]
     return pairs
 
 
-def test_an_array_that_is_given_is_not_written_to():
+def test_an_argument_is_not_written_to_and_a_change_is_named():
     for write in (lambda x: x.fill(0), lambda x: np.multiply(x, 2, out=x)):
         fails("mutates-input", write, X, says="an array that it was given")
-    for view in (spread, diagonal, fill):  # of ones own
-        fails("read-only", view, X, says="writes into a read-only array")
+    fails("read-only", spread, X, says="writes into a read-only array")  # its own
     backward = call(later, X)[1]
     with pytest.raises(CheckFailed, match="that it was given"):
         backward(X)  # an argument of an earlier call
+    given = [1, 2, 3]
+    assert fails("mutates-input", last, 1, given)[-1] == "changes its argument pairs"
+    assert fails("mutates-input", last, 1, pairs=given)[-1] == "changes its argument pairs"
+    assert given == [1, 2, 3] and call(last, 0, []) == []
 
 
 def test_state_of_ones_own_may_change_in_place():
@@ -85,45 +70,29 @@ def test_state_of_ones_own_may_change_in_place():
 
     m = np.ones(5)
     fails("mutates-input", f, m, X[0])
-    assert np.array_equal(call(f, m, X[0], own=("m",)), 1 + X[0])
     assert np.array_equal(call(f, s=X[0], m=m, own=("m",)), 1 + X[0])
     assert (m == 1).all()
     fails("mutates-input", lambda m, s: f(s, m), m, X[0], own=("m",))
 
 
-def test_an_answer_that_changes_a_list_reads_which():
-    given = [1, 2, 3]
-    assert fails("mutates-input", last, 1, given)[-1] == "changes its argument pairs"
-    assert fails("mutates-input", last, 1, pairs=given)[-1] == "changes its argument pairs"
-    assert given == [1, 2, 3] and call(last, 0, []) == []
-
-
 class Named(dict):
     """A dict of another class, as E.3's graphs are."""
-
-    def __init__(self, title, pairs):
-        super().__init__(pairs)
-        self.title = title
-
-
-GIVEN = Named("a graph", {"y": [("x", 3.0)], "x": [], "n": {"a": [1, 2, np.nan]}})
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        lambda g: g["y"].append(1),
         lambda g: g.pop("x"),
         lambda g: g["y"].__setitem__(0, ("x", 4.0)),
         lambda g: g["n"]["a"].sort(reverse=True),
         lambda g: g["n"].update(array=np.ones(2)),
-        lambda g: g.update(x=()),
     ],
 )
 def test_a_change_of_an_argument_is_noticed(change):
-    given = readonly(Named("a graph", GIVEN | {"n": {**GIVEN["n"], "array": X[0]}}))
+    inner = {"a": [1, 2, np.nan], "array": X[0]}
+    given = readonly(Named(y=[("x", 3.0)], x=[], n=inner))
     before = readonly(given)
-    assert not is_changed(before, given)
+    assert type(given) is Named and not is_changed(before, given)
     change(given)
     assert is_changed(before, given)
 
@@ -133,29 +102,15 @@ def test_an_exception_has_the_call_and_a_sentence():
     assert lines[0] == "f(x=float64 (3, 5))"
     fails("recursion", lambda x: (lambda f: f(f))(lambda f: f(f)), X)
     fails("raises", lambda x: x - x.mean(1), X, says="without axis 1; .3, 1. would")
-    assert call_text("draw", ["n", "rng"], [3, np.random.default_rng(0)]) == (
-        "draw(n=3, rng=rng)"
-    )
 
 
-# differences
-
-
-def test_indices_do_not_read_as_sizes_and_pictures_have_a_legend():
-    wrong = X.copy()
-    wrong[1, 2] = 9.0
-    lines = differences.differences(wrong, X, wrong == X, ("S", "d_h"))
-    assert lines[0] == "entry [1, 2]  (at S 1, d_h 2)"
-    column = np.arange(15).reshape(3, 5) % 5 == 4
-    legend = "(# differs; the last axis runs to the right)"
-    assert differences.drawing(column)[0].splitlines()[-1].strip() == legend
+def test_differences_have_an_entry_with_its_axes_rows_of_masks_and_a_picture():
     want = np.random.default_rng(1).normal(size=(3, 7, 5))
     wrong = want + (np.arange(5) == 4)
-    drawn = differences.differences(wrong, want, wrong == want)[-1].splitlines()
+    lines = differences.differences(wrong, want, wrong == want, ("B", "S", "d_h"))
+    assert lines[0].endswith("d_h 4)") and "(at B " in lines[0]
+    drawn = lines[-1].splitlines()
     assert len(drawn) == 9 and "8 by 5 signs stand for 21 by 5 entries" in drawn[-1]
-
-
-def test_masks_are_shown_by_rows():
     want = np.eye(3, 5, dtype=bool)
     found = want | (np.arange(5) == 4)
     lines = differences.differences(found, want, found == want, "ts")
@@ -163,38 +118,11 @@ def test_masks_are_shown_by_rows():
     assert lines[-1] == "3 of 15 entries differ"
 
 
-# stubs
-
-
-def test_the_calls_of_a_function_are_those_through_others_too():
-    text = "def a(x): return x\ndef b(x): return [a(y) for y in x]\n"
-    text += "def c(x):\n    def inner():\n        return b(x)\n    return inner()\n"
-    assert stubs.uses(text) == {"a": set(), "b": {"a"}, "c": {"a", "b"}}
-    assert stubs.uses("def (") == {}
-
-
-@pytest.mark.parametrize(
-    "imports, above, below",
-    [
-        ("", '"""A."""\n\n', ""),
-        ("import math\n", "import math\n\n", ""),
-        ("import minigrad as mg\n", "import minigrad as mg\n", ""),
-        ("from minigrad import nn\n", "", "from minigrad import nn\n"),
-        ("from lessons.classroom import a\n", "", "from lessons.classroom import a\n"),
-    ],
-)
-def test_the_import_stands_in_its_place(imports, above, below):
-    lines = f'"""A."""\n\n{imports}'.splitlines(keepends=True)
-    line = "from lessons import NotWritten\n"
-    assert above + line + below in "".join(stubs.with_import(lines))
-
-
 def test_a_part_is_unwritten_unless_an_answer_stands_above_the_line():
     below = 'def f(x):\n    return x\n    raise NotWritten("9.9 f")\n'
     assert stubs.unwritten_functions(below) == []
     inside = below.replace("    ret", "    if x:\n        ret")
     assert stubs.unwritten_functions(inside) == ["f"]
-    assert stubs.unwritten_functions("def f(:") == []
 
 
 # chains
@@ -219,7 +147,6 @@ def draw():
 
 
 def test_a_chain_of_expressions_finds_the_false_step():
-    start = Chain(square, "a square")
     binomial = Chain(square, "a square")
     binomial.then(lambda a, b: a * a + 2 * a * b + b * b, "binomial")
     check_chain(my(), binomial, square, square, draw)
@@ -227,17 +154,14 @@ def test_a_chain_of_expressions_finds_the_false_step():
     quotient = Chain(square, "one").then(lambda a, b: a * b / (a - a), "a quotient")
     for chain, tag, says in (
         (dream, "false-link", "a dream"),
-        (start.then(square, "again"), "chain-repeats", "the same expression"),
+        (Chain(square, "a").then(square, "b"), "chain-repeats", "the same expression"),
         ([square], "chain", "found list"),
         (Chain(square, " "), "no-reason", "with link 1"),
-        (Chain(square, None), "no-reason", "with link 1"),
         (quotient, "link-raises", "ZeroDivisionError"),
     ):
         with pytest.raises(CheckFailed, match=says) as caught:
             check_chain(my(), chain, square, square, draw)
         assert caught.value.tag == tag
-    with pytest.raises(CheckFailed, match="a value of link 2, at a "):
-        links_that_run(my(), quotient, draw())
 
 
 def test_fractions_are_compared_exactly_and_floats_up_to_rounding():
@@ -246,6 +170,3 @@ def test_fractions_are_compared_exactly_and_floats_up_to_rounding():
     assert not equal(third, np.array(Fraction(1, 3) + Fraction(1, 10**12)))
     assert not equal(third, np.array(0.3334)) and not equal(third, X)
     assert not equal(third, np.array(None)) and not equal(third, np.array("one", object))
-    [a, b] = rationals(np.random.default_rng(1), 2)
-    assert two_point_mean(lambda x: x[0] * x[1], [a, b], [2, 3]) == a * b
-    assert two_point_mean(lambda x: (x[0] - a) ** 2, [a, b], [2, 3]) == 4
