@@ -2,10 +2,8 @@
 
 import argparse
 import base64
-import os
 import pathlib
 import shutil
-import subprocess
 import sys
 
 import numpy as np
@@ -83,64 +81,37 @@ def contents(folder):
 # the script
 
 
-def test_a_script_is_divided_into_cells():
-    cells = parse(LESSON)
-    kinds = "preamble markdown code source figure markdown".split()
-    assert [cell.kind for cell in cells] == kinds
-    assert cells[3].name == "minigrad.ops.activation.tanh"
-    lines = LESSON.splitlines()
-    for cell in cells[:3] + cells[4:]:  # line numbers are those of the file
-        assert cell.text.splitlines()[0] in lines[cell.line - 1]
-
-
-PROSE = "# %% [markdown]\n# a line\n"
-
-
 @pytest.mark.parametrize(
     "text, line, words",
     [
-        (PROSE + "# %% a title\nx = 1", 3, "no cell begins"),
-        (PROSE + "# %% [source]\n", 3, "no cell begins"),
-        (PROSE + "# %% [figure] name\n", 3, "no cell begins"),
-        (PROSE + "x = 1\n", 3, "a line of prose begins"),
-        (PROSE + "#x\n", 3, "a line of prose begins"),
-        (PROSE + "# %% [source] a.b\n\nx = 1\n", 5, "its first line only"),
+        ("# %% a title\nx = 1", 3, "no cell begins"),
+        ("# %% [source]\n", 3, "no cell begins"),
+        ("# %% [source] a.b\n\nx = 1\n", 5, "its first line only"),
     ],
 )
 def test_a_script_without_cells_is_refused(text, line, words):
     with pytest.raises(LessonError, match=words) as refusal:
-        parse(text, "07/lesson.py")
+        parse("# %% [markdown]\n# a line\n" + text, "07/lesson.py")
     assert str(refusal.value).startswith(f"07/lesson.py:{line}:")
 
 
-@pytest.mark.parametrize(
-    "name, begins",
-    [
-        ("minigrad.ops.activation.tanh", "@differentiable\ndef tanh(x):"),
+def test_source_is_what_stands_in_a_file_of_the_project():
+    for name, begins in (
         ("minigrad.tanh", "@differentiable\ndef tanh(x):"),
-        ("minigrad.tensor.Tensor", "class Tensor("),
         ("minigrad.tensor.Tensor.item", "def item(self):"),
-    ],
-)
-def test_source_is_what_stands_in_the_file(name, begins):
-    found = source(name, "here")
-    assert found.text.startswith(begins)
-    lines = (ROOT / found.path).read_text().splitlines()[found.first - 1 : found.last]
-    assert [a.strip() for a in lines] == [a.strip() for a in found.text.splitlines()]
-
-
-@pytest.mark.parametrize(
-    "name, words",
-    [
-        ("minigrad.ops.activation.tangent", "has no attribute .tangent"),
-        ("no_such_package.f", "No module named .no_such_package"),
+    ):
+        found = source(name, "here")
+        assert found.text.startswith(begins)
+        lines = (ROOT / found.path).read_text().splitlines()
+        lines = [line.strip() for line in lines[found.first - 1 : found.last]]
+        assert lines == [line.strip() for line in found.text.splitlines()]
+    for name, words in (
+        ("no_such_package.f", "No module named"),
         ("minigrad.ops.activation", "is a module, not a function"),
         ("json.dumps", "outside this project"),
-    ],
-)
-def test_a_missing_source_is_refused(name, words):
-    with pytest.raises(LessonError, match=f"^here: .*{words}"):
-        source(name, "here")
+    ):
+        with pytest.raises(LessonError, match=f"^here: .*{words}"):
+            source(name, "here")
 
 
 # prose
@@ -160,10 +131,8 @@ def test_expressions_are_evaluated():
     "text, line, words",
     [
         ("{{ y }}", 4, "is 0.125, a float; expected text or a whole"),
-        ("{{ True }}", 4, "a bool"),
         ("\n{{ z }}", 5, "NameError"),
         ("{{ x + }}", 4, "SyntaxError"),
-        ("{{x}}", 4, "a space at either end"),
         ("{{ x +\n1 }}", 4, "stands on one line"),
     ],
 )
@@ -178,30 +147,17 @@ def test_an_expression_without_text_is_refused(text, line, words):
     [
         ("It is 0.25 here.", "0.25 is typed by hand"),
         ("Nearly 99 % of them", "99 % is typed by hand"),
-        ("it fell to .51 at last", ".51 is typed"),
         ("no section is 6.25 or 38.25", "6.25 is typed"),
         ("It is simply so.", "avoids `simply`"),
-        ("Look!", "avoids `k!`"),
-        ("so — there", "avoids"),
         ("$$ x $$", "```math fence"),
-        (r"\[ x \]", "```math fence"),
         ("half of $x", "without a second $"),
         ("$x_{t-1}$", "write"),
-        (r"$a \\ b$", "write"),
-        ("$a<b$", "write"),
-        ("$a * b$", "write"),
-        (r"$\hat{x}_i$", "write"),
         ("the $n$th", "write"),
-        ("the $n$-gram", "write"),
-        ("```math\nx\n", "never closed"),
     ],
 )
 def test_prose_that_breaks_a_rule_is_refused(text, words):
-    with pytest.raises(LessonError) as refusal:
-        faults = list(cells.faults_of_prose(cell(text), pathlib.Path("07_t")))
-        raise LessonError("\n".join(faults))
-    assert words in str(refusal.value)
-    assert str(refusal.value).startswith("07_t/lesson.py:4:")
+    [fault] = cells.faults_of_prose(cell(text), pathlib.Path("07_t"))
+    assert words in str(fault) and str(fault).startswith("07_t/lesson.py:4:")
 
 
 def test_prose_that_breaks_no_rule_passes():
@@ -218,7 +174,6 @@ A justification, not `!=`."""
     "target, words",
     [
         ("../../nowhere.md", "no such file"),
-        ("figures/other.svg", "no such file"),
         ("../../../minigrad/ops/activation.py#L10-L9999", "fewer lines"),
         ("#no-such-heading", "no such heading"),
         ("../../../../../../etc/hosts", "leaves the project"),
@@ -247,35 +202,17 @@ def test_the_page_has_prose_code_output_source_and_figure(folder):
     assert len(svg) > 2000
     for word in ("<text", "dc:date", "Matplotlib v", "#ffffff", "#000000"):
         assert word not in svg, word
-
-
-@pytest.mark.deep
-def test_weaving_in_another_process_gives_the_same_bytes(folder):
     first = contents(folder)
-    code = (
-        "import argparse, pathlib, sys; from lessons.pages import weave; "
-        "args = argparse.Namespace(lesson=['7'], check=False); "
-        "sys.exit(weave.weave(args, pathlib.Path(sys.argv[1])))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, folder.parent],
-        cwd=ROOT,
-        env=os.environ | {"PYTHONHASHSEED": "7", "TZ": "Asia/Tokyo"},
-    )
-    assert done.returncode == 0 and contents(folder) == first
+    assert do(folder) == 0 and contents(folder) == first
 
 
 @pytest.mark.parametrize(
     "name, old, new, words",
     [
-        ("lesson.py", "07  Squares", "07  Squares", "07_squares: fresh"),
         ("lesson.py", "arange(5.0)", "arange(6.0)", "kept  x = np.arange(5.0)"),
-        ("lesson.py", "print(", "print('so', ", "under '07. Squares'"),
-        ("lesson.py", "x**2, l", "x**2.001, l", "kept  ax.plot"),
         ("lesson.py", "The mean", "Their mean", "now   Their mean"),
         ("lesson.py", '"squares", alt', '"sq", alt', "figures/sq.svg is missing"),
         ("README.md", "sum 10.0", "sum 11.0", "kept  sum 11.0"),
-        ("README.md", "arange(5.0)", "arange(5.1)", "kept  x = np.arange(5.1)"),
         ("README.md", "sum 10.0", "sum 10.1", "07_squares: fresh"),  # the last digit
     ],
 )
@@ -296,12 +233,8 @@ def test_a_stale_page_is_found_and_the_difference_is_shown(
     [
         ("x.size + 1", "1 / 0", 15, "ZeroDivisionError"),
         ("x.size + 1", "np.log(-x)", 15, "RuntimeWarning"),
-        ("x.size + 1", "x.size +", 15, "SyntaxError"),
-        ("x.size + 1", "raise SystemExit(0)", 15, "SystemExit"),
         (ALT, 'alt="x"', 22, "alt text"),
-        ('"squares", alt', '"The squares", alt', 22, "small letters"),
         (ALT + ")", ALT + f")\nshow(fig, 'squares', {ALT})", 23, "two figures"),
-        ("tanh", "tan", 17, "has no attribute 'tan'"),
         ("The mean", "The 0.5 mean", 25, "typed by hand"),
     ],
 )
@@ -322,11 +255,9 @@ def test_a_mistake_has_its_line_and_nothing_is_written(
     [
         ("loss 0.123  of  10", "loss 0.124 of 10", True),
         ("loss 0.123", "loss 0.125", False),
-        ("loss 0.123", "loss 0.12", False),
         ("8.6e-06", "8.7e-06", True),
         ("8.6e-06", "8.6e-07", False),
         ("-0.5", "0.5", False),
-        ("3 of 15", "4 of 15", False),
         ("falls", "rises", False),
     ],
 )
@@ -353,8 +284,6 @@ def test_the_settings_of_a_lesson_end_with_it(folder):
     assert do(folder) == 0
     assert "numpy runs" in (folder / "README.md").read_text()
     assert settings() == before and matplotlib.rcParams["text.color"] == style
-    svg = figures.svg_of(lambda title: figures.figure(title)[0], "How far?")
-    assert b"<svg" in svg and matplotlib.rcParams["text.color"] == style
 
 
 def test_a_notebook_shows_the_figure_and_its_words(monkeypatch):
@@ -369,25 +298,3 @@ def test_a_notebook_shows_the_figure_and_its_words(monkeypatch):
     assert drawing["image/svg+xml"].startswith("<?xml") and "<svg" in str(drawing)
     assert base64.b64decode(drawing["image/png"])[1:4] == b"PNG"
     assert words["text/markdown"] == "*Squares of the whole numbers, from 0 to 4.*"
-    assert "Squares of" not in str(drawing)  # the caption appears once
-
-
-# outside
-
-
-@pytest.mark.deep
-def test_a_lesson_is_a_plain_script(tmp_path):
-    script = next((ROOT / "lessons" / "book").glob("00_*/lesson.py"))
-    before = contents(script.parent)
-    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
-    done = subprocess.run(
-        [sys.executable, script],
-        cwd=tmp_path,
-        env=environment | {"LESSONS_WORK": str(tmp_path / "w")},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "numeric 0.78644773" in done.stdout
-    assert list((tmp_path / "w" / "figures").rglob("*.svg"))
-    assert contents(script.parent) == before
