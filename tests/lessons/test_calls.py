@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from lessons.classroom.theory import Chain, check_chain, equal, rationals
-from lessons.course import differences, stubs
+from lessons.course import differences
 from lessons.course.calls import Calls, is_changed, readonly
 from lessons.course.outcome import CheckFailed
 
@@ -32,11 +32,6 @@ def fails(tag, f, *args, says=None, **options):
 # arguments
 
 
-def spread(x):
-    own = np.broadcast_to(np.zeros(5), x.shape)
-    own[0] = x[0]
-
-
 def later(x):
     def backward(g):
         x[0] = g[0]
@@ -53,7 +48,6 @@ def last(n, pairs):
 def test_an_argument_is_not_written_to_and_a_change_is_named():
     for write in (lambda x: x.fill(0), lambda x: np.multiply(x, 2, out=x)):
         fails("mutates-input", write, X, says="an array that it was given")
-    fails("read-only", spread, X, says="writes into a read-only array")  # its own
     backward = call(later, X)[1]
     with pytest.raises(CheckFailed, match="that it was given"):
         backward(X)  # an argument of an earlier call
@@ -79,22 +73,17 @@ class Named(dict):
     """A dict of another class, as E.3's graphs are."""
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
+def test_a_change_of_an_argument_is_noticed():
+    for change in (
         lambda g: g.pop("x"),
         lambda g: g["y"].__setitem__(0, ("x", 4.0)),
         lambda g: g["n"]["a"].sort(reverse=True),
-        lambda g: g["n"].update(array=np.ones(2)),
-    ],
-)
-def test_a_change_of_an_argument_is_noticed(change):
-    inner = {"a": [1, 2, np.nan], "array": X[0]}
-    given = readonly(Named(y=[("x", 3.0)], x=[], n=inner))
-    before = readonly(given)
-    assert type(given) is Named and not is_changed(before, given)
-    change(given)
-    assert is_changed(before, given)
+    ):
+        given = readonly(Named(y=[("x", 3.0)], x=[], n={"a": [1, 2, np.nan], "b": X}))
+        before = readonly(given)
+        assert type(given) is Named and not is_changed(before, given)
+        change(given)
+        assert is_changed(before, given)
 
 
 def test_an_exception_has_the_call_and_a_sentence():
@@ -116,13 +105,6 @@ def test_differences_have_an_entry_with_its_axes_rows_of_masks_and_a_picture():
     lines = differences.differences(found, want, found == want, "ts")
     assert lines[0] == "row t=0:  expected s = 0    found s = 0, 4"
     assert lines[-1] == "3 of 15 entries differ"
-
-
-def test_a_part_is_unwritten_unless_an_answer_stands_above_the_line():
-    below = 'def f(x):\n    return x\n    raise NotWritten("9.9 f")\n'
-    assert stubs.unwritten_functions(below) == []
-    inside = below.replace("    ret", "    if x:\n        ret")
-    assert stubs.unwritten_functions(inside) == ["f"]
 
 
 # chains
@@ -155,8 +137,6 @@ def test_a_chain_of_expressions_finds_the_false_step():
     for chain, tag, says in (
         (dream, "false-link", "a dream"),
         (Chain(square, "a").then(square, "b"), "chain-repeats", "the same expression"),
-        ([square], "chain", "found list"),
-        (Chain(square, " "), "no-reason", "with link 1"),
         (quotient, "link-raises", "ZeroDivisionError"),
     ):
         with pytest.raises(CheckFailed, match=says) as caught:

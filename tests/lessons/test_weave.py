@@ -1,7 +1,6 @@
 """Weaving: scripts in cells, live source, computed prose, fresh or stale pages."""
 
 import argparse
-import base64
 import pathlib
 import shutil
 import sys
@@ -10,7 +9,7 @@ import numpy as np
 import pytest
 
 from lessons.classroom.catalogue import ROOT
-from lessons.pages import cells, figures, weave
+from lessons.pages import cells, weave
 from lessons.pages.cells import Cell, LessonError, evaluate_prose, parse, source
 
 ALT = 'alt="Squares of the whole numbers, from 0 to 16."'
@@ -81,18 +80,14 @@ def contents(folder):
 # the script
 
 
-@pytest.mark.parametrize(
-    "text, line, words",
-    [
-        ("# %% a title\nx = 1", 3, "no cell begins"),
-        ("# %% [source]\n", 3, "no cell begins"),
-        ("# %% [source] a.b\n\nx = 1\n", 5, "its first line only"),
-    ],
-)
-def test_a_script_without_cells_is_refused(text, line, words):
-    with pytest.raises(LessonError, match=words) as refusal:
-        parse("# %% [markdown]\n# a line\n" + text, "07/lesson.py")
-    assert str(refusal.value).startswith(f"07/lesson.py:{line}:")
+def test_a_script_without_cells_is_refused():
+    for text, line in (
+        ("# %% [source]\n", 3),
+        ("x = 1\n", 3),
+        ("# %% [source] a.b\n\nx = 1\n", 5),
+    ):
+        with pytest.raises(LessonError, match=f"^07/lesson.py:{line}:"):
+            parse("# %% [markdown]\n# a line\n" + text, "07/lesson.py")
 
 
 def test_source_is_what_stands_in_a_file_of_the_project():
@@ -125,21 +120,13 @@ def test_expressions_are_evaluated():
     text = 'a {{ x }} b {{ f"{y:.2f}" }} {{ {"k": "v"}["k"] }}\n{{ x + 1 }}'
     found = evaluate_prose(cell(text), {"x": 3, "y": 0.125}, pathlib.Path("07_t"))
     assert found == "a 3 b 0.12 v\n4"
-
-
-@pytest.mark.parametrize(
-    "text, line, words",
-    [
+    for text, line, words in (
         ("{{ y }}", 4, "is 0.125, a float; expected text or a whole"),
         ("\n{{ z }}", 5, "NameError"),
         ("{{ x + }}", 4, "SyntaxError"),
-        ("{{ x +\n1 }}", 4, "stands on one line"),
-    ],
-)
-def test_an_expression_without_text_is_refused(text, line, words):
-    with pytest.raises(LessonError, match=words) as refusal:
-        evaluate_prose(cell(text), {"x": 3, "y": 0.125}, pathlib.Path("07_t"))
-    assert str(refusal.value).startswith(f"07_t/lesson.py:{line}:")
+    ):
+        with pytest.raises(LessonError, match=f"^07_t/lesson.py:{line}: .*{words}"):
+            evaluate_prose(cell(text), {"x": 3, "y": 0.125}, pathlib.Path("07_t"))
 
 
 @pytest.mark.parametrize(
@@ -170,20 +157,17 @@ A justification, not `!=`."""
     assert list(cells.faults_of_prose(cell(text), pathlib.Path("07_t"))) == []
 
 
-@pytest.mark.parametrize(
-    "target, words",
-    [
+def test_a_broken_link_is_refused(folder):
+    page = (folder / "README.md").read_text()
+    for target, words in (
         ("../../nowhere.md", "no such file"),
         ("../../../minigrad/ops/activation.py#L10-L9999", "fewer lines"),
         ("#no-such-heading", "no such heading"),
         ("../../../../../../etc/hosts", "leaves the project"),
-    ],
-)
-def test_a_broken_link_is_refused(folder, target, words):
-    page = (folder / "README.md").read_text()
-    text = page.replace("../../../minigrad/graph.py", target)
-    with pytest.raises(LessonError, match=words):
-        weave.check_links(text, folder, set())
+    ):
+        text = page.replace("../../../minigrad/graph.py", target)
+        with pytest.raises(LessonError, match=words):
+            weave.check_links(text, folder, set())
 
 
 # the page
@@ -250,21 +234,6 @@ def test_a_mistake_has_its_line_and_nothing_is_written(
     assert after == before
 
 
-@pytest.mark.parametrize(
-    "a, b, same",
-    [
-        ("loss 0.123  of  10", "loss 0.124 of 10", True),
-        ("loss 0.123", "loss 0.125", False),
-        ("8.6e-06", "8.7e-06", True),
-        ("8.6e-06", "8.6e-07", False),
-        ("-0.5", "0.5", False),
-        ("falls", "rises", False),
-    ],
-)
-def test_numbers_are_compared_up_to_their_last_digit(a, b, same):
-    assert weave.same_text(a, b) is weave.same_text(b, a) is same
-
-
 # figures
 
 
@@ -284,17 +253,3 @@ def test_the_settings_of_a_lesson_end_with_it(folder):
     assert do(folder) == 0
     assert "numpy runs" in (folder / "README.md").read_text()
     assert settings() == before and matplotlib.rcParams["text.color"] == style
-
-
-def test_a_notebook_shows_the_figure_and_its_words(monkeypatch):
-    shown = []
-    monkeypatch.setattr(
-        "builtins.display", lambda data, raw: shown.append(data), raising=False
-    )
-    fig, ax = figures.figure("How do squares grow?", size=(3, 2))
-    ax.plot([0, 1, 4])
-    figures.show(fig, "squares", "Squares of the whole numbers, from 0 to 4.")
-    drawing, words = shown
-    assert drawing["image/svg+xml"].startswith("<?xml") and "<svg" in str(drawing)
-    assert base64.b64decode(drawing["image/png"])[1:4] == b"PNG"
-    assert words["text/markdown"] == "*Squares of the whole numbers, from 0 to 4.*"
