@@ -4,6 +4,7 @@ Nothing here reads a clock. A slow machine, or a busy one, changes no result.
 """
 
 import contextlib
+import inspect
 import sys
 import tracemalloc
 

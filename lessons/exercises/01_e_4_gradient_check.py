@@ -81,7 +81,7 @@ def is_right(op, x, rng):
 # ---- THE CHECK: each call my.f(…) is compared with the function f above
 
 import minigrad as mg  # noqa: E402
-from lessons.classroom.steps import named  # noqa: E402
+from lessons.course.outcome import named  # noqa: E402
 
 softmax, tanh = mg.softmax.raw, mg.tanh.raw
 
