@@ -22,6 +22,7 @@ def witness():
     """
     W_a = np.array([[1.0, 1.0], [-1.0, 1.0]])  # tanh(h + s) and tanh(h - s)  #? Which sum of shifted tanh curves rises first and falls then?
     v_a = np.array([1.0, -1.0])  # their difference is a bump around h = 0  #? One tanh rises everywhere, and so does a sum of rising ones.
+    #! v_a = np.array([-1.0, 1.0])  | the same curve upside down: a valley
     s = np.array([1.0])
     h1, h3 = np.array([-2.0]), np.array([2.0])  #? The three keys must differ.
     return W_a, v_a, s, h1, (h1 + h3) / 2, h3  #? Return all results, in the order of the docstring.
