@@ -21,7 +21,6 @@ def prediction():
     sign  +1 if pairs with more weight on each other gain more cosine, -1 if less
     """
     return {1: (0.1, +1), 1 / 4: (0.1, +1), 1 / 20: (0.1, +1)}  #? The docstring gives the three keys, with a pair for each.
-    #! return {1: 0.1, 1 / 4: 0.1, 1 / 20: 0.1}  | prediction
 
 
 def self_attention(X, scale):
@@ -41,26 +40,19 @@ def self_attention(X, scale):
     #! z = np.exp(e - e.max(axis=-1, keepdims=True)) * (1 - np.eye(len(X)))  | the weights of the other positions, without its own
     #! z = np.tril(np.exp(e - e.max(axis=-1, keepdims=True)))  | the weights of the keys j <= i only
     alpha = z / z.sum(axis=-1, keepdims=True)  # row i: the weights of position i  #? Which of your arrays sums to 1 in each row?
-    #! alpha = z / z.sum(axis=-1)  | exp(e_ij), divided by the sum of row j
     return alpha, alpha @ X  #? Each z_i is a sum over all positions, with the weights of position i.
-    #! return alpha, e @ X  | the scores times X
     #! return alpha, X @ X.T @ X  | X X^T X
-    #! return alpha, alpha.T @ X  | alpha^T X
-    #! return alpha, X.mean(0) + 0 * X  | the mean of all vectors, for each position
 
 
 def cosine(X):
     """Return all cosines x_i . x_j / (|x_i| |x_j|), (T, T); no row of X is 0."""
     norm = np.linalg.norm(X, axis=-1, keepdims=True)  # |x_i|  #? |x| is the square root of a sum of squares over the d entries of one row.
     #! norm = (norm_x := np.linalg.norm(X, axis=-1, keepdims=True)) ** 2  | x_i . x_j divided by the squared norms
-    #! norm = np.linalg.norm(X)  | x_i . x_j, divided by the square of the norm of all of X
     #! norm = abs(X).sum(-1, keepdims=True)  | x_i . x_j, divided by the sums of |x_ik| and of |x_jk|
-    #! norm = np.linalg.norm(X, axis=0, keepdims=True)  | products of columns of norm 1
     unit = X / norm  #? A cosine is at most 1. Which factor of a long vector must be removed?
     #! unit = (X - X.mean(0)) / np.linalg.norm(X - X.mean(0), axis=-1, keepdims=True)  | the cosines of X - the mean of its rows
     return unit @ unit.T  #? A cosine is a number from -1 to 1, not an angle. What is that of x and x?
     #! return np.arccos(np.minimum(1, unit @ unit.T))  | the angles, arccos of the cosines
-    #! return unit @ unit.T * (1 - np.eye(len(X)))  | the cosines, 0 where i = j
 
 
 def geometry_change(X, scale):
@@ -72,7 +64,6 @@ def geometry_change(X, scale):
     alpha, Z = self_attention(X, scale)  #? The scale is an argument. Where is it used?
     #! alpha, Z = self_attention(X, 1)  | mutual and gain with scale 1
     pairs = np.triu_indices(len(X), k=1)  # without the diagonal  #? Which pairs i < j do three positions have, and in which order?
-    #! pairs = np.tril_indices(len(X), k=-1)  | the pairs in the order of np.tril_indices
     mutual = alpha + alpha.T  #? mutual is the sum of the weight of i on j and the weight of j on i.
     #! mutual = alpha * alpha.T  | alpha_ij alpha_ji
     #! mutual = X @ X.T  | x_i . x_j
@@ -80,7 +71,6 @@ def geometry_change(X, scale):
     gain = cosine(Z) - cosine(X)  #? A gain is a difference: the cosine after, minus the one before.
     #! gain = Z @ Z.T - X @ X.T  | z_i . z_j - x_i . x_j
     #! gain = cosine(X)  | the cosine of x_i and x_j
-    #! gain = cosine(X) - cosine(Z)  | the cosine of x_i and x_j minus that of z_i and z_j
     #! gain = cosine(Z) / cosine(X)  | the cosine of z_i and z_j, divided by that of x_i and x_j
     #! gain = cosine(Z) / cosine(X) - 1  | the quotient of both cosines, less 1
     return mutual[pairs], gain[pairs]
@@ -93,12 +83,9 @@ def rank_correlation(a, b):
     is 1 if a and b have the same order, and -1 if they have opposite orders.
     """
     ranks = [np.argsort(np.argsort(x)) for x in (a, b)]  # the rank of each entry  #? Which ranks have the entries of (0.3, 7, 2)? Only they count.
-    #! ranks = [a, b]  | the correlation of the entries themselves
     #! ranks = [np.sort(a), np.sort(b)]  | the correlation of the sorted entries
-    #! ranks = [np.argsort(a), np.argsort(b)]  | the correlation of the argsorts
     #! ranks = [np.sign(x[:, None] - x).ravel() for x in (a, b)]  | Kendall's rank correlation
     u, v = (r - r.mean() for r in ranks)  #? A correlation compares differences from the mean.
-    #! u, v = ranks  | the cosine of the ranks, without their means
     return (u @ v) / np.sqrt((u @ u) * (v @ v))  #? The correlation of a and a is 1. What is yours?
     #! return u @ v / len(a)  | the dot product of the ranks, less their means, divided by n
     #! return 1 - 6 * ((u - v) ** 2).sum() / len(a) ** 3  | 1 - 6 sum d^2 / n^3
@@ -118,15 +105,8 @@ def draw(fig, alpha, before, after):
     number.
     """
     names = "weights", "cosines of X", "cosines of Z"  #? Which of the three images is which?
-    #! names = "", "", ""  | no-title
-    #! names = "weights", "cosine", "Cosine"  | same-title
-    #! names = "cosines of X", "weights", "cosines of Z"  | images-exchanged
     limits = (0, 1), (-1, 1), (-1, 1)  #? A colour means another number in each image, unless both have the same vmin and vmax.
-    #! limits = (0, 1), (-1, 1), (None, None)  | own-limits
     arrays = alpha, before, after  #? draw receives before first, and then after.
-    #! arrays = alpha, after, before  | images-exchanged
-    #! arrays = alpha, before, before  | no-image
-    #! arrays = alpha.T, before, after  | transposed
     for ax, name, array, (low, high) in zip(fig.subplots(1, 3), names, arrays, limits):
         image = ax.imshow(array, vmin=low, vmax=high)
         ax.set(title=name, xlabel="j", ylabel="i")
@@ -240,37 +220,26 @@ def three_heatmaps(my, rng):
     found = f"{limits[0]} and {limits[1]}"
     text = "colours from -1 to 1 for both images of cosines", found
     my.holds("draw", limits == [(-1, 1)] * 2, *text, "own-limits")
-    titles = [title for _, _, title in pictures.images(fig)]
-    my.holds("draw", all(titles), "a title for each panel", titles, "no-title")
-    alike = len({title.strip().lower() for title in titles}) < len(titles)
-    my.holds("draw", not alike, "another title for each panel", titles, "same-title")
-    of = [
-        title
-        for array in (before, after, alpha)
-        for shown, _, title in pictures.images(fig)
-        if np.allclose(shown, array)
-    ]
-    if len(of) == 3:
-        titles_fit(my, of)
+    titles_fit(my, pictures.images(fig), (before, after, alpha))
     pictures.keep(my, fig)
 
 
-def titles_fit(my, of):
+def titles_fit(my, images, arrays):
     """Fail unless the titles of before, after and alpha name what each shows."""
-    said = [set(re.findall(r"[a-z]+", title.lower())) for title in of]
-    of_weights = (said[0] | said[1]) & {"alpha", "weight", "weights"}
-    is_exchanged = of_weights and said[2] & {"cosine", "cosines"}
-    text = "the title of the weights above them", repr(of[2])
+    titles = [title for _, _, title in images]
+    my.holds("draw", all(titles), "a title for each panel", titles, "no-title")
+    differ = len({title.strip().lower() for title in titles}) == len(titles)
+    my.holds("draw", differ, "another title for each panel", titles, "same-title")
+    of = [title for a in arrays for b, _, title in images if np.allclose(a, b)]
+    x, z, weights = (set(re.findall("[a-z]+", title.lower())) for title in of)
+    is_exchanged = x & {"after", "z"} and z & {"before", "x"}
+    is_right = x & {"before", "x"} and z & {"after", "z"}
+    text = "titles that say which is before, argument 2, and which after", of[:2]
+    my.holds("draw", is_right or not is_exchanged, *text, "images-exchanged")
+    of_weights = (x | z) & {"alpha", "weight", "weights"}
+    text = "the title of the weights above them", of[2]
+    is_exchanged = of_weights and weights & {"cosine", "cosines"}
     my.holds("draw", not is_exchanged, *text, "images-exchanged")
-    is_exchanged = said[0] & {"after", "z"} and said[1] & {"before", "x"}
-    is_right = said[0] & {"before", "x"} and said[1] & {"after", "z"}
-    my.holds(
-        "draw",
-        is_right or not is_exchanged,
-        "the title of X above the cosines of X, argument before",
-        f"{of[0]!r} above before, {of[1]!r} above after",
-        "images-exchanged",
-    )
     for title, words, what in (
         (of[0], "[ck]os|simil|before|x", "cosines of X"),
         (of[1], "[ck]os|simil|after|z", "cosines of Z"),
@@ -300,13 +269,6 @@ self_attention  Write the three steps with indices: e_ij, alpha_ij, z_id.
 cosine  What is the cosine of x and x, and that of x and 2 x?
 geometry_change  Which pairs i < j do three positions have?
 rank_correlation  Which ranks have the entries of (0.3, 7, 2)?
-transposed  Row i of the array is row i of the image.
-own-limits  A colour means another number in each image, unless both have the same vmin
-   and vmax.
-images-exchanged  draw receives before first, and then after.
-same-title  Which of two panels with one title shows X, and which Z?
-no-title  Which of the three images is which?
-no-image  ax.imshow draws an array, each entry as a square.
 1  Row i of alpha belongs to position i: it sums to 1, and z_i is computed from it.
 2  For the cosines, first divide each row by its norm; then one product gives all of
    them. The pairs i < j stand above the diagonal: np.triu_indices(T, k=1).
