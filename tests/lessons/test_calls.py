@@ -1,12 +1,8 @@
-"""The calls of an answer: copies, what an answer may change, pictures, chains of theory."""
-
-import types
-from fractions import Fraction
+"""The calls of an answer: copies, what an answer may change."""
 
 import numpy as np
 import pytest
 
-from lessons.classroom.theory import Chain, check_chain, equal, rationals
 from lessons.course import differences
 from lessons.course.calls import Calls, is_changed, readonly
 from lessons.course.outcome import CheckFailed
@@ -105,48 +101,3 @@ def test_differences_have_an_entry_with_its_axes_rows_of_masks_and_a_picture():
     lines = differences.differences(found, want, found == want, "ts")
     assert lines[0] == "row t=0:  expected s = 0    found s = 0, 4"
     assert lines[-1] == "3 of 15 entries differ"
-
-
-# chains
-
-
-def square(a, b):
-    return (a + b) ** 2
-
-
-def my():
-    """Return what ``check_chain`` needs of an answer."""
-
-    def holds(name, truth, expected, found, tag):
-        if not truth:
-            raise CheckFailed(tag, f"expected {expected}", f"found {found}")
-
-    return types.SimpleNamespace(last=types.SimpleNamespace(name="f"), holds=holds)
-
-
-def draw():
-    return rationals(np.random.default_rng(0), 2)
-
-
-def test_a_chain_of_expressions_finds_the_false_step():
-    binomial = Chain(square, "a square")
-    binomial.then(lambda a, b: a * a + 2 * a * b + b * b, "binomial")
-    check_chain(my(), binomial, square, square, draw)
-    dream = Chain(square, "a square").then(lambda a, b: a * a + b * b, "a dream")
-    quotient = Chain(square, "one").then(lambda a, b: a * b / (a - a), "a quotient")
-    for chain, tag, says in (
-        (dream, "false-link", "a dream"),
-        (Chain(square, "a").then(square, "b"), "chain-repeats", "the same expression"),
-        (quotient, "link-raises", "ZeroDivisionError"),
-    ):
-        with pytest.raises(CheckFailed, match=says) as caught:
-            check_chain(my(), chain, square, square, draw)
-        assert caught.value.tag == tag
-
-
-def test_fractions_are_compared_exactly_and_floats_up_to_rounding():
-    third = np.array(Fraction(1, 3))
-    assert equal(third, third) and equal(third, np.array(1 / 3))
-    assert not equal(third, np.array(Fraction(1, 3) + Fraction(1, 10**12)))
-    assert not equal(third, np.array(0.3334)) and not equal(third, X)
-    assert not equal(third, np.array(None)) and not equal(third, np.array("one", object))

@@ -114,28 +114,3 @@ def test_an_unknown_word_is_answered_with_a_few_exercises(word, ids):
         catalogue.find(word)
     found = re.findall(r"\b(?:38|6|E)\.\d+", str(error.value).replace("E.99", ""))
     assert " ".join(found) == ids
-
-
-def test_an_unknown_word_is_answered_with_near_lessons():
-    with pytest.raises(UsageError, match="no lesson positons.*11_positions.*are: 00"):
-        find_lessons("positons")
-    with pytest.raises(UsageError, match=r"no exercise '38.9'.* §38.9 is in lesson 10"):
-        find_lessons("38.9")
-
-
-@pytest.mark.parametrize("line", ["9.9  A title  ●○○  5 min", "9.8  A title  ●○○○  5 min"])
-def test_a_wrong_first_line_is_refused(line, tmp_path):
-    path = tmp_path / "ex_9_9.py"
-    path.write_text(f'"""{line}\n"""\n', encoding="utf-8")
-    with pytest.raises(UsageError, match="first line"):
-        catalogue.read_header(path)
-
-
-def test_the_name_of_a_file_begins_with_its_lesson(tmp_path, monkeypatch):
-    monkeypatch.setattr(catalogue, "LESSONS", tmp_path)
-    (tmp_path / "exercises").mkdir()
-    path = tmp_path / "exercises" / "05_w_1_word.py"
-    path.write_text('"""W.1  A title  ●○○○  5 min\n"""\n', encoding="utf-8")
-    assert catalogue.find("w1") == catalogue.find("ex_w_1.py")
-    assert [number(f) for f in catalogue.lessons_of(catalogue.find("W.1"))] == ["05"]
-    assert [number(f) for f in find_lessons("W.1")] == ["05"]

@@ -1,6 +1,5 @@
 """An exercise is one file: how it is read, checked and named."""
 
-
 import pytest
 
 from lessons.classroom.catalogue import exercises
@@ -127,7 +126,6 @@ def test_a_report_names_the_result_the_entry_and_both_numbers():
     "old, new, tag",
     [
         ("return y, backward", "return y", "no-backward"),
-        ("return y, backward", "return y.tolist(), lambda g: backward(g)[0]", None),
         ("y = x.sum(1) / 2", "y = (x.sum(1) / 2).astype('f4')", "float32"),
         ("y = x.sum(1) / 2", "y = x.sum(1) / 2\n    x[0] = 0", "mutates-input"),
         ("y = x.sum(1) / 2", "y = x.sum(1, keepdims=True) / 2", "unbroadcast"),
@@ -138,12 +136,6 @@ def test_a_report_names_the_result_the_entry_and_both_numbers():
 def test_what_is_no_result_has_a_name(old, new, tag):
     failed = failures(old, new)
     assert tag is None if not failed else failed[0].tag == tag, failed[0].lines
-
-
-def test_a_gradient_of_0_is_no_fault():
-    zero = TEXT.replace("x.sum(1) / 2  #?", "0 * x.sum(1)  #?")
-    zero = zero.replace("n, 1) / 2,)  #?", "n, 1) * 0,)  #?")
-    assert not list(audit.gradients_of(source(zero)))
 
 
 def test_a_law_is_part_of_the_report():

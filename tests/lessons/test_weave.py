@@ -3,14 +3,13 @@
 import argparse
 import pathlib
 import shutil
-import sys
 
 import numpy as np
 import pytest
 
 from lessons.classroom.catalogue import ROOT
 from lessons.pages import cells, weave
-from lessons.pages.cells import Cell, LessonError, evaluate_prose, parse, source
+from lessons.pages.cells import Cell, LessonError, evaluate_prose, source
 
 ALT = 'alt="Squares of the whole numbers, from 0 to 16."'
 LESSON = f'''"""07  Squares  ●○○○  5 min
@@ -77,19 +76,6 @@ def contents(folder):
     return {p.relative_to(folder): p.read_bytes() for p in folder.rglob("*.*")}
 
 
-# the script
-
-
-def test_a_script_without_cells_is_refused():
-    for text, line in (
-        ("# %% [source]\n", 3),
-        ("x = 1\n", 3),
-        ("# %% [source] a.b\n\nx = 1\n", 5),
-    ):
-        with pytest.raises(LessonError, match=f"^07/lesson.py:{line}:"):
-            parse("# %% [markdown]\n# a line\n" + text, "07/lesson.py")
-
-
 def test_source_is_what_stands_in_a_file_of_the_project():
     for name, begins in (
         ("minigrad.tanh", "@differentiable\ndef tanh(x):"),
@@ -133,10 +119,7 @@ def test_expressions_are_evaluated():
     "text, words",
     [
         ("It is 0.25 here.", "0.25 is typed by hand"),
-        ("Nearly 99 % of them", "99 % is typed by hand"),
         ("no section is 6.25 or 38.25", "6.25 is typed"),
-        ("It is simply so.", "avoids `simply`"),
-        ("$$ x $$", "```math fence"),
         ("half of $x", "without a second $"),
         ("$x_{t-1}$", "write"),
         ("the $n$th", "write"),
@@ -145,16 +128,6 @@ def test_expressions_are_evaluated():
 def test_prose_that_breaks_a_rule_is_refused(text, words):
     [fault] = cells.faults_of_prose(cell(text), pathlib.Path("07_t"))
     assert words in str(fault) and str(fault).startswith("07_t/lesson.py:4:")
-
-
-def test_prose_that_breaks_no_rule_passes():
-    text = r"""Sections 38.3 to 38.5, 6.2.5 and exercise 6.10. `x = 0.5`, $y = 0.5 x_i$.
-$`x_{t-1} = \{1, 2\}`$ and ``$`…`$``, [a link](https://a.b/1.5), {{ f"{x:.1f}" }} of 10.
-```math
-x_{ij} = 0.25 \\ 99 % !
-```
-A justification, not `!=`."""
-    assert list(cells.faults_of_prose(cell(text), pathlib.Path("07_t"))) == []
 
 
 def test_a_broken_link_is_refused(folder):
@@ -179,9 +152,6 @@ def test_the_page_has_prose_code_output_source_and_figure(folder):
     assert "```text\nsum 10.0\n6\n```" in page
     assert "The mean is 2.0, of 5 numbers." in page
     assert "minigrad/ops/activation.py#L" in page and "def tanh(x):" in page
-    image = "![How do squares grow?](figures/squares.svg)"
-    image += "\n\n*Squares of the whole numbers, from 0 to 16.*\n\n"
-    assert image in page and page.index(image) < page.index("<details>")
     svg = (folder / "figures" / "squares.svg").read_text()
     assert len(svg) > 2000
     for word in ("<text", "dc:date", "Matplotlib v", "#ffffff", "#000000"):
@@ -195,7 +165,6 @@ def test_the_page_has_prose_code_output_source_and_figure(folder):
     [
         ("lesson.py", "arange(5.0)", "arange(6.0)", "kept  x = np.arange(5.0)"),
         ("lesson.py", "The mean", "Their mean", "now   Their mean"),
-        ("lesson.py", '"squares", alt', '"sq", alt', "figures/sq.svg is missing"),
         ("README.md", "sum 10.0", "sum 11.0", "kept  sum 11.0"),
         ("README.md", "sum 10.0", "sum 10.1", "07_squares: fresh"),  # the last digit
     ],
@@ -217,7 +186,6 @@ def test_a_stale_page_is_found_and_the_difference_is_shown(
     [
         ("x.size + 1", "1 / 0", 15, "ZeroDivisionError"),
         ("x.size + 1", "np.log(-x)", 15, "RuntimeWarning"),
-        (ALT, 'alt="x"', 22, "alt text"),
         (ALT + ")", ALT + f")\nshow(fig, 'squares', {ALT})", 23, "two figures"),
         ("The mean", "The 0.5 mean", 25, "typed by hand"),
     ],
@@ -232,24 +200,3 @@ def test_a_mistake_has_its_line_and_nothing_is_written(
     assert said.startswith(f"07_squares/lesson.py:{line}: ") and words in said
     after = contents(folder) | {pathlib.Path("lesson.py"): LESSON.encode()}
     assert after == before
-
-
-# figures
-
-
-def test_the_settings_of_a_lesson_end_with_it(folder):
-    import matplotlib
-
-    from attention import kernels
-
-    def settings():
-        return np.get_printoptions(), np.geterr(), kernels.backend(), sys.path[:]
-
-    before, style = settings(), matplotlib.rcParamsDefault["text.color"]
-    edit(folder, "x.size + 1", "np.set_printoptions(1); np.seterr(all='ignore')")
-    edit(folder, 'tests.\n"""', 'tests.\n"""\nimport sys; sys.path[:0] = ["/no"]')
-    edit(folder, 'print("sum", x.sum())', "print(kernels.backend(), 'runs')")
-    edit(folder, "as np", "as np\nfrom attention import kernels")
-    assert do(folder) == 0
-    assert "numpy runs" in (folder / "README.md").read_text()
-    assert settings() == before and matplotlib.rcParams["text.color"] == style
