@@ -248,22 +248,10 @@ def _helpers(function):
 
 
 def _compile_helpers(numba, function, char):
-    """Compile the helpers of ``function`` with few optimisations: it takes less time.
-
-    The kernel contains them, and the compiler optimises it as a whole.
-    """
-    if numba.config.DISABLE_JIT:
-        return
-    from numba.core.compiler_lock import global_compiler_lock
-
-    with global_compiler_lock:  # no other thread compiles with this setting
-        before = numba.config.OPT
-        numba.config.OPT = type(before)(1)  # level 0 would keep loops from vectorising
-        try:
-            for helper in _helpers(function).values():
-                helper.compile(numba, char)
-        finally:
-            numba.config.OPT = before
+    """Compile the helpers of ``function``; the kernel contains them."""
+    if not numba.config.DISABLE_JIT:
+        for helper in _helpers(function).values():
+            helper.compile(numba, char)
 
 
 def _for_dtype(numba, function, char):

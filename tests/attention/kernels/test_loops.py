@@ -201,26 +201,3 @@ def test_threads_that_meet_search_for_packages_once(monkeypatch):
     monkeypatch.setattr(loops, "_numbers", 0)
     loops._count(Meeting())
     assert searches == ["minigrad.loops"] and loops._numbers is None
-
-
-def test_other_threads_do_not_compile_with_the_optimisations_of_helpers(monkeypatch):
-    import numba
-    from numba.core.compiler_lock import global_compiler_lock
-
-    def compile_in_another_thread():
-        with global_compiler_lock:  # numba takes it when it compiles
-            seen.append(int(numba.config.OPT))
-
-    class Helper:
-        def compile(self, numba, char):
-            threads.append(threading.Thread(target=compile_in_another_thread))
-            threads[0].start()
-            threads[0].join(0.3)
-            inside.append(int(numba.config.OPT))
-
-    seen, inside, threads = [], [], []
-    monkeypatch.setattr(compiling, "_helpers", lambda function: {"h": Helper()})
-    before = int(numba.config.OPT)
-    compiling._compile_helpers(numba, None, "f")
-    threads[0].join()
-    assert inside == [1] and seen == [before] == [int(numba.config.OPT)]
