@@ -1,6 +1,12 @@
-"""Answers in words: not graded, but compared with what a good answer says."""
+"""What a learner says: predictions, of which the first one counts, and answers in words."""
 
+import ast
 import textwrap
+
+import numpy as np
+
+from ..classroom import journal
+from ..classroom.catalogue import find
 
 
 def self_assessed(my, text, *points, least=10):
@@ -17,3 +23,40 @@ def self_assessed(my, text, *points, least=10):
     for number, point in enumerate(points, 1):
         lines.append(textwrap.fill(f"{number}  {point}", 68, subsequent_indent="   "))
     my.after_pass += lines
+
+
+def locked(my, fits):
+    """Return the learner's first prediction, and store it if it is the first.
+
+    Only a prediction in the learner's own folder is stored, in the journal.
+    fits   whether a prediction has the form that the exercise asks for
+    """
+    found, exercise = my.only.prediction(), find(my.id)
+    if not fits(found) or my.path != str(exercise.work):
+        return found
+    stored = [e for e in journal.events(exercise.id) if e["event"] == "prediction"]
+    for entry in stored:
+        first = ast.literal_eval(entry["prediction"])
+        if fits(first):
+            if entry["prediction"] != _plain(found):
+                print("Your first prediction counts, made before you saw a result:")
+                print(f"   {first}")
+            return first
+    journal.append(exercise.id, "prediction", prediction=_plain(found))
+    return found
+
+
+def _plain(prediction):
+    """Return the text of a prediction, which ``ast.literal_eval`` reads."""
+    return repr(_without_numpy(prediction))
+
+
+def _without_numpy(value):
+    """Return a prediction with Python's numbers and lists for those of NumPy."""
+    if isinstance(value, (np.generic, np.ndarray)):
+        return value.tolist()
+    if isinstance(value, dict):
+        return {key: _without_numpy(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(_without_numpy, value))
+    return value

@@ -116,7 +116,7 @@ def draw(fig, T, ds, scaled, unscaled):
 import math
 
 from lessons.course import pictures
-from lessons.course.predictions import locked
+from lessons.course.words import locked
 
 EPSILON = 1e-10  # so that log(p + 1e-12) is near enough
 

@@ -164,7 +164,7 @@ def explanation():
 
 import copy
 
-from lessons.course.predictions import locked
+from lessons.course.words import locked
 from lessons.course.scaling import KINDS, Scaling, picture, statement
 from lessons.course.words import self_assessed
 from lessons.course.long_runs import compared, examine, own_record

@@ -137,7 +137,7 @@ def explanation():
 import re
 
 from lessons.course import pictures
-from lessons.course.predictions import locked
+from lessons.course.words import locked
 from lessons.course.words import self_assessed
 
 SCALES = (1, 1 / 4, 1 / 20)

@@ -216,7 +216,7 @@ def explanation():
 
 # ---- THE CHECK: each call my.f(…) is compared with the function f above
 
-from lessons.course.predictions import locked
+from lessons.course.words import locked
 from lessons.course.advantage import (
     BUCKETS, KINDS, PAIRS, Attending, draw, equal_gradients, gradients, is_prediction,
     picture, statement,

@@ -9,7 +9,7 @@ import pytest
 
 from attention.app.experiments.verdict import above, below
 from lessons import NotWritten, earlier
-from lessons.course.predictions import _plain, locked
+from lessons.course.words import _plain, locked
 from lessons.course.scaling import Scaling
 from lessons.classroom import catalogue, journal, records
 from lessons.course.outcome import CheckFailed

@@ -1,7 +1,6 @@
 """Each compiled loop equals the function of minigrad whose place it takes."""
 
 import sys
-import threading
 from importlib import metadata
 from pathlib import Path
 
@@ -10,7 +9,6 @@ import pytest
 
 import minigrad as mg
 from attention import kernels
-from attention.kernels import compiling
 from attention.kernels.loops import LOOPS
 from minigrad import loops, optim
 from minigrad.broadcasting import fit_to_input
