@@ -103,7 +103,6 @@ MESSAGES = [  # (arguments, exit code, fragments)
     (["check", "E.2", "--all"], 2, ["takes no ID, no --pdb and no --save"]),
     (["next"], 0, ["next: python -m lessons read 00"]),
     (["experiment", "E.2"], 2, ["E.2 has no experiment", "38.4, 6.6, 6.7, 6.9, E.15"]),
-    (["experiment", "5"], 2, ["5 is not a lesson with an experiment", "02, 03, 04, 07"]),
     (["read", "99"], 2, ["There is no lesson 99. There are: 00, 01"]),
     (["site", f"{__file__}/x"], 1, ["DIR that of site and notebooks"]),
     (["check", "--help"], 0, ["--seed", "--json", "--pdb", "--all", "--verbose"]),
@@ -211,30 +210,12 @@ def test_the_next_step_follows_the_book_or_the_exercises(lessons, runs):
     assert steps()[1] == "read 10"
 
 
-def test_lessons_and_exercises_stand_together_and_reading_is_noted(lessons):
-    text = lessons("list")[1]
-    ids = re.findall(r"^ +(\d\d|\w+\.\d+)  ", text, re.M)
-    assert ids[:6] == ["00", "E.1", "E.2", "E.3", "01", "E.4"]
-    code, text = lessons("read", "00", "1")
-    assert code == 0 and "The gradient check" in text and "run 01" in text
-    text = lessons("read", "E.7")[1]
-    assert text.startswith("E.7  Masked softmax, and its backward  (lesson 06 and 10)")
-    assert "06. Masks and padding" in text and "Exercises of lesson 06" in text
-    code, text = lessons("read", "38")  # a chapter: its lessons are listed
-    assert code == 0 and "05. Why" in text and "next: python -m lessons read 04" in text
-    assert f"3 of {len(catalogue.lesson_folders())} lessons read" in lessons()[1]
-
-
 def test_options_of_check(lessons, runs, monkeypatch):
     lessons("start", "E.2")
     lessons("start", "38.5")
     runs[:] = [Report(code=4, ending="stopped after 2 s"), failed("mask-leak")]
     code, text = lessons("check", "--all")  # it ends with the worst
     assert code == 4 and "END   stopped" in text and "FAIL" in text
-    todo = {"step": "values", "title": "t", "result": "unwritten", "lines": ["E.2 f"]}
-    runs[:] = [Report(code=3, outcomes=[todo], printed="a\n" * 40, more=10)]
-    code, text = lessons("check", "E.2", "-v")
-    assert code == 3 and "not written yet: f" in text and "more characters" in text
     seeds = []
     seed_of = lambda e, path, seed: seeds.append(seed) or Report(code=0)  # noqa: E731
     monkeypatch.setattr(runner, "run", seed_of)
@@ -292,14 +273,3 @@ def test_an_experiment_leaves_a_record_and_a_figure(lessons, monkeypatch):
     assert record["versions"]["numpy"] == np.__version__
     drawn = E2.work.parent / "records" / f"{E2.stem}.svg"
     assert b"<svg" in drawn.read_bytes()
-    drawn.unlink()
-    code, text = lessons("experiment", "E.2", "--quick")
-    assert code == 0 and "does not count" in text and not drawn.exists()
-
-
-@pytest.mark.deep
-def test_dev_weave_and_run_of_a_lesson(lessons):
-    code, text = lessons("dev", "weave", "1", "--check")
-    assert code == 0 and "01_gradient_check: fresh" in text
-    code, text = lessons("run", "1")
-    assert code == 0 and "figure: mein Übungsheft/figures/01_gradient_check/" in text

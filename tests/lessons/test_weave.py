@@ -4,7 +4,6 @@ import argparse
 import pathlib
 import shutil
 
-import numpy as np
 import pytest
 
 from lessons.classroom.catalogue import ROOT
