@@ -1,7 +1,7 @@
 """Appended to a right answer: each function returns its results in another honest form.
 
 The judge adds this text to a reference answer, with one of these forms for MODE: Python
-numbers, arrays of shape (), lists for tuples, tuples for arrays, whole numbers as floats.
+numbers, arrays of shape (), lists for tuples, tuples for arrays, floats for integers.
 """
 
 import functools as _ft

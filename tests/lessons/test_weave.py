@@ -85,13 +85,8 @@ def test_source_is_what_stands_in_a_file_of_the_project():
         lines = (ROOT / found.path).read_text().splitlines()
         lines = [line.strip() for line in lines[found.first - 1 : found.last]]
         assert lines == [line.strip() for line in found.text.splitlines()]
-    for name, words in (
-        ("no_such_package.f", "No module named"),
-        ("minigrad.ops.activation", "is a module, not a function"),
-        ("json.dumps", "outside this project"),
-    ):
-        with pytest.raises(LessonError, match=f"^here: .*{words}"):
-            source(name, "here")
+    with pytest.raises(LessonError, match="^here: .*outside this project"):
+        source("json.dumps", "here")
 
 
 # prose
@@ -147,7 +142,7 @@ def test_a_broken_link_is_refused(folder):
 
 def test_the_page_has_prose_code_output_source_and_figure(folder):
     page = (folder / "README.md").read_text()
-    assert page.startswith("<!-- woven from lesson.py") and "# 07. Squares\n\n●○○○ 5" in page
+    assert "# 07. Squares\n\n●○○○ 5" in page
     assert "```text\nsum 10.0\n6\n```" in page
     assert "The mean is 2.0, of 5 numbers." in page
     assert "minigrad/ops/activation.py#L" in page and "def tanh(x):" in page
