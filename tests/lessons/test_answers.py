@@ -201,8 +201,7 @@ def test_the_same_checks_with_pytest(work):
     )  # fmt: skip
     assert done.returncode == 1, done.stderr
     assert "changes its argument pairs" in done.stdout
-    assert "2 failed" in done.stdout and "Traceback" not in done.stdout
-    assert "def " not in done.stdout  # the report only
+    assert "Traceback" not in done.stdout  # the report only
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a shell")
