@@ -8,6 +8,7 @@
 how to write an exercise.
 """
 
+import functools
 import pathlib
 
 
@@ -26,11 +27,8 @@ def earlier(file, id, name):
     path = pathlib.Path(file).with_name(f"{stem}.py")
     namespace = {"__name__": stem, "__file__": str(path)}
     if path.parent == pathlib.Path(__file__).resolve().parent / "exercises":
-        from .classroom.catalogue import find  # a reference answer uses others
-
-        exercise = find(id)
-        namespace["__file__"] = str(exercise.file)
-        exec(compile(exercise.answer_text, str(exercise.file), "exec"), namespace)
+        namespace["__file__"], code = _reference(id)
+        exec(code, namespace)
     elif path.exists():
         # bytes: the file may declare an encoding
         exec(compile(path.read_bytes(), str(path), "exec"), namespace)
@@ -39,3 +37,12 @@ def earlier(file, id, name):
         raise NotWritten(f"{id} {name}")
 
     return namespace.get(name, not_written)
+
+
+@functools.cache
+def _reference(id):
+    """Return (file, code) of a reference answer, which another one uses."""
+    from .classroom.catalogue import find
+
+    exercise = find(id)
+    return str(exercise.file), compile(exercise.answer_text, exercise.file, "exec")
