@@ -8,6 +8,7 @@ library's functions (tests/lessons/test_references.py).
 import contextlib
 import pathlib
 import time
+import types
 import warnings
 from dataclasses import dataclass, field
 
@@ -132,6 +133,8 @@ def judge(source, text, name=None):
     path = pathlib.Path(source.path).with_name("answer.py")  # beside the others
     try:
         with silent():
+            # one that changes a module is not run here, beside other checks
+            check.own_work(types.SimpleNamespace(text=text, source=source))
             my = check.load(source, path, text)
             outcomes = []
             for outcome in check.outcomes(my):
@@ -139,7 +142,8 @@ def judge(source, text, name=None):
                 if name and outcome.tag == name:
                     break
     except Exception as error:
-        failure = check.cannot_load(error, path)
+        is_own = not isinstance(error, check.CheckFailed)
+        failure = check.cannot_load(error, path) if is_own else error
         outcomes = [check.Outcome("written", "the file", "failed", failure.tag,
                                   failure.lines)]  # fmt: skip
     return (
