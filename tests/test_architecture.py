@@ -217,6 +217,15 @@ def test_importing_loads_neither_numba_nor_matplotlib():
     assert {"minigrad", "attention.template"} <= loaded
 
 
+def test_the_command_line_of_the_course_appears_at_once():
+    code = "import sys, lessons.cli, lessons.pages.reading; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert not {"numpy", "minigrad", "pytest", "matplotlib"} & {*done.stdout.split()}
+
+
 # Lines of Python a folder may have, with its subfolders, in hundreds: what was reached.
 # Whoever needs more raises a number in the same commit, with a reason for a reader.
 LINES = {
