@@ -124,7 +124,7 @@ def plain(result):
 def array_of_rows(rows):
     """Return a list of numbers, or of rows of equal lengths, as an array, or None."""
     try:
-        array = np.array(rows)
+        array = np.asarray(rows)
     except (ValueError, TypeError):  # rows of different lengths
         return None
     return array if array.dtype.kind in "biuf" else None

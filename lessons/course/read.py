@@ -145,7 +145,6 @@ class Source:
             found.setdefault("" if name.isdigit() else name, []).append(hint.strip())
         return found
 
-    @functools.cache
     def results(self, name):
         """Return [(name, axes)] of what a function returns, as its docstring has it.
 
@@ -154,7 +153,6 @@ class Source:
         text = ast.get_docstring(self.functions[name]) or ""
         return _named_shapes(re.split(r"\n\n|;", text.partition("->")[2])[0])
 
-    @functools.cache
     def gradients(self, name):
         """Return [(name, axes)] of what a function's backward returns."""
         text = ast.get_docstring(self.functions[name]) or ""
@@ -176,6 +174,7 @@ def _to_cut(function):
             run = []
 
 
+@functools.cache
 def _named_shapes(text):
     """Return [(name, axes)] of "q, k (n, E), v (n, Ev)" in a text."""
     found = []
