@@ -178,12 +178,12 @@ def _parser():
     verb("doctor", "what this machine has", lambda args: progress.doctor())
     dev = verb("dev", "for authors", None).add_subparsers(metavar="VERB", required=True)
     for name, text, run in (
-        ("sync", "write the tables", _sync),
         ("audit", "test the checks", _audit),
         ("seal", "compress the answers, to hand out the course without them", _seal),
     ):
         sub = verb(name, text, run, to=dev)
         sub.add_argument("id", nargs="*", metavar="ID", help="without it, all")
+    verb("sync", "write the tables", _sync, to=dev)
     sub = verb("new", "write the file of a new exercise", _new, to=dev)
     for name, text in (
         ("lesson", "the number of its lesson, 09"),
