@@ -20,6 +20,7 @@ from . import bank, slips, stubs
 from .outcome import CheckFailed
 
 SECONDS = 2.0  # of processor time, for one failure
+MEMORY = 2**30  # bytes that an edit may use more than is used
 SAME = 1e-7  # relative; two orders of the same sums differ by less
 COARSE = 1e-5  # relative; below it the first digits are right, and others are lost
 NUMBERS = 3  # different wrong numbers of an edit by rule; fewer agree by chance
@@ -37,7 +38,7 @@ def named(failure, my, second):
     """
     identity = of_engine(failure, my)
     quiet = warnings.catch_warnings(action="ignore")  # of edits that are no good code
-    with contextlib.suppress(OutOfTime), limited(SECONDS), quiet:
+    with contextlib.suppress(OutOfTime), limited(SECONDS), less_memory(), quiet:
         search = Search(failure, my, second)
         if found := search.written():
             return with_name(failure, *found)
@@ -225,6 +226,26 @@ def of_bank(got, want, arguments, failure, my):
             if few and (found := hypothesis(case)):
                 return found[0], found[1].replace("numeric", "expected")
     return bank.of_values(got, want, arguments)
+
+
+@contextlib.contextmanager
+def less_memory():
+    """Let an edit that needs gigabytes raise MemoryError, where it can be limited."""
+    try:
+        import resource
+
+        with open("/proc/self/statm", encoding="ascii") as file:
+            used = int(file.read().split()[5]) * resource.getpagesize()
+    except (ImportError, OSError):
+        yield
+        return
+    before, most = resource.getrlimit(resource.RLIMIT_DATA)
+    known = [n for n in (before, used + MEMORY) if n != resource.RLIM_INFINITY]
+    resource.setrlimit(resource.RLIMIT_DATA, (min(known), most))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, (before, most))
 
 
 @contextlib.contextmanager
