@@ -10,7 +10,7 @@ import tracemalloc
 
 import numpy as np
 
-from lessons.course.outcome import CheckFailed
+from .outcome import CheckFailed
 
 
 @contextlib.contextmanager

@@ -6,9 +6,9 @@ import numpy as np
 
 from ..classroom.catalogue import find, work_folder
 from ..classroom.copies import write
-from .outcome import CheckFailed
 from ..classroom.terminal import display_path
-from lessons.pages import figures
+from ..pages import figures
+from .outcome import CheckFailed
 from minigrad.draw.figure import new_figure
 
 new_figure((1, 1))  # loads matplotlib, before the clock of a check starts

@@ -11,9 +11,10 @@ from attention.app.experiments.verdict import above, below
 from attention.seq2seq.reverser import Reverser
 from attention.tasks.reversal import PAD, Batches
 from attention.training import Run
-from .long_runs import OwnModels, judged
-from lessons.pages.figures import BLUE, ORANGE, figure
 from minigrad import optim
+
+from ..pages.figures import BLUE, ORANGE, figure
+from .long_runs import OwnModels, judged
 
 KINDS = ("dot", "scaled")
 

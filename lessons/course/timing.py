@@ -6,8 +6,8 @@ import time
 
 import numpy as np
 
-from lessons.course.measure import calls_of, python_steps
-from lessons.pages.figures import figure
+from ..pages.figures import figure
+from .measure import calls_of, python_steps
 
 LENGTHS = (10, 50, 100, 500, 1000)  # those of the chapter
 PASSES = {"additive": "bahdanau_forward", "dot": "luong_forward"}

@@ -15,9 +15,9 @@ from attention.app.pretrained import EN_FR
 from attention.metrics import alignment
 from attention.seq2seq import translator
 from attention.tasks.grammar import by_length, splits
-from lessons.course import pictures
 from minigrad import safetensors
 
+from . import pictures
 from .outcome import CheckFailed
 
 PAD, SOS = 0, 1
