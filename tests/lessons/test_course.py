@@ -1,9 +1,12 @@
 """An exercise is one file: how it is read, checked and named."""
 
+import sys
+
+import numpy as np
 import pytest
 
 from lessons.classroom.catalogue import exercises
-from lessons.course import audit
+from lessons.course import audit, naming
 from lessons.course.read import Source, opened, sealed
 
 TEXT = '''"""W.1  Half of a sum  ●○○○  5 min
@@ -141,6 +144,13 @@ def test_a_sealed_file_is_the_stub_and_opens_to_the_same_text():
     assert Source(text, "W.1").answer == source().answer
     assert Source(text, "W.1").is_sealed and not source().is_sealed
     assert audit.judge(Source(text, "W.1", "w_1.py"), source().answer) == ([], [])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems set no limit")
+def test_an_edit_that_needs_gigabytes_is_another_mistake():
+    with naming.less_memory(), pytest.raises(MemoryError):
+        np.ones(2**29)  # four GiB
+    assert np.ones(2**24).size  # the limit ends with the block
 
 
 LINES, LINES_OF_A_PROJECT = 150, 280  # of an exercise's file, also of a new one
