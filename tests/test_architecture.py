@@ -20,7 +20,7 @@ FLOORS = {"minigrad": 0, "attention": 1, "lessons": 2}
 THIRD_PARTY = {"numpy", "matplotlib", "numba", "pytest"}
 # matplotlib, imported late
 PICTURES = {
-    "figure.py", "figures.py", "fonts.py", "heatmaps.py", "picture.py", "raster.py",
+    "figure.py", "figures.py", "fonts.py", "heatmaps.py", "raster.py",
 }  # fmt: skip
 PEER = {"peer.py"}  # of the benchmark
 TOP_LEVEL = {

@@ -4,8 +4,8 @@ import dataclasses
 
 import numpy as np
 
+from ..graph import reachable
 from ..overwriting import saved_arrays
-from .boxes import nodes_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,7 +74,13 @@ def saved_bytes(tensor):
     Raises ValueError when nothing was recorded, RuntimeError when backward() freed the
     graph.
     """
-    nodes = nodes_of(tensor, "saved_bytes()")[::-1]
+    if tensor._node is None:
+        raise ValueError(
+            f"saved_bytes() needs the graph of a tensor; this one, of shape "
+            f"{tensor.shape}, has no graph: it is a leaf, or was computed from "
+            "constants or under no_grad."
+        )
+    nodes = reachable(tensor._node)[::-1]
     parents = [p for node in nodes for p in node.parents]
     leaves = {id(_buffer(p._data)): p for p in parents if hasattr(p, "_data")}
     rows, references, counted = [], {}, set()
