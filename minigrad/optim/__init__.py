@@ -9,23 +9,15 @@
         optimizer.step()
         schedule.step()
 
-SGD, Adam, AdamW, StepLR and CosineAnnealingLR compute the same steps as in PyTorch.
-WarmupLR and InverseSqrtLR are not in PyTorch.
+SGD, Adam, AdamW and CosineAnnealingLR compute the same steps as in PyTorch. WarmupLR is
+not in PyTorch.
 """
 
 from .optimizer import Optimizer
 from .rules import SGD, Adam, AdamW, clip_grad_norm_
-from .schedule import CosineAnnealingLR, InverseSqrtLR, Schedule, StepLR, WarmupLR
+from .schedule import CosineAnnealingLR, Schedule, WarmupLR
 
 __all__ = [
-    "SGD",
-    "Adam",
-    "AdamW",
-    "clip_grad_norm_",
-    "Optimizer",
-    "Schedule",
-    "CosineAnnealingLR",
-    "StepLR",
-    "WarmupLR",
-    "InverseSqrtLR",
-]
+    "SGD", "Adam", "AdamW", "clip_grad_norm_", "Optimizer", "Schedule",
+    "CosineAnnealingLR", "WarmupLR",
+]  # fmt: skip

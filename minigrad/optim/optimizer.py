@@ -1,10 +1,9 @@
 """The parts that all update rules share: the parameters, their state, and a step.
 
 A rule works on each number by itself. So the gradients and averages of all parameters
-of one dtype can lie one after the other in flat arrays. The rule itself is then about
-ten NumPy calls on flat arrays. For each parameter, the optimizer only copies the
-gradient in, applies the weight decay and subtracts the change. A step allocates no
-memory for arrays.
+lie one after the other in flat arrays. The rule itself is then about ten NumPy calls on
+flat arrays. For each parameter, the optimizer only copies the gradient in, applies the
+weight decay and subtracts the change. A step allocates no memory for arrays.
 """
 
 import itertools
@@ -40,7 +39,24 @@ class Optimizer:
         self.lr = float(number(name, "lr", lr, positive=True))
         self.weight_decay = float(number(name, "weight_decay", weight_decay, least=0))
         self.t = [0] * len(self.params)  # the number of steps each parameter has taken
-        self._flats = self._new_flats()
+        self._allocate()
+
+    def _allocate(self):
+        """Make the flat arrays, and for each parameter a view of its part in each.
+
+        ``_arrays`` has the gradient, the change and the averages, which begin as 0.
+        They have the widest dtype of the parameters.
+        """
+        self._dtypes = [p.dtype for p in self.params]
+        stops = list(itertools.accumulate(p.size for p in self.params))
+        self._parts = list(map(slice, [0, *stops], stops))
+        dtype = wide_dtype(np.result_type(*self._dtypes))
+        names = ("gradient", "change", *self.averages)
+        self._arrays = {name: np.zeros(stops[-1], dtype) for name in names}
+        self._views = {
+            name: [array[k].reshape(p.shape) for k, p in zip(self._parts, self.params)]
+            for name, array in self._arrays.items()
+        }
 
     def __getattr__(self, name):
         raise unknown(type(self).__name__, name, OPTIMIZER)
@@ -56,32 +72,29 @@ class Optimizer:
 
     def step(self):
         """Move every parameter that has a gradient, in place."""
-        for flat in self._flats:
-            for i in flat.members:
-                self._check_shapes(i, flat.views["gradient"][i].shape)
-        if any(self.params[i].dtype != f.dtype for f in self._flats for i in f.members):
+        self._check_shapes()
+        if self._dtypes != [p.dtype for p in self.params]:
             state = self.state_dict()
-            self._flats = self._new_flats()
+            self._allocate()
             self.load_state_dict(state)
-        for flat in self._flats:
-            # neighbours that are at the same step are one stretch of the flat arrays
-            for t, run in itertools.groupby(flat.members, self._next_t):
-                if t is not None:
-                    self._step_together(flat, list(run), t)
+        # neighbours that are at the same step are one stretch of the flat arrays
+        for t, run in itertools.groupby(range(len(self.params)), self._next_t):
+            if t is not None:
+                self._step_together(list(run), t)
 
     def _next_t(self, i):
         return None if self.params[i].grad is None else self.t[i] + 1
 
-    def _step_together(self, flat, run, t):
+    def _step_together(self, run, t):
         decay = self.weight_decay
-        gradients, changes = flat.views["gradient"], flat.views["change"]
+        gradients, changes = self._views["gradient"], self._views["change"]
         for i in run:
             p, g = self.params[i], gradients[i]
             np.copyto(g, p.grad)
             if decay and not self.decoupled:  # d/dw of decay/2 |w|^2 is decay w
                 g += np.multiply(p._data, decay, out=changes[i], dtype=g.dtype)
-        stretch = slice(flat.start[run[0]], flat.stop[run[-1]])
-        self._change(t, *(array[stretch] for array in flat.arrays.values()))
+        stretch = slice(self._parts[run[0]].start, self._parts[run[-1]].stop)
+        self._change(t, *(array[stretch] for array in self._arrays.values()))
         for i in run:
             p = self.params[i]
             if not p._data.flags.writeable:  # the detached result of an operation
@@ -101,10 +114,7 @@ class Optimizer:
 
     def state_dict(self):
         """Return all that the next step depends on, except the parameters."""
-        averages = {name: [None] * len(self.params) for name in self.averages}
-        for flat, name in itertools.product(self._flats, self.averages):
-            for i, view in flat.views[name].items():
-                averages[name][i] = view.copy()
+        averages = {n: [view.copy() for view in self._views[n]] for n in self.averages}
         settings = {name: getattr(self, name) for name in self.settings}
         kind = type(self).__name__
         return {"kind": kind, **settings, "t": list(self.t), **averages}
@@ -133,8 +143,8 @@ class Optimizer:
                 "the parameters",
             )
             averages[name] = [
-                np.asarray(a).astype(wide_dtype(p.dtype), casting="same_kind")
-                for a, p in zip(state[name], self.params)
+                np.asarray(a).astype(view.dtype, casting="same_kind")
+                for a, view in zip(state[name], self._views[name])
             ]
         t = [int(each) for each in state["t"]]
         self._require(
@@ -145,71 +155,39 @@ class Optimizer:
         self.t = t
         for name in self.settings:
             setattr(self, name, state[name])
-        for flat, name in itertools.product(self._flats, self.averages):
-            for i, view in flat.views[name].items():
-                view[...] = averages[name][i]
+        for name, arrays in averages.items():
+            for view, array in zip(self._views[name], arrays):
+                view[...] = array
 
     def __getstate__(self):
         """Return what copy and pickle store.
 
         The flat arrays are left out: in a copy, their views would be separate arrays.
         """
-        attributes = {k: v for k, v in vars(self).items() if k != "_flats"}
+        flat = ("_arrays", "_views")
+        attributes = {k: v for k, v in vars(self).items() if k not in flat}
         return attributes, self.state_dict()
 
     def __setstate__(self, state):
         attributes, numbers = state
         vars(self).update(attributes)
-        self._flats = self._new_flats()
+        self._allocate()
         self.load_state_dict(numbers)
 
-    def _new_flats(self):
-        members = {}
-        for i, p in enumerate(self.params):
-            members.setdefault(p.dtype, []).append(i)
-        names = ("gradient", "change", *self.averages)
-        return [_Flat(self.params, each, names) for each in members.values()]
-
-    def _check_shapes(self, i, shape):
-        """Raise unless parameter i and its gradient have the shape they began with."""
-        p = self.params[i]
-        for what, found in (("data", p._data), ("gradient", p.grad)):
-            if found is not None and found.shape != shape:
-                raise ValueError(
-                    f"{type(self).__name__}: the {what} of params[{i}] has shape "
-                    f"{found.shape}; expected {shape}, its shape when the "
-                    "optimizer was made. Make a new optimizer for new shapes."
-                )
+    def _check_shapes(self):
+        """Raise unless parameters and gradients have the shapes they began with."""
+        for i, (p, view) in enumerate(zip(self.params, self._views["gradient"])):
+            for what, found in (("data", p._data), ("gradient", p.grad)):
+                if found is not None and found.shape != view.shape:
+                    raise ValueError(
+                        f"{type(self).__name__}: the {what} of params[{i}] has shape "
+                        f"{found.shape}; expected {view.shape}, its shape when the "
+                        "optimizer was made. Make a new optimizer for new shapes."
+                    )
 
     def _require(self, condition, sentence):
         if not condition:
             raise ValueError(f"{type(self).__name__}: {sentence}.")
-
-
-class _Flat:
-    """Flat arrays for all parameters of one dtype, one parameter after the other.
-
-    dtype         the dtype of those parameters
-    members       the numbers of those parameters
-    arrays        {name: flat array}
-    views         {name: {i: the part that belongs to parameter i, in its shape}}
-    start, stop   {i: where that part begins and ends}
-    """
-
-    def __init__(self, params, members, names):
-        stops = list(itertools.accumulate(params[i].size for i in members))
-        self.members, self.stop = members, dict(zip(members, stops))
-        self.start = dict(zip(members, [0, *stops]))
-        self.dtype = params[members[0]].dtype
-        dtype = wide_dtype(self.dtype)
-        self.arrays = {name: np.zeros(stops[-1], dtype) for name in names}
-        self.views = {
-            name: {
-                i: array[self.start[i] : self.stop[i]].reshape(params[i].shape)
-                for i in members
-            }
-            for name, array in self.arrays.items()
-        }
 
 
 def wide_dtype(dtype):

@@ -68,10 +68,6 @@ class Schedule:
                 f"{kind}: the state holds {sorted(state)}; expected {sorted(expected)}."
             )
 
-    def _require_positive(self, **numbers):
-        for name, value in numbers.items():
-            number(type(self).__name__, name, value, positive=True)
-
 
 class CosineAnnealingLR(Schedule):
     """Half a cosine from the base rate down to ``eta_min``, in ``T_max`` steps.
@@ -82,8 +78,7 @@ class CosineAnnealingLR(Schedule):
     """
 
     def __init__(self, optimizer, T_max, eta_min=0.0):
-        self._require_positive(T_max=T_max)
-        self.T_max = T_max
+        self.T_max = number(type(self).__name__, "T_max", T_max, positive=True)
         self.eta_min = number(type(self).__name__, "eta_min", eta_min)
         super().__init__(optimizer)
 
@@ -91,39 +86,6 @@ class CosineAnnealingLR(Schedule):
         """Return the rate of step t."""
         height = (1 + math.cos(math.pi * t / self.T_max)) / 2
         return self.eta_min + (self.base - self.eta_min) * height
-
-
-class StepLR(Schedule):
-    """Multiply the rate by ``gamma`` every ``step_size`` steps.
-
-    lr(t) = base gamma^floor(t / step_size)
-    """
-
-    def __init__(self, optimizer, step_size, gamma=0.1):
-        self._require_positive(step_size=step_size, gamma=gamma)
-        self.step_size, self.gamma = step_size, gamma
-        super().__init__(optimizer)
-
-    def lr_at(self, t):
-        """Return the rate of step t."""
-        return self.base * self.gamma ** (t // self.step_size)
-
-
-class InverseSqrtLR(Schedule):
-    """Fall like one over a square root: lr(t) = base sqrt(scale / (scale + t)).
-
-    ``WarmupLR(optimizer, w, after=InverseSqrtLR(optimizer, w))`` is Vaswani et al.
-    2017, eq. 3: base min(s / w, sqrt(w / s)) in the s-th step.
-    """
-
-    def __init__(self, optimizer, scale):
-        self._require_positive(scale=scale)
-        self.scale = scale
-        super().__init__(optimizer)
-
-    def lr_at(self, t):
-        """Return the rate of step t."""
-        return self.base * math.sqrt(self.scale / (self.scale + t))
 
 
 class WarmupLR(Schedule):
@@ -137,7 +99,7 @@ class WarmupLR(Schedule):
     """
 
     def __init__(self, optimizer, warmup_steps, after=None):
-        self._require_positive(warmup_steps=warmup_steps)
+        number("WarmupLR", "warmup_steps", warmup_steps, positive=True)
         if not isinstance(after, Schedule | None):
             raise TypeError(
                 f"WarmupLR: after is of type {type(after).__name__}; expected a "

@@ -88,7 +88,7 @@ def test_a_state_with_other_numbers_of_steps_changes_nothing():
 
 def test_a_schedule_resumes_on_an_optimizer_whose_rate_has_moved():
     def make(optimizer):
-        after = optim.StepLR(optimizer, 2, 0.5)
+        after = optim.CosineAnnealingLR(optimizer, 8)
         return optim.WarmupLR(optimizer, 3, after=after)
 
     whole = rates(make(optim.SGD(parameters(), 0.4)), 10)
@@ -102,17 +102,18 @@ def test_a_schedule_resumes_on_an_optimizer_whose_rate_has_moved():
 
 def test_a_schedule_refuses_the_state_of_another():
     optimizer = optim.SGD(parameters(), 0.4)
-    step = optim.StepLR(optimizer, 2)
-    with pytest.raises(ValueError, match="StepLR: the state is not that of StepLR"):
-        step.load_state_dict(optim.InverseSqrtLR(optimizer, 4).state_dict())
-    state = step.state_dict()
-    del state["gamma"]
-    with pytest.raises(ValueError, match="StepLR: the state holds .* expected"):
-        step.load_state_dict(state)
-    warm = optim.WarmupLR(optimizer, 3, after=optim.StepLR(optimizer, 2))
+    cosine = optim.CosineAnnealingLR(optimizer, 2)
+    says = "CosineAnnealingLR: the state is not that of CosineAnnealingLR"
+    with pytest.raises(ValueError, match=says):
+        cosine.load_state_dict(optim.WarmupLR(optimizer, 4).state_dict())
+    state = cosine.state_dict()
+    del state["T_max"]
+    with pytest.raises(ValueError, match="AnnealingLR: the state holds .* expected"):
+        cosine.load_state_dict(state)
+    warm = optim.WarmupLR(optimizer, 3, after=optim.CosineAnnealingLR(optimizer, 2))
     state = {**warm.state_dict(), "t": 9, "after": None}
-    with pytest.raises(ValueError, match="StepLR: the state is not that of StepLR"):
+    with pytest.raises(ValueError, match=says):
         warm.load_state_dict(state)
-    assert warm.t == 0 and isinstance(warm.after, optim.StepLR)
+    assert warm.t == 0 and isinstance(warm.after, optim.CosineAnnealingLR)
     with pytest.raises(ValueError, match="the state has a schedule ``after``"):
         optim.WarmupLR(optimizer, 3).load_state_dict(warm.state_dict())

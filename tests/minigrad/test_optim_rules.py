@@ -207,9 +207,9 @@ def test_the_text_of_an_optimizer_and_of_a_schedule():
         "SGD(parameters=2, lr=0.5, momentum=0.9, dampening=0.0, weight_decay=0.0, "
         "nesterov=False)"
     )
-    after = optim.StepLR(optimizer, 3)
+    after = optim.WarmupLR(optimizer, 4)
     after.step()
     assert repr(optim.WarmupLR(optimizer, 2, after)) == (
         "WarmupLR(warmup_steps=2, "
-        "after=StepLR(step_size=3, gamma=0.1, base=0.5, t=1), base=0.5, t=0)"
+        "after=WarmupLR(warmup_steps=4, after=None, base=0.5, t=1), base=0.25, t=0)"
     )

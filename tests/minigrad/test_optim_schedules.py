@@ -1,4 +1,4 @@
-"""Schedules give PyTorch's rates, as recorded and now, and those of the papers."""
+"""Schedules give PyTorch's rates, as recorded and now."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from minigrad import optim
 from .optim_cases import give_gradients, parameters, rates
 
 
-def test_cosine_and_step_golden():
+def test_cosine_golden():
     """Recorded from torch 2.13.0: the rates of the first nine steps."""
     cosine = optim.CosineAnnealingLR(
         optim.SGD(parameters(), 0.3), T_max=7, eta_min=0.01
@@ -25,9 +25,6 @@ def test_cosine_and_step_golden():
         0.024359514154149223,
     ]
     np.testing.assert_allclose(rates(cosine, 9), expected, rtol=1e-14)
-    step = optim.StepLR(optim.SGD(parameters(), 0.3), 3, gamma=0.5)
-    expected = [0.3, 0.3, 0.3, 0.15, 0.15, 0.15, 0.075, 0.075, 0.075]
-    np.testing.assert_allclose(rates(step, 9), expected, rtol=1e-15)
 
 
 def test_cosine_ends_at_exactly_eta_min():
@@ -41,11 +38,8 @@ def test_cosine_ends_at_exactly_eta_min():
         np.testing.assert_array_equal(p.data, w)
 
 
-@pytest.mark.parametrize(
-    "make", ["CosineAnnealingLR(o, 30, 0.01)", "StepLR(o, 4, 0.7)"]
-)
-def test_schedules_equal_torch(make):
-    torch = pytest.importorskip("torch")
+def test_cosine_equals_torch():
+    torch, make = pytest.importorskip("torch"), "CosineAnnealingLR(o, 30, 0.01)"
     theirs = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.3)
     other = eval("torch.optim.lr_scheduler." + make, {"torch": torch, "o": theirs})
     mine = eval("optim." + make, {"optim": optim, "o": optim.SGD(parameters(), 0.3)})
@@ -72,13 +66,3 @@ def test_warmup_hands_over_where_the_next_schedule_begins():
     np.testing.assert_allclose(found[:4], [0.1, 0.2, 0.3, 0.4])
     np.testing.assert_allclose(found[3:], [after.lr_at(t) for t in range(7)])
     assert found[9] == 0.0
-
-
-def test_warmup_and_inverse_square_root_are_the_transformers_schedule():
-    """Vaswani et al. 2017, eq. 3: d^-0.5 min(s^-0.5, s w^-1.5), s = 1, 2, ..."""
-    d, w = 512, 40
-    optimizer = optim.Adam(parameters(), lr=d**-0.5 * w**-0.5)
-    after = optim.InverseSqrtLR(optimizer, w)
-    found = rates(optim.WarmupLR(optimizer, w, after=after), 200)
-    expected = [d**-0.5 * min(s**-0.5, s * w**-1.5) for s in range(1, 201)]
-    np.testing.assert_allclose(found, expected, rtol=1e-14)

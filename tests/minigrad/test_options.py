@@ -51,7 +51,6 @@ ARGUMENTS = {  # positional arguments of a right call
     optim.Adam: lambda: (parameters(),),
     optim.AdamW: lambda: (parameters(),),
     optim.CosineAnnealingLR: lambda: (optimizer(), 3),
-    optim.StepLR: lambda: (optimizer(), 3),
 }
 ONE_ARRAY = mg.var, mg.elu, mg.softplus, mg.layer_norm, mg.tril, mg.triu
 ARGUMENTS |= dict.fromkeys(ONE_ARRAY, lambda: (X,))
