@@ -13,7 +13,6 @@ from .layers import (
 from .masks.block_mask import BlockMask
 from .plotting.curves import accuracy_bars, loss_curves
 from .plotting.heatmaps import alignment_heatmap, show_heatmaps
-from .plotting.masks import show_masks
 from .positions import (
     DynamicNTKScaling, LearnedPositions, LinearScaling, NTKScaling, T5RelativeBias,
     YaRNScaling, alibi_bias, alibi_slopes, disentangled_scores, grid, patches, rope,
@@ -86,6 +85,6 @@ __all__ = [
     "BlockMask", "sinusoidal", "LearnedPositions", "t5_bucket", "T5RelativeBias",
     "rope", "LinearScaling", "NTKScaling", "DynamicNTKScaling", "YaRNScaling",
     "alibi_slopes", "alibi_bias", "shaw_scores", "shaw_values", "transformer_xl_scores",
-    "transformer_xl_distances", "disentangled_scores", "show_masks", "show_heatmaps",
+    "transformer_xl_distances", "disentangled_scores", "show_heatmaps",
     "alignment_heatmap", "loss_curves", "accuracy_bars",
 ]  # fmt: skip

@@ -35,7 +35,7 @@ THREADS = """
 import threading
 import attention
 start, found = threading.Barrier(16), []
-names = "dot", "seq2seq", "MultiHeadAttention", "masks", "show_masks", "kernels", "layers"
+names = "dot", "seq2seq", "MultiHeadAttention", "masks", "show_heatmaps", "kernels", "layers"
 def use(first):
     start.wait()
     ordered = *names[first:], *names[:first]

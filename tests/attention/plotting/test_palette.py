@@ -86,6 +86,5 @@ def test_the_package_exports_its_functions():
     from attention import plotting
 
     assert {name for name in plotting.__all__ if callable(getattr(plotting, name))} == {
-        "show_heatmaps", "alignment_heatmap", "show_masks", "loss_curves",
-        "accuracy_bars",
+        "show_heatmaps", "alignment_heatmap", "loss_curves", "accuracy_bars",
     }  # fmt: skip

@@ -6,13 +6,11 @@ import numpy as np
 import pytest
 from matplotlib.text import Text
 
-from attention.masks import everything
 from attention.plotting import (
     accuracy_bars,
     alignment_heatmap,
     loss_curves,
     show_heatmaps,
-    show_masks,
 )
 
 PLOTS = {  # name -> the figure, with the name wherever a caller may pass one
@@ -21,7 +19,6 @@ PLOTS = {  # name -> the figure, with the name wherever a caller may pass one
     "bars": lambda x: accuracy_bars({x: {3: 0.5}, "b": {3: 0.6}}),
     "alignment": lambda x: alignment_heatmap(np.eye(2), [x, "b"], ["c", x], title=x),
     "heatmaps": lambda x: show_heatmaps(np.ones((1, 1, 2, 2)), x, x, [x]),
-    "masks": lambda x: show_masks([everything], 3, 3, [x], title=x),
 }
 
 
@@ -35,8 +32,7 @@ def test_a_name_is_no_formula_and_is_in_the_legend(plot, name):
     assert with_name
     assert not any(t.get_parse_math() for t in with_name if "$" in t.get_text())
     for legend in [*figure.legends, *filter(None, [p.get_legend() for p in figure.axes])]:
-        if plot != "masks":
-            assert any(text.get_text().startswith(name) for text in legend.get_texts())
+        assert any(text.get_text().startswith(name) for text in legend.get_texts())
 
 
 @pytest.mark.filterwarnings("error")

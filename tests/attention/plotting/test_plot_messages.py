@@ -3,11 +3,8 @@
 import numpy as np
 import pytest
 
-from attention.masks import causal, everything, padding
-from attention.masks.block_mask import BlockMask
 from attention.plotting.curves import accuracy_bars, loss_curves
 from attention.plotting.heatmaps import alignment_heatmap, show_heatmaps
-from attention.plotting.masks import show_masks
 
 from ...messages import check_message
 from .plot_cases import PNG, weights
@@ -35,14 +32,6 @@ W, ABC, DE = weights(2, 3), list("abc"), list("de")
     (lambda: accuracy_bars({"dot": {3: 0.5, 5: 0.5}, "scaled": {3: 0.5}}), ValueError,
      ("'scaled' has lengths [3]; expected [3, 5]",)),
     (lambda: accuracy_bars({"dot": {3: 99.6}}), ValueError, ("'dot'", "99.6")),
-    (lambda: show_masks([], 4, 5), ValueError, ("masks is empty",)),
-    (lambda: show_masks(causal, 4, 5), TypeError, ("masks is one mask", "[mask]")),
-    (lambda: show_masks([causal, everything], 4, 5, ["one"]), ValueError,
-     ("titles has 1 entries; expected 2",)),
-    (lambda: show_masks([padding([2, 3])], 4, 5), ValueError,
-     ("padding([2, 3]) is not the same for all", "padding(valid_lens[:1])")),
-    (lambda: show_masks([BlockMask.from_mask(causal, 4, 7)], 4, 5), ValueError,
-     ("4 queries and 7 keys", "4 and 5")),
 ])  # fmt: skip
 def test_message(call, error, fragments):
     check_message(call, fragments, error)
