@@ -355,20 +355,12 @@ def t5(q, k, b, *sizes):
 def shaw(q, k, a_K):
     """s_ij = q_i . (k_j + a_K[d]) / sqrt(D), d = clip(j - i, -c, c)
 
-    The tables a_K and a_V have 2c + 1 rows. Shaw et al. 2018, equation 4
+    The table a_K has 2c + 1 rows. Shaw et al. 2018, equation 4
     """
     i, j = positions(len(q), len(k))
     c = len(a_K) // 2
     keys = k + a_K[np.clip(j - i, -c, c) + c]  # (L, S, D)
     return (q[:, None] * keys).sum(-1) / math.sqrt(q.shape[1])
-
-
-def shaw_average(p, v, a_V):
-    """c_i = sum_j p_ij (v_j + a_V[d])    Shaw et al. 2018, equation 3"""
-    i, j = positions(*p.shape)
-    c = len(a_V) // 2
-    values = v + a_V[np.clip(j - i, -c, c) + c]  # (L, S, Ev)
-    return (p[..., None] * values).sum(1)
 
 
 def transformer_xl(q, k, R, u, w):

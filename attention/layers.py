@@ -250,9 +250,6 @@ class AdditiveAttention(Attention):
         return f"{sizes}, {super().extra_repr()}{bias}"
 
 
-BahdanauAttention = AdditiveAttention  # a second name, after its author
-
-
 class FusedScore(NamedTuple):
     """The arguments of ``attention_gru`` for a score of query q and projected key k.
 

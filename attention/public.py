@@ -7,17 +7,15 @@ from .exact.multihead import MultiHeadAttention
 from .exact.sdpa import scaled_dot_product_attention
 from .exact.torch_state import load_torch_state, torch_state
 from .layers import (
-    AdditiveAttention, BahdanauAttention, DotProductAttention, GeneralAttention,
-    ProjectedKeys,
+    AdditiveAttention, DotProductAttention, GeneralAttention, ProjectedKeys,
 )  # fmt: skip
 from .masks.block_mask import BlockMask
 from .plotting.curves import accuracy_bars, loss_curves
 from .plotting.heatmaps import alignment_heatmap, show_heatmaps
 from .positions import (
-    DynamicNTKScaling, LearnedPositions, LinearScaling, NTKScaling, T5RelativeBias,
-    YaRNScaling, alibi_bias, alibi_slopes, disentangled_scores, grid, patches, rope,
-    rope_2d, shaw_scores, shaw_values, sinusoidal, t5_bucket, transformer_xl_distances,
-    transformer_xl_scores,
+    LearnedPositions, LinearScaling, NTKScaling, T5RelativeBias, YaRNScaling,
+    alibi_bias, alibi_slopes, disentangled_scores, grid, patches, rope, rope_2d,
+    shaw_scores, sinusoidal, t5_bucket, transformer_xl_distances, transformer_xl_scores,
 )  # fmt: skip
 from .scores import additive, concat, dot, general, scaled_dot
 from .softmax import masked_softmax
@@ -69,7 +67,7 @@ __all__ = [
     "delta_rule", "random_features", "random_directions", "performer_attention",
     "linformer_attention", "nystrom_attention", "MultiHeadAttention", "KVCache",
     "FixedKVCache", "torch_state", "load_torch_state", "DotProductAttention",
-    "GeneralAttention", "AdditiveAttention", "BahdanauAttention", "LuongAttention",
+    "GeneralAttention", "AdditiveAttention", "LuongAttention",
     "ProjectedKeys", "LocalAttention", "CoverageAttention", "coverage_loss",
     "LatentAttention", "DifferentialAttention", "differential", "talking_heads",
     "shared_attention", "SmallCache", "quantize", "dequantize", "block_attention",
@@ -83,8 +81,8 @@ __all__ = [
     "reinforce", "best_baseline", "rms_norm", "QKNormAttention", "CosineAttention",
     "forgetting_attention", "forgetting_bias", "output_gate", "GatedAttention", "masks",
     "BlockMask", "sinusoidal", "LearnedPositions", "t5_bucket", "T5RelativeBias",
-    "rope", "LinearScaling", "NTKScaling", "DynamicNTKScaling", "YaRNScaling",
-    "alibi_slopes", "alibi_bias", "shaw_scores", "shaw_values", "transformer_xl_scores",
+    "rope", "LinearScaling", "NTKScaling", "YaRNScaling",
+    "alibi_slopes", "alibi_bias", "shaw_scores", "transformer_xl_scores",
     "transformer_xl_distances", "disentangled_scores", "show_heatmaps",
     "alignment_heatmap", "loss_curves", "accuracy_bars",
 ]  # fmt: skip

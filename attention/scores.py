@@ -24,7 +24,7 @@ import math
 
 import numpy as np
 
-from minigrad import differentiable, linear, matmul, swapaxes, tanh, unsqueeze
+from minigrad import differentiable, linear, matmul, swapaxes
 from minigrad.shapes import shapes
 
 from .kernels import additive as additive_kernels
@@ -89,27 +89,15 @@ def additive(queries, keys, W_q, W_k, w_v):
 
 
 @shapes
-def tanh_scores_definition(a, b, w_v):
-    """Compute s_ij = w_v . tanh(a_i + b_j) from the operations of minigrad.
-
-    a (..., L, A), b (..., S, A), w_v (A,)  ->  scores (..., L, S)
-
-    The array t is A times as large as the scores. ``tanh_scores`` avoids it.
-    """
-    t = tanh(unsqueeze(a, -2) + unsqueeze(b, -3))  # (..., L, 1, A) + (..., 1, S, A)
-    return matmul(t, w_v)  # sum over the last axis: (..., L, S)
-
-
-@shapes
 @differentiable
 def tanh_scores(a, b, w_v):
     """s_ij = w_v . tanh(a_i + b_j), where a_i = W_q q_i and b_j = W_k k_j.
 
     a (..., L, A), b (..., S, A), w_v (A,)  ->  scores (..., L, S)
 
-    This is ``tanh_scores_definition`` as one operation. It adds each tanh to its sum at
-    once and does not store it; the backward pass computes it again. To write and read
-    the array of all tanh, (..., L, S, A), would take several times longer.
+    The operation adds each tanh to its sum at once and does not store it; the backward
+    pass computes it again. To write and read the array of all tanh, (..., L, S, A),
+    would take several times longer.
 
     With t_ij = tanh(a_i + b_j), a vector, whose derivative is 1 - t_ij^2, and g = dL/ds
     (products of two vectors are element by element):

@@ -15,7 +15,7 @@ Bahdanau et al. 2015, equation 6; Vaswani et al. 2017, section 3.2.3 (masks).
 
 import numpy as np
 
-from minigrad import Tensor, arguments, astype, differentiable, exp, where
+from minigrad import Tensor, arguments, astype, differentiable, where
 from minigrad.shapes import shapes
 
 from .kernels import softmax as softmax_kernels
@@ -51,24 +51,6 @@ def masked_softmax(scores, valid_lens=None, mask=None, temperature=1.0):
     return softmax_over_allowed(scores, lengths, mask, temperature)
 
 
-@shapes
-def masked_softmax_definition(scores, allowed, temperature=1.0):
-    """Compute the weights from the operations of minigrad.
-
-    scores (..., L, S), allowed (..., L, S) bool  ->  weights (..., L, S)
-
-    ``softmax_over_allowed`` computes the same as one operation, with the gradient
-    above.
-    """
-    s = where(allowed, scores, -np.inf)
-    # a constant: every m gives the same weights, and with this m exp cannot overflow
-    m = s.data.max(-1, keepdims=True)
-    m = np.where(np.isfinite(m), m, 0)  # it is -inf in a row without allowed keys
-    e = exp((s - m) / temperature)  # exp(-inf) = 0 for a masked key
-    total = e.sum(-1, keepdims=True)
-    return e / where(total.data == 0, 1.0, total)
-
-
 # ---- A first reading can stop here ----
 
 
@@ -78,10 +60,9 @@ def softmax_over_allowed(scores, lengths=None, mask=None, temperature=1.0):
 
     scores (..., S), lengths (N,) ints or None, mask bool or None  ->  p (..., S)
 
-    This is ``masked_softmax_definition`` as one operation, compiled if numba is
-    installed. The definition computes five arrays of the size of the scores; the
-    compiled operation computes p alone. Its backward needs no mask, because p_ij = 0
-    for a masked key.
+    One operation, compiled if numba is installed: composed of operations, it would
+    compute five arrays of the size of the scores, and compiled it computes p alone. Its
+    backward needs no mask, because p_ij = 0 for a masked key.
 
     lengths   the rows of the scores are divided into N groups of equal size; in each
               row of group i, the first lengths[i] keys are allowed

@@ -16,12 +16,12 @@ from .alignment import (
     renormalized,
     uniform_baseline,
 )
-from .bleu import Bleu, bleu_parts, corpus_bleu, sentence_bleu
+from .bleu import Bleu, bleu_parts, corpus_bleu
 from .patterns import alignment_pattern, self_attention_pattern
 
 __all__ = [
     "Bleu", "alignment_error_rate", "alignment_pattern", "attention_entropy",
     "bleu_parts", "corpus_alignment_error_rate", "corpus_bleu", "diagonal_baseline",
-    "exact_match", "renormalized", "self_attention_pattern", "sentence_bleu",
-    "token_accuracy", "uniform_baseline",
+    "exact_match", "renormalized", "self_attention_pattern", "token_accuracy",
+    "uniform_baseline",
 ]  # fmt: skip

@@ -57,15 +57,6 @@ def corpus_bleu(hypotheses, references, **options):
     return bleu_parts(hypotheses, references, **options).score
 
 
-def sentence_bleu(hypothesis, reference, **options):
-    """Return the BLEU of one sentence, with the effective order.
-
-    The score is noisy, as one sentence has few n-grams. For a corpus use
-    ``corpus_bleu``.
-    """
-    return corpus_bleu([hypothesis], [reference], effective_order=True, **options)
-
-
 def bleu_parts(
     hypotheses,
     references,
@@ -131,8 +122,8 @@ def _tokenized(hypotheses, references, several):
     for name, x in ("hypotheses", hypotheses), ("references", references):
         if isinstance(x, str):
             raise TypeError(
-                f"BLEU: {name} is one string; expected a list of sentences. For one "
-                "sentence use sentence_bleu."
+                f"BLEU: {name} is one string; expected a list of sentences. Put one "
+                "sentence in a list, and use effective_order=True."
             )
     if len(hypotheses) != len(references) or not len(hypotheses):
         raise ValueError(

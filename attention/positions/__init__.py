@@ -7,7 +7,7 @@ sinusoidal.py     added to the input            nothing              defined
 learned.py        added to the input            n_max x d            an error
 t5.py             added to the scores           num_buckets x H      as the last bucket
 alibi.py          added to the scores           nothing              defined
-shaw.py           a term of score and output    2 tables (2c+1) x d  as distance c
+shaw.py           a term of the score           1 table (2c+1) x d   as distance c
 transformer_xl.py three terms of the score      W_kR and two d       defined
 disentangled.py   two terms of the score        1 table 2c x d       as distance c
 kerple.py         added to the scores           2 H                  defined
@@ -30,18 +30,17 @@ from .grid import grid, patches, rope_2d
 from .kerple import KERPLE
 from .learned import LearnedPositions
 from .offsets import OffsetBias, toeplitz
-from .rope import rope, rope_permutation
-from .scaling import DynamicNTKScaling, LinearScaling, NTKScaling, YaRNScaling
-from .shaw import shaw_scores, shaw_values
+from .rope import rope
+from .scaling import LinearScaling, NTKScaling, YaRNScaling
+from .shaw import shaw_scores
 from .sinusoidal import frequencies, sinusoidal
 from .t5 import T5RelativeBias, t5_bucket
 from .transformer_xl import transformer_xl_distances, transformer_xl_scores
 
 __all__ = [
     "sinusoidal", "frequencies", "LearnedPositions", "t5_bucket", "T5RelativeBias",
-    "OffsetBias", "toeplitz", "shaw_scores", "shaw_values", "transformer_xl_scores",
+    "OffsetBias", "toeplitz", "shaw_scores", "transformer_xl_scores",
     "transformer_xl_distances", "disentangled_scores", "KERPLE", "FIRE", "cope_scores",
     "alibi_slopes", "alibi_bias", "alibi_by_offset", "rope", "rope_2d", "grid",
-    "patches", "rope_permutation", "LinearScaling", "NTKScaling", "DynamicNTKScaling",
-    "YaRNScaling",
+    "patches", "LinearScaling", "NTKScaling", "YaRNScaling",
 ]  # fmt: skip

@@ -81,44 +81,33 @@ def from_offsets(x, S, first):
     whole("from_offsets", "first", first, least=None)
     n = x.shape[-1]
     y = np.empty((*x.shape[:-1], S), x.dtype)
-    _check_offsets("from_offsets", n, y)
+    if n < 1 and y.size:
+        raise ValueError(f"from_offsets: there are {n} offsets; expected 1 or more.")
     for i, begin, end, c in _pieces(x.shape[-2], S, n, first):
         y[..., i, :begin] = x[..., i, :1]
         y[..., i, begin:end] = x[..., i, c : c + end - begin]
         y[..., i, end:] = x[..., i, n - 1 :]
 
     def backward(g):
-        return sum_offsets.raw(g, n, first)[0]
+        return sum_offsets(g, n, first)
 
     return y, backward
 
 
-@shapes
-@differentiable
 def sum_offsets(p, n, first):
-    """Sum the numbers of each query by offset.
+    """Sum the numbers of each query by offset: the transpose of ``from_offsets``.
 
         y_ic = sum of p_ij over the j with clip(j - i - first, 0, n - 1) = c
 
-    p (..., L, S)  ->  y (..., L, n)
-
-    Column c of y belongs to the offset first + c; the first and the last column include
-    all offsets beyond theirs. The backward is ``from_offsets``: dL/dp_ij = g_ic.
+    p (..., L, S), y (..., L, n). Column c of y belongs to the offset first + c; the
+    first and the last column include all offsets beyond theirs.
     """
-    whole("sum_offsets", "n", n)
-    whole("sum_offsets", "first", first, least=None)
-    L, S = p.shape[-2:]
-    _check_offsets("sum_offsets", n, p)
     y = np.zeros((*p.shape[:-1], n), p.dtype)
-    for i, begin, end, c in _pieces(L, S, n, first):
+    for i, begin, end, c in _pieces(*p.shape[-2:], n, first):
         y[..., i, :1] += p[..., i, :begin].sum(-1, keepdims=True)
         y[..., i, c : c + end - begin] += p[..., i, begin:end]
         y[..., i, n - 1 :] += p[..., i, end:].sum(-1, keepdims=True)
-
-    def backward(g):
-        return from_offsets.raw(g, S, first)[0]
-
-    return y, backward
+    return y
 
 
 def offsets(name, L, S, causal_align):
@@ -160,9 +149,3 @@ def _pieces(L, S, n, first):
         begin = min(max(i + first, 0), S)
         end = min(max(i + first + n, 0), S)
         yield i, begin, end, max(begin - i - first, 0)
-
-
-def _check_offsets(name, n, pairs):
-    """Raise ValueError if there are pairs and no offset to take a value from."""
-    if n < 1 and pairs.size:
-        raise ValueError(f"{name}: there are {n} offsets; expected 1 or more.")

@@ -12,8 +12,7 @@ ways:
 
 Let rot_p be the rotation for position p. A score depends only on the distance j - i:
 (rot_i q) . (rot_j k) = q . rot_{j-i} k. A model trained with one pairing is wrong with
-the other; ``rope_permutation`` converts its weights. The cost is 2 R multiplications
-for each row. There are no parameters.
+the other. The cost is 2 R multiplications for each row. There are no parameters.
 
 Su et al. 2021, section 3.2.2.
 """
@@ -49,11 +48,10 @@ def rope(x, positions, base=10000.0, interleaved=False, scaling=None, rot_dim=No
     """
     positions = np.asarray(positions)
     _check(x, positions, base, interleaved, scaling)
-    R = _rotated_width("rope", x.shape[-1], rot_dim)
+    R = _rotated_width(x.shape[-1], rot_dim)
     theta, factor = frequencies(R, base), 1.0
     if scaling is not None:
-        length = positions.max(initial=0) + 1
-        theta, factor = scaling.slow(theta, base, length), scaling.attention_factor
+        theta, factor = scaling.slow(theta, base), scaling.attention_factor
     angle = positions[..., None] * theta  # (L, R/2)
     cos = (factor * np.cos(angle)).astype(x.dtype)
     sin = (factor * np.sin(angle)).astype(x.dtype)
@@ -69,21 +67,6 @@ def rope(x, positions, base=10000.0, interleaved=False, scaling=None, rot_dim=No
         return rotate(g, -sin)  # the opposite angle
 
     return rotate(x, sin), backward
-
-
-def rope_permutation(E, rot_dim=None):
-    """Return the order that turns interleaved pairs into half-split pairs: (E,) ints.
-
-        order = 0, 2, 4, ..., 1, 3, 5, ...   then R, R + 1, ..., E - 1 as they are
-        rope(x[..., order], p) = rope(x, p, interleaved=True)[..., order]
-
-    Rows of W_q and W_k in this order, head by head, give a model the other pairing,
-    with the same scores. np.argsort(order) is the order that converts back.
-    """
-    R = _rotated_width("rope_permutation", E, rot_dim)
-    a, b = _pairs(R, interleaved=True)
-    entries = np.arange(E)
-    return np.concatenate([entries[a], entries[b], entries[R:]])
 
 
 def _pairs(R, interleaved):
@@ -111,19 +94,19 @@ def _check(x, positions, base, interleaved, scaling):
     if scaling is not None and not isinstance(scaling, Scaling):
         raise TypeError(
             f"rope: scaling is {scaling!r}; expected None, or a LinearScaling, "
-            "NTKScaling, DynamicNTKScaling or YaRNScaling."
+            "NTKScaling or YaRNScaling."
         )
 
 
-def _rotated_width(name, E, rot_dim):
+def _rotated_width(E, rot_dim):
     """Return R, the number of entries that are rotated: rot_dim, or E."""
-    R = E = whole(name, "the width E", E)
+    R = E
     if rot_dim is not None:
-        R = whole(name, "rot_dim", rot_dim)
+        R = whole("rope", "rot_dim", rot_dim)
     if R % 2 or R > E:
         what = "the width E" if rot_dim is None else "rot_dim"
         raise ValueError(
-            f"{name}: {what} is {R}; expected an even number up to {E}, as entries rotate in "
-            f"pairs. rot_dim={E // 2 * 2} rotates as many as possible."
+            f"rope: {what} is {R}; expected an even number up to {E}, as entries "
+            f"rotate in pairs. rot_dim={E // 2 * 2} rotates as many as possible."
         )
     return R

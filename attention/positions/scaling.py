@@ -3,20 +3,18 @@
 A model that was trained on L0 positions knows no larger angles. Each class here reduces
 the frequencies theta_m of ``rope``, so that longer sequences have known angles:
 
-    LinearScaling       theta_m / s                for all m; it is harder to
-                                                   distinguish neighbours
-    NTKScaling          theta_m s^(-2m / (R - 2))  the largest does not change, the
-                                                   smallest is divided by s
-    DynamicNTKScaling   the same, where s grows with the length of the sequence
-    YaRNScaling         theta_m for pairs that rotate often in L0 steps, theta_m / s for
-                        pairs that do not complete one turn, values between for the
-                        others; also larger scores
+    LinearScaling    theta_m / s                  for all m; it is harder to
+                                                  distinguish neighbours
+    NTKScaling       theta_m s^(-2m / (R - 2))    the largest does not change, the
+                                                  smallest is divided by s
+    YaRNScaling      theta_m for pairs that rotate often in L0 steps, theta_m / s for
+                     pairs that do not complete one turn, values between for the others;
+                     also larger scores
 
 R is the number of entries that are rotated, m = 0, 1, ..., R / 2 - 1. s = 1 changes
 nothing. There are no learned parameters, and the cost of ``rope`` does not change.
 
-Chen et al. 2023 (linear); bloc97 2023 (NTK-aware); emozilla 2023 (dynamic);
-Peng et al. 2023 (YaRN).
+Chen et al. 2023 (linear); bloc97 2023 (NTK-aware); Peng et al. 2023 (YaRN).
 """
 
 import math
@@ -31,7 +29,7 @@ from minigrad.arguments import whole
 class Scaling:
     """The base class: a factor s, and a method ``slow`` that subclasses define.
 
-    factor             1 or more: s, but in DynamicNTKScaling a part of s
+    factor             1 or more: s
     attention_factor   multiplies cos and sin, so that the rotated entries' part of a
                        score gets its square
     """
@@ -42,8 +40,8 @@ class Scaling:
     def __post_init__(self):
         _check_at_least(1, self, "factor", self.factor)
 
-    def slow(self, theta, base, length):
-        """Return theta' (R/2,) for frequencies theta (R/2,) and a sequence length."""
+    def slow(self, theta, base):
+        """Return theta' (R/2,) for the frequencies theta (R/2,) of this base."""
         raise NotImplementedError(f"{type(self).__name__} has no method slow.")
 
 
@@ -54,7 +52,7 @@ class LinearScaling(Scaling):
     Chen et al. 2023.
     """
 
-    def slow(self, theta, base, length):
+    def slow(self, theta, base):
         """Return theta / s."""
         return theta / self.factor
 
@@ -66,33 +64,10 @@ class NTKScaling(Scaling):
     bloc97, "NTK-aware scaled RoPE", 2023; Peng et al. 2023, section 3.1.
     """
 
-    def slow(self, theta, base, length):
-        """Return theta_m s^(-2m / (R - 2))."""
-        return _with_larger_base(theta, self.factor)
-
-
-@dataclass
-class DynamicNTKScaling(Scaling):
-    """NTK with s = factor L / L0 - (factor - 1) once the length L exceeds L0.
-
-    original_length   L0
-
-    L is the largest position plus one. As L grows, all angles but those of the first
-    pair change. So a cache must hold the keys before ``rope``, and not after.
-    Peng et al. 2023, section 3.3, with the factor of Hugging Face's implementation.
-    """
-
-    original_length: int
-
-    def __post_init__(self):
-        super().__post_init__()
-        name, L0 = type(self).__name__, self.original_length
-        whole(name, "original_length", L0, least=1)
-
-    def slow(self, theta, base, length):
-        """Return theta_m s^(-2m / (R - 2)), with the s of this length."""
-        longer = max(length / self.original_length, 1.0)
-        return _with_larger_base(theta, self.factor * longer - (self.factor - 1))
+    def slow(self, theta, base):
+        """Return theta_m s^(-2m / (R - 2)); a single pair (R = 2) does not change."""
+        m, R = np.arange(len(theta)), 2 * len(theta)
+        return theta * self.factor ** (-2 * m / max(R - 2, 1))
 
 
 @dataclass
@@ -134,7 +109,7 @@ class YaRNScaling(Scaling):
                 "a positive number, or None for 0.1 ln(factor) + 1."
             )
 
-    def slow(self, theta, base, length):
+    def slow(self, theta, base):
         """Return theta_m (1 - ramp_m) + theta_m ramp_m / s."""
         low, high = self.limits(2 * len(theta), base)
         width = high - low or 0.001  # a step instead of a ramp
@@ -154,15 +129,6 @@ class YaRNScaling(Scaling):
         """
         L0 = self.original_length
         return R * math.log(L0 / (2 * math.pi * r)) / (2 * math.log(base))
-
-
-def _with_larger_base(theta, s):
-    """Return theta_m s^(-2m / (R - 2)): the base becomes base s^(R / (R - 2)).
-
-    A single pair (R = 2) is the fastest one, and does not change.
-    """
-    m, R = np.arange(len(theta)), 2 * len(theta)
-    return theta * s ** (-2 * m / max(R - 2, 1))
 
 
 def _check_at_least(least, scaling, name, value):

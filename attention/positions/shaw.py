@@ -1,18 +1,16 @@
 """Shaw's relative positions: a learned vector for each distance of query and key.
 
-    s_ij = q_i . (k_j + a^K_d) / sqrt(D)
-    o_i  = sum_j p_ij (v_j + a^V_d)          d = clip(j - i, -c, c), the distance
+    s_ij = q_i . (k_j + a^K_d) / sqrt(D),    d = clip(j - i, -c, c), the distance
 
-a^K and a^V are learned tables with 2c + 1 rows, for the distances -c to c. Keys farther
-away use the first or the last row, so a model can also use distances that do not occur
-in training. The code does not build a vector for each pair, which would be an array
+a^K is a learned table with 2c + 1 rows, for the distances -c to c. Keys farther away
+use the first or the last row, so a model can also use distances that do not occur in
+training. The code does not build a vector for each pair, which would be an array
 (L, S, D). It computes instead:
 
     q_i . k_j + q_i . a^K_d                 L S D + (2c + 1) L D multiplications
-    sum_j p_ij v_j + sum_d P_id a^V_d       L S Ev + (2c + 1) L Ev
 
-P_id is the sum of the weights of query i at distance d. In the paper the heads of a
-layer share the tables, c is called k, and k = 16. Shaw et al. 2018, equations 3 to 5.
+In the paper the heads of a layer share the table, c is called k, and k = 16. It adds
+such vectors to the values too. Shaw et al. 2018, equations 4 and 5.
 """
 
 import math
@@ -21,7 +19,7 @@ from minigrad import matmul, swapaxes
 from minigrad.arguments import scale_or
 from minigrad.shapes import shapes
 
-from .offsets import from_offsets, position_of_first_query, sum_offsets
+from .offsets import from_offsets, position_of_first_query
 
 
 @shapes
@@ -47,44 +45,16 @@ def shaw_scores(queries, keys, relative_keys, scale=None, causal_align="upper_le
     Then dQ = G K + N a^K, dK = G^T Q and da^K = N^T Q, where N is (L, 2c + 1).
     """
     L, S, D = queries.shape[-2], keys.shape[-2], queries.shape[-1]
-    first = _first_distance("shaw_scores", L, S, relative_keys, causal_align)
+    n = relative_keys.shape[-2]
+    if n % 2 == 0:
+        raise ValueError(
+            f"shaw_scores: the table has {n} rows; expected 2c + 1, for distances -c "
+            "to c."
+        )
+    first = position_of_first_query("shaw_scores", L, S, causal_align) - n // 2
     content = matmul(queries, swapaxes(keys, -1, -2))  # (..., L, S)
     by_distance = matmul(queries, swapaxes(relative_keys, -1, -2))  # (..., L, 2c + 1)
     position = from_offsets(by_distance, S, first)  # (..., L, S)
     return (content + position) * scale_or(
         1 / math.sqrt(max(D, 1)), "shaw_scores", scale
     )
-
-
-@shapes
-def shaw_values(weights, relative_values, causal_align="upper_left"):
-    """sum_j p_ij a^V_d, d = clip(j - i, -c, c): the position term of the context.
-
-    weights (..., L, S), relative_values (..., 2c + 1, Ev)  ->  (..., L, Ev)
-
-    relative_values   a^V, its rows for j - i = -c, ..., c
-
-    The second term of Shaw et al. 2018, equation 3:
-
-        context, p = attend(q, k, v, lambda q, k: shaw_scores(q, k, a_K))
-        output = context + shaw_values(p, a_V)
-
-    With dropout, p are the weights before it.
-
-    The code first sums the weights of each distance: P is (L, 2c + 1). With g = dL/do:
-    da^V = P^T g, and dp_ij = g_i . a^V_d.
-    """
-    L, S = weights.shape[-2:]
-    first = _first_distance("shaw_values", L, S, relative_values, causal_align)
-    P = sum_offsets(weights, relative_values.shape[-2], first)  # (..., L, 2c + 1)
-    return matmul(P, relative_values)
-
-
-def _first_distance(name, L, S, table, causal_align):
-    """Return the distance of the table's first row: j - i, both counted from 0."""
-    n = table.shape[-2]
-    if n % 2 == 0:
-        raise ValueError(
-            f"{name}: the table has {n} rows; expected 2c + 1, for distances -c to c."
-        )
-    return position_of_first_query(name, L, S, causal_align) - n // 2

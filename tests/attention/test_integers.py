@@ -65,11 +65,6 @@ OPTIONS = {
     "sinusoidal length": (0, 3, lambda n: positions.sinusoidal(n, 4)),
     "frequencies d": (0, 3, lambda n: frequencies(n)),
     "rope rot_dim": (0, 4, lambda n: positions.rope(X, np.arange(4), rot_dim=n)),
-    "rope_permutation E": (0, 4, lambda n: positions.rope_permutation(n)),
-    "rope_permutation rot_dim": (0, 4, lambda n: positions.rope_permutation(6, n)),
-    "DynamicNTKScaling original_length": (
-        1, 3, lambda n: positions.DynamicNTKScaling(2.0, n)
-    ),
     "YaRNScaling original_length": (1, 3, lambda n: positions.YaRNScaling(2.0, n)),
     "patches size": (1, 2, lambda n: patches(np.ones((4, 4, 3)), n)),
     "grid rows": (0, 3, lambda n: grid(n, 3)),
@@ -85,10 +80,6 @@ OPTIONS = {
     "from_offsets S": (0, 3, lambda n: offsets.from_offsets(np.ones((3, 5)), n, -2)),
     "from_offsets first": (
         None, 3, lambda n: offsets.from_offsets(np.ones((3, 5)), 3, n)
-    ),
-    "sum_offsets n": (0, 3, lambda n: offsets.sum_offsets(np.ones((3, 3)), n, -2)),
-    "sum_offsets first": (
-        None, 3, lambda n: offsets.sum_offsets(np.ones((3, 3)), 5, n)
     ),
     # masks
     "sliding_window left": (-1, 3, lambda n: masks.sliding_window(n, 1)),

@@ -14,7 +14,6 @@ from attention.scores import (
     general,
     scaled_dot,
     tanh_scores,
-    tanh_scores_definition,
 )
 from minigrad import Tensor
 
@@ -43,11 +42,6 @@ SCORES = {  # function, its definition, the core axes, width of the keys, parame
     ),
     "tanh_scores": (
         tanh_scores,
-        lambda q, k, w_v: definitions.additive(q, k, ONE, ONE, w_v), ",(d)", Dq,
-        ((Dq,),),
-    ),
-    "tanh_scores_definition": (
-        tanh_scores_definition,
         lambda q, k, w_v: definitions.additive(q, k, ONE, ONE, w_v), ",(d)", Dq,
         ((Dq,),),
     ),

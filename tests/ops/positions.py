@@ -242,11 +242,6 @@ def _from_offsets_peer(T, x, S, first):
     return x.gather(-1, _columns(T, x, L, S, n, first))
 
 
-def _sum_offsets_peer(T, p, n, first):
-    y = T.zeros(*p.shape[:-1], n, dtype=p.dtype)
-    return y.scatter_add(-1, _columns(T, p, *p.shape[-2:], n, first), p)
-
-
 # leading axes, L, S, n, first
 _tables = {
     "clipped": ((2,), 7, 5, 3, -1),
@@ -268,17 +263,6 @@ spec(
         for name, (b, L, S, n, first) in _tables.items()
     },
     _from_offsets_peer,
-)
-spec(
-    "sum_offsets",
-    _sum_offsets,
-    {
-        name: lambda r, b=b, L=L, S=S, n=n, first=first: call(
-            normal(r, (*b, L, S)), n, first
-        )
-        for name, (b, L, S, n, first) in _tables.items()
-    },
-    _sum_offsets_peer,
 )
 
 
@@ -306,10 +290,6 @@ def _summed_over_queries(g, y, x, S, first):
     return np.broadcast_to(dx, x.shape)
 
 
-def _own_pairs_alone(g, y, p, n, first):
-    return _from_offsets(g, p.shape[-1], first) * _own(*p.shape[-2:], n, first)
-
-
 for _tag, _at in {
     "i-and-j-changed": lambda i, j, n, first: _column(j, i, n, first),
     "one-offset-off": lambda i, j, n, first: _column(i, j, n, first + 1),
@@ -321,13 +301,6 @@ for _tag, _at in {
         lambda g, y, x, S, first, at=_at: _sum_offsets(g, x.shape[-1], first, at),
         on="clipped",
     )
-    wrong(
-        "sum_offsets",
-        _tag,
-        lambda g, y, p, n, first, at=_at: _from_offsets(g, p.shape[-1], first, at),
-        on="clipped",
-    )
 wrong("from_offsets", "=-for-+=", _last_alone, on="clipped")
 wrong("from_offsets", "the-rest-forgotten", _own_alone, on="clipped")
 wrong("from_offsets", "summed-over-queries", _summed_over_queries, on="clipped")
-wrong("sum_offsets", "the-rest-forgotten", _own_pairs_alone, on="clipped")

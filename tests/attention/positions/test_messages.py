@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from attention.positions import (
-    DynamicNTKScaling,
     LearnedPositions,
     LinearScaling,
     T5RelativeBias,
@@ -13,9 +12,7 @@ from attention.positions import (
     alibi_slopes,
     disentangled_scores,
     rope,
-    rope_permutation,
     shaw_scores,
-    shaw_values,
     sinusoidal,
     t5_bucket,
     transformer_xl_distances,
@@ -62,7 +59,6 @@ CALLS = [
     (lambda: shaw(rows=4), "the table has 4 rows", "2c + 1"),
     (lambda: shaw(causal_align="left"), "causal_align is 'left'"),
     (lambda: shaw(scale=np.nan), "scale is nan", "finite number, or None for 1 / sqrt"),
-    (lambda: shaw_values(*ones((5, 7), (4, 4))), "the table has 4 rows"),
     (lambda: transformer_xl_distances(-1, 7), "queries, is -1"),
     (lambda: deberta(rows=5), "the tables have 5 rows", "2c"),
     (lambda: deberta(scale=np.inf), "scale is inf", "1 / sqrt(3 D)"),
@@ -75,9 +71,7 @@ CALLS = [
     (lambda: rope(x, p, base=-0.5), "base is -0.5"),
     (lambda: rope(x, p, interleaved=1), "interleaved is 1"),
     (lambda: rope(x, p, scaling=4.0), "scaling is 4.0"),
-    (lambda: rope_permutation(5), "rope_permutation: the width E is 5"),
     (lambda: LinearScaling(0.5), "LinearScaling: factor is 0.5", "1 or more"),
-    (lambda: DynamicNTKScaling(2.0, 0), "original_length is 0"),
     (lambda: YaRNScaling(2.0, 10, 1, 32), "beta_fast is 1", "beta_slow 32"),
     (lambda: YaRNScaling(2.0, 10, attention_factor=0), "attention_factor is 0"),
 ]

@@ -13,7 +13,6 @@ from attention.positions import (
     cope_scores,
     disentangled_scores,
     shaw_scores,
-    shaw_values,
     transformer_xl_distances,
     transformer_xl_scores,
 )
@@ -67,19 +66,6 @@ def aligned(definition, align):
     return scores
 
 
-def aligned_average(align):
-    """Return the average of Shaw's values, with weights (L, S) aligned in this way."""
-    if align == "upper_left":
-        return definitions.shaw_average
-
-    def average(p, v, a_V):
-        n = max(p.shape)
-        weights = after_zeros(after_zeros(p, n).T, n).T  # (n, n)
-        return definitions.shaw_average(weights, after_zeros(v, n), a_V)[n - len(p) :]
-
-    return average
-
-
 # Definitions, for batches and heads, (B, H, L, D), and a table of each head
 
 SCORES = {  # function, definition, core axes of the tables, the example, the divisor
@@ -103,17 +89,6 @@ def test_scores(name, L, S, align, k):
         check(lambda *x: function(*x, None, align), each_head, arrays)
     expected = 0.5 * math.sqrt(terms * D) * each_head(*arrays)  # another scale
     np.testing.assert_allclose(function(*arrays, 0.5, align).data, expected, **CLOSE)
-
-
-@every_size
-@both_alignments
-@every_span
-@pytest.mark.parametrize("tables", [(3,), ()])
-def test_the_values_of_shaw(L, S, align, k, tables):
-    """In values and gradients."""
-    each_head = batched(aligned_average(align), "(l,s),(s,e),(n,e)->(l,e)")
-    arrays = draw((2, 3, L, S), (2, 3, S, 4), (*tables, 2 * k + 1, 4))
-    check(lambda p, v, a_V: p @ v + shaw_values(p, a_V, align), each_head, arrays)
 
 
 @every_size
@@ -150,10 +125,8 @@ def test_exact_attention_takes_the_scores():
 
 
 def all_scores(L, S, k=2, D=8):
-    p, a_V = draw((L, S), (2 * k + 1, D))
     return [
         (shaw_scores, shaw(L, S, k, D)),
-        (shaw_values, [abs(p) / max(S, 1), a_V]),
         (transformer_xl_scores, xl(L, S, D)),
         (disentangled_scores, deberta(L, S, D, k)),
     ]
@@ -179,7 +152,7 @@ def test_float32_agrees_with_float64_and_stays():
 def test_empty_queries_and_keys(L, S):
     for f, arrays in all_scores(L, S):
         y = f(*arrays)
-        assert y.shape == ((L, 8) if f is shaw_values else (L, S))
+        assert y.shape == (L, S)
         assert not y.data.any()
 
 

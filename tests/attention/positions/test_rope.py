@@ -9,13 +9,11 @@ import numpy as np
 import pytest
 
 from attention.positions import (
-    DynamicNTKScaling,
     LinearScaling,
     NTKScaling,
     YaRNScaling,
     frequencies,
     rope,
-    rope_permutation,
 )
 
 L, E = 7, 8
@@ -27,7 +25,6 @@ SCALINGS = {
     "none": None,
     "linear": LinearScaling(3.0),
     "ntk": NTKScaling(3.0),
-    "dynamic": DynamicNTKScaling(3.0, 40),
     "yarn": YaRNScaling(3.0, 40),
 }
 every_scaling = pytest.mark.parametrize("scaling", SCALINGS.values(), ids=SCALINGS)
@@ -53,25 +50,6 @@ def test_scores_depend_on_distances_alone(scaling, interleaved):
     assert np.abs(here - q @ k.T).max() > 0.1
 
 
-@pytest.mark.parametrize("rot_dim", [None, 4])
-@every_scaling
-def test_the_permutation_leads_from_one_pairing_to_the_other(scaling, rot_dim):
-    order = rope_permutation(E, rot_dim)
-    x, options = draw(3, L, E), {"rot_dim": rot_dim, "scaling": scaling}
-    half = value(x[..., order], p, **options)
-    interleaved = value(x, p, interleaved=True, **options)
-    np.testing.assert_allclose(half, interleaved[..., order], **CLOSE)
-    mixed = value(x, p, **options)  # without it, all scores are wrong
-    products = [y @ y.swapaxes(1, 2) for y in (mixed, interleaved)]
-    assert np.abs(products[0] - products[1]).max() > 0.1
-
-
-def test_the_permutation_itself():
-    assert rope_permutation(8).tolist() == [0, 2, 4, 6, 1, 3, 5, 7]
-    assert rope_permutation(7, 4).tolist() == [0, 2, 1, 3, 4, 5, 6]
-    assert rope_permutation(0).tolist() == []
-
-
 @every_scaling
 def test_float32_is_as_precise_as_its_input(scaling):
     """At position 10^6 as well, where an angle in float32 would be off by 0.03."""
@@ -87,8 +65,8 @@ def test_float32_is_as_precise_as_its_input(scaling):
 # Scalings
 
 
-def slowed(scaling, length=1, R=E, base=10000.0):
-    return scaling.slow(frequencies(R, base), base, length)
+def slowed(scaling, R=E, base=10000.0):
+    return scaling.slow(frequencies(R, base), base)
 
 
 def test_frequencies():
@@ -97,8 +75,7 @@ def test_frequencies():
 
 
 @pytest.mark.parametrize(
-    "scaling",
-    [LinearScaling(1), NTKScaling(1.0), DynamicNTKScaling(1, L), YaRNScaling(1.0, 40)],
+    "scaling", [LinearScaling(1), NTKScaling(1.0), YaRNScaling(1.0, 40)]
 )
 def test_factor_1_is_no_scaling(scaling):
     x = draw(3, L, E)
@@ -121,23 +98,6 @@ def test_ntk_scaling_is_another_base(s):
     assert found[0] == theta[0]
     assert found[-1] == pytest.approx(theta[-1] / s, rel=1e-14)
     assert slowed(NTKScaling(s), R=2).tolist() == [1]  # fastest and slowest at once
-
-
-@pytest.mark.parametrize("length", [1, 100, 101, 250])
-def test_dynamic_ntk_scaling_follows_the_length(length):
-    s, L0, base = 4.0, 100, 10000.0
-    if length > L0:
-        base = base * (s * length / L0 - (s - 1)) ** (E / (E - 2))
-    found = slowed(DynamicNTKScaling(s, L0), length)
-    np.testing.assert_allclose(found, frequencies(E, base), rtol=1e-13)
-
-
-@pytest.mark.parametrize("positions", [[149, 2, 0], [0, 149, -3]])
-def test_the_length_is_that_of_the_largest_position(positions):
-    x = draw(3, E)
-    found = value(x, positions, scaling=DynamicNTKScaling(4.0, 100))
-    expected = value(x, positions, scaling=NTKScaling(4.0 * 1.5 - 3))
-    np.testing.assert_allclose(found, expected, **CLOSE)
 
 
 def test_yarn_at_its_known_values():

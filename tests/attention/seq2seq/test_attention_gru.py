@@ -9,7 +9,8 @@ import pytest
 import minigrad as mg
 from attention import kernels, scaled_dot
 from attention.scores import tanh_scores
-from attention.seq2seq.attention_gru import attention_gru, attention_gru_definition
+from attention.seq2seq.attention_gru import attention_gru
+from attention.template import attend
 
 # no two sizes equal: a lost transpose cannot pass
 B, L, S, E, H, M, A = 3, 5, 7, 2, 11, 4, 13
@@ -42,17 +43,21 @@ def by_definition(
     x, s0, memory, keys, W_ih, W_hh, b_ih, b_hh, W_q=None, w_v=None,
     *, scale, lengths, n_steps,
 ):  # fmt: skip
-    """``attention_gru_definition`` with the arguments of ``attention_gru``."""
-
-    def cell(inputs, s):
-        return mg.gru_cell(inputs, s, W_ih, W_hh, b_ih, b_hh)
+    """The formulas step by step, with the arguments of ``attention_gru``."""
 
     def score(s, keys):
         if w_v is None:
             return scaled_dot(s, keys, scale)
         return tanh_scores(mg.linear(s, W_q), keys, w_v)
 
-    outputs = attention_gru_definition(x, s0, memory, keys, cell, score, lengths)
+    s, states, contexts, weights = s0, [], [], []
+    for t in range(x.shape[1]):
+        c, p = attend(s[:, None], keys, memory, score, valid_lens=lengths)  # one query
+        s = mg.gru_cell(mg.concat([x[:, t], c[:, 0]], -1), s, W_ih, W_hh, b_ih, b_hh)
+        states.append(s)
+        contexts.append(c)
+        weights.append(p)
+    outputs = mg.stack(states, 1), mg.concat(contexts, 1), mg.concat(weights, 1)
     if n_steps is None:
         return outputs
     padding = np.arange(L) >= n_steps[:, None]  # (B, L)

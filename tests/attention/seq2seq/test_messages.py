@@ -14,7 +14,6 @@ from attention.metrics import (
     exact_match,
     patterns,
     renormalized,
-    sentence_bleu,
     token_accuracy,
 )
 from attention.seq2seq.attention_gru import attention_gru
@@ -90,10 +89,10 @@ CALLS = [
         FloatingPointError, ["the model's weights hold NaN"],
     ),
     # metrics
-    (lambda: corpus_bleu("a b", ["a b"]), TypeError, ["hypotheses", "sentence_bleu"]),
+    (lambda: corpus_bleu("a b", ["a b"]), TypeError, ["hypotheses", "in a list"]),
     (lambda: corpus_bleu(["a"], ["a", "b"]), ValueError, ["1 hypotheses", "2 ref"]),
     (lambda: corpus_bleu([], []), ValueError, ["0 hypotheses", "one or more"]),
-    (lambda: sentence_bleu("a", "a", smoothing="x"), ValueError, ["'x'", "'exp'"]),
+    (lambda: corpus_bleu(["a"], ["a"], smoothing="x"), ValueError, ["'x'", "'exp'"]),
     (lambda: exact_match(IDS, IDS[0]), ValueError, ["(2,)", "(B, T)"]),
     (lambda: token_accuracy(IDS, [[0, 0]]), ValueError, ["no token", "not 0"]),
     (lambda: alignment_error_rate(EYE * 2, {(0, 0)}), ValueError, ["row (0,)", "to 2"]),

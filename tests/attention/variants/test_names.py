@@ -26,7 +26,6 @@ SIGNATURES = {
     "shaw_scores": (
         "queries, keys, relative_keys, scale=None, causal_align='upper_left'"
     ),
-    "shaw_values": "weights, relative_values, causal_align='upper_left'",
     "transformer_xl_scores": (
         "queries, keys, relative_keys, content_bias, position_bias, scale=None"
     ),
@@ -40,7 +39,7 @@ SIGNATURES = {
         "self, query, key=None, value=None, *, valid_lens=None, mask=None, "
         "is_causal=False, need_weights=False"
     ),
-    "BahdanauAttention": (
+    "AdditiveAttention": (
         "query_size, key_size, num_hiddens, dropout=0.0, rng=None, bias=False"
     ),
     "nadaraya_watson": (

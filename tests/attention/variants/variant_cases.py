@@ -103,11 +103,6 @@ def transformer_xl(P, q, k):
     return definitions.transformer_xl(q, k, R, P["u"], P["w"])
 
 
-def shaw_and_values(P, q, k, v, allowed):
-    p = definitions.softmax(definitions.shaw(q, k, P["a_K"]), allowed)
-    return definitions.shaw_average(p, v, P["a_V"])
-
-
 def longformer(P, q, k, v, allowed):
     """Compute the first L outputs for the tokens [q; k + v]; token 0 is global."""
     x, contexts = with_ones(np.concatenate([q, k + v])), []
@@ -205,12 +200,6 @@ def run_longformer(m, q, k, v, lens=None):
 
 def score_of_shaw(m, q, k):
     return A.shaw_scores(q, k, m.a_K)
-
-
-def run_shaw(m, q, k, v, lens=None):
-    score = functools.partial(score_of_shaw, m)
-    context, p = A.attend(q, k, v, score, valid_lens=lens)
-    return context + A.shaw_values(p, m.a_V)
 
 
 def score_of_transformer_xl(m, q, k):
@@ -412,9 +401,6 @@ def variants():
         ),
         "Shaw": by_score(
             (score_of_shaw, score_of(definitions.shaw, "a_K")), a_K=(7, D)
-        ),
-        "Shaw's values": Variant(
-            run_shaw, shaw_and_values, lambda: Parameters(a_K=(7, D), a_V=(7, D))
         ),
         "Transformer-XL": by_score(
             (score_of_transformer_xl, transformer_xl), W_kR=(D, D), u=(D,), w=(D,)
