@@ -111,8 +111,6 @@ def _bench(parser):
     add("--rows", type=names_of(NAMES), metavar="NAME,…",
         help=f"which rows, out of {', '.join(NAMES)} (default: all)")  # fmt: skip
     add("--no-torch", action="store_true", help="leave torch out")
-    text = "no table: draw the time of each kernel on one thread against its sizes"
-    add("--figure", type=pathlib.Path, metavar="FILE", help=text)
 
 
 COMMANDS = {

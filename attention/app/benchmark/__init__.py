@@ -5,7 +5,6 @@
     timing.py     compare the results of the sides, then time them in turn
     processes.py  a process for each side
     sweep.py      time and memory against n, for lesson 12
-    scaling.py    time against each size of a kernel's inputs, for bench --figure
 
 ``python -m attention bench`` prints the table (commands/bench.py).
 """

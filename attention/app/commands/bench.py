@@ -7,13 +7,11 @@ import sys
 
 from ... import kernels
 from ...costs.table import size
-from ...plotting.figure import check_ending
 from ..benchmark import peer as torch_sides
 from ..benchmark import rows as measured
 from ..benchmark import timing
 from ..benchmark.processes import isolated
-from ..files import free_path, make_folder
-from ..machine import set_blas_threads, versions
+from ..machine import versions
 from ..options import wrapped
 from ..progress_line import Progress
 
@@ -25,12 +23,7 @@ HEAD = (
 
 
 def run(args):
-    """Print a header, and each row as soon as it is measured; return the exit code.
-
-    With ``--figure`` the time against the sizes is drawn instead.
-    """
-    if args.figure is not None:
-        return draw(args.figure, args.quick)
+    """Print a header, and each row as soon as it is measured; return the exit code."""
     peer = None if args.no_torch else torch_peer(kernels.threads())
     print(about(peer, kernels.threads()), HEAD, sep="\n", flush=True)
     names, printed = args.rows or tuple(measured.ROWS), []
@@ -52,32 +45,6 @@ def run(args):
         print("\n".join(lines), flush=True)
     missed = sum(line.endswith(MISSED) for line in printed)
     print(f"Limits missed ({MISSED.strip()}): {missed}. A ratio is a median of rounds.")
-    return 0
-
-
-def draw(path, quick):
-    """Measure and draw the time of each kernel against its sizes; return 0."""
-    from ..benchmark import scaling
-
-    check_ending("--figure", path)
-    make_folder("--figure", path, path.parent)
-    path = free_path(path)
-    kernels.threads(1)  # so that how work is shared among threads does not count
-    set_blas_threads(1)
-    print(about(None, kernels.threads()), flush=True)
-    found = scaling.scaling(quick, lambda text: print(text, flush=True))
-    for name_of_size, lines in found.items():
-        powers = (
-            f"{name} {scaling.exponent(*line):.2f}" for name, line in lines.items()
-        )
-        print(
-            wrapped(
-                f"time as a power of {scaling.LABELS[name_of_size]}: "
-                f"{', '.join(powers)}"
-            )
-        )
-    scaling.draw(found, quick, path)
-    print(f"time against the sizes: {path}")
     return 0
 
 

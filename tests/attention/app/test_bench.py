@@ -7,7 +7,7 @@ import pytest
 
 from attention import kernels
 from attention.app.arguments import parser_of
-from attention.app.benchmark import NAMES, peer, rows, scaling, sweep, timing
+from attention.app.benchmark import NAMES, peer, rows, sweep, timing
 from attention.app.benchmark.rows import ROWS, Row
 from attention.app.benchmark.timing import Case, measure
 from attention.app.commands import bench
@@ -296,27 +296,3 @@ def test_the_sweep_measures_each_variant_until_it_would_take_too_long():
         assert record["n"] == ([64, 128] if name == "bigbird" else [16, 64, 128])
         assert {len(x) for x in record.values()} == {len(record["n"])}
         assert 0 < min(record["least"]) and record["least"] <= record["seconds"]
-
-
-@pytest.mark.deep
-def test_time_against_the_sizes_is_drawn(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(scaling, "QUICK_BASE", {"n": 8, "d": 4, "B": 1, "heads": 1})
-    monkeypatch.setattr(scaling, "QUICK_SIZES", {"n": (8, 16, 32), "heads": (1, 2)})
-    monkeypatch.setattr(scaling, "SHORT", 0)
-    monkeypatch.setattr(bench, "set_blas_threads", lambda n: None)
-    monkeypatch.setattr(kernels.choice._Chosen, "threads", 1)
-    path = tmp_path / "new" / "x.png"
-    with kernels.backend("numpy"):
-        args = parser_of("bench").parse_args(["--quick", "--figure", str(path)])
-        assert bench.run(args) == 0
-    assert path.read_bytes()[1:4] == b"PNG"
-    printed = " ".join(capsys.readouterr().out.split())
-    for kernel in scaling.KERNELS:
-        assert printed.count(f"{kernel} ") >= 2
-    with pytest.raises(ValueError, match="--figure is x.txt"):
-        bench.run(parser_of("bench").parse_args(["--figure", "x.txt"]))
-
-
-def test_an_exponent_is_the_slope_at_large_sizes():
-    n = np.array([1, 2, 4, 8])
-    assert scaling.exponent(n, [5, *(3 * n[1:] ** 2)]) == pytest.approx(2)

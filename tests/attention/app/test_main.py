@@ -280,19 +280,15 @@ def test_a_folder_that_cannot_be_made(tmp_path, capsys):
         assert "--out is /proc/x, which cannot be made: No such file" in error
 
 
-FIGURES = {
-    "translate run": ["translate", "run", "the cat sleeps .", "--figure"],
-    "bench": ["bench", "--quick", "--figure"],
-}
+FIGURE = ["translate", "run", "the cat sleeps .", "--figure"]
 
 
-@pytest.mark.parametrize("command", FIGURES)
-def test_a_figure_below_a_file_is_a_sentence(command, tmp_path, capsys):
+def test_a_figure_below_a_file_is_a_sentence(tmp_path, capsys):
     (tmp_path / "file").write_text("")
     figure = tmp_path / "file" / "a.png"
-    assert main([*FIGURES[command], str(figure)]) == 2
+    assert main([*FIGURE, str(figure)]) == 2
     error = joined(capsys.readouterr().err)
-    assert f"{command}: --figure is {figure}, which is a file or lies below" in error
+    assert f"translate run: --figure is {figure}, which is a file or lies below" in error
 
 
 @pytest.mark.parametrize("error", [PermissionError(13, "Permission denied"),
@@ -304,14 +300,14 @@ def test_what_cannot_be_written_is_a_sentence(error, tmp_path, capsys, monkeypat
     figure = tmp_path / "new" / "a.png"
     with monkeypatch.context() as patch:
         patch.setattr(pathlib.Path, "mkdir", refused)
-        assert main([*FIGURES["translate run"], str(figure)]) == 2
+        assert main([*FIGURE, str(figure)]) == 2
         found = joined(capsys.readouterr().err)
         assert f"--figure is {figure}, which cannot be made: {error.strerror}. " in found
         assert main([*QUICK, str(tmp_path / "run")]) == 2
         assert f"cannot be made: {error.strerror}. " in joined(capsys.readouterr().err)
     with monkeypatch.context() as patch:
         patch.setattr(os, "replace", refused)  # the folder is made; then it is full
-        assert main([*FIGURES["translate run"], str(figure)]) == 1
+        assert main([*FIGURE, str(figure)]) == 1
         found = joined(capsys.readouterr().err)
         assert f"The picture was not saved: {error.strerror}: {figure}. " in found
         assert "Choose another place with --figure." in found
