@@ -15,7 +15,7 @@ positions/      how attention learns where a token stands
 kernels/        the hot loops, compiled by numba, each beside its NumPy twin
 seq2seq/        recurrent models with attention
 transformer/    Transformer blocks and models
-decoding/       greedy decoding, beam search, sampling
+decoding/       greedy decoding, beam search, sampling, verified drafts
 training/       the training loop, which can be stopped and resumed
 metrics/        accuracy, BLEU, word alignment, patterns of weights
 marian/         published translation models, read and run
