@@ -213,7 +213,7 @@ def _several_outputs(name, outputs, node):
     ``node`` is the node of the operation, or None if nothing is recorded.
 
     Each output has a node whose only parent is the node of the operation. So the
-    backward of the operation runs once, after the nodes of all outputs.
+    backward of the operation runs once, when the gradients of all outputs are known.
     """
     arrays = [np.asarray(y) for y in outputs]
     for array in arrays:
@@ -222,15 +222,15 @@ def _several_outputs(name, outputs, node):
         return tuple(map(Tensor._from_array, arrays))
     node.shape, node.dtype = [y.shape for y in arrays], [y.dtype for y in arrays]
     nodes = [
-        Node(f"{node.op}[{i}]", (node,), (True,), _as_output(i), output_index=i)
+        Node(f"{node.op}[{i}]", (node,), (True,), _pass_on, output_index=i)
         for i in range(len(arrays))
     ]
     return tuple(map(Tensor._from_array, arrays, nodes))
 
 
-def _as_output(i):
-    """Return the backward of output i of several: to the gradients of the operation."""
-    return lambda g: {i: g}
+def _pass_on(g):
+    """The backward of one of several outputs: g belongs to its operation."""
+    return g
 
 
 def _no_pair_message(name, result):

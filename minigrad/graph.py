@@ -45,8 +45,9 @@ class Node:
     ``shape`` and ``dtype`` are set when the output becomes a tensor.
 
     An operation with several outputs has a node, whose ``shape`` and ``dtype`` are
-    lists. Each output has a node as well: its only parent is the node of the operation,
-    and its ``output_index`` is the number of the output (for all other nodes, None).
+    lists and whose g is a list. Each output has a node as well: its only parent is the
+    node of the operation, and its ``output_index`` is the number of the output (for all
+    other nodes, None). Its g is passed on to that node.
     """
 
     __slots__ = "op parents needs backward order shape dtype output_index".split()
@@ -92,16 +93,17 @@ def backward_pass(root, gradient, free=True, visit=None):
     for node in nodes:
         g = gradients.pop(node, None)  # dL/d(output); None if no backward computed one
         if g is not None:
-            if type(g) is dict:  # {output_index: gradient}, from its output nodes
-                g = _with_zeros(g, node)
             if visit is not None:
                 visit(node, g)
-            try:
-                _add_to_parents(node, g, gradients, summed)
-            except Exception as error:
-                where = f"the backward of {node.op}, output shape {node.shape}"
-                error.add_note(f"(in {where})")
-                raise
+            if node.output_index is not None:
+                _give_to_operation(node, g, gradients)
+            else:
+                try:
+                    _add_to_parents(node, g, gradients, summed)
+                except Exception as error:
+                    where = f"the backward of {node.op}, output shape {node.shape}"
+                    error.add_note(f"(in {where})")
+                    raise
         if free:
             node.parents, node.backward = (), None
     return list(gradients.items())  # the nodes were removed; only leaves remain
@@ -112,12 +114,12 @@ def _add_to_parents(node, g, gradients, summed):
     for parent, needed, d in zip(node.parents, node.needs, node.input_gradients(g)):
         if not needed or d is None:  # None: a constant, such as a mask
             continue
-        if (  # ``_fitted`` calls ``unbroadcast``, and converts the dtype
+        if (
             type(d) is not np.ndarray
             or d.dtype is not parent.dtype
             or d.shape != parent.shape
         ):
-            d = _fitted(d, parent)
+            d = fit_to_input(d, parent)  # unbroadcast, and the dtype converted
         if parent in gradients:  # another operation has used the parent
             _add(d, parent, gradients, summed)
         else:  # .grad of a leaf needs its own memory: a copy, if d is g or a view
@@ -147,14 +149,13 @@ def reachable(root):
 # ---- A first reading can stop here ----
 
 
-def _fitted(d, parent):
-    """Return the gradient ``d`` with the shape and dtype of ``parent``.
-
-    This is also called for an equal dtype that is another object.
-    """
-    if type(parent.shape) is list:  # d is {output_index: its gradient}
-        return d
-    return fit_to_input(d, parent)
+def _give_to_operation(output, g, gradients):
+    """Put g into the list of the operation; the outputs that are not used keep 0."""
+    (operation,) = output.parents
+    if operation not in gradients:
+        zeros = map(np.zeros, operation.shape, operation.dtype)
+        gradients[operation] = list(zeros)
+    gradients[operation][output.output_index] = g
 
 
 def _add(d, parent, gradients, summed):
@@ -164,9 +165,7 @@ def _add(d, parent, gradients, summed):
     second addition makes a new array, and later ones change that array in place.
     """
     total = gradients[parent]
-    if type(d) is dict:
-        total |= d  # the gradient of another output
-    elif parent in summed:
+    if parent in summed:
         total += d
     else:
         # the sum of two arrays of shape () is a NumPy scalar, not an array
@@ -180,14 +179,6 @@ def _owned(d, g):
     A leaf stores the result in ``.grad``, which is changed in place.
     """
     return d.copy() if d is g or d.base is not None else d
-
-
-def _with_zeros(gradients, node):
-    """Return the gradients of the several outputs of ``node``: 0 for unused ones."""
-    return [
-        gradients[i] if i in gradients else np.zeros(shape, dtype)
-        for i, (shape, dtype) in enumerate(zip(node.shape, node.dtype))
-    ]
 
 
 def _check_count(node, gradients):

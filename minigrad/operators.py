@@ -11,13 +11,17 @@ gradient and return arrays of booleans.
 
 import operator
 from collections.abc import Callable
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
 from .registry import OPS
 
+T = TypeVar("T")
+Binary = Callable[[T, Any], T]
 
-def _binary(name):
+
+def _binary(name) -> tuple[Binary, Binary]:
     """Return the methods of ``tensor op other`` and of ``other op tensor``."""
     return (
         lambda self, other: OPS[name](self, other),
@@ -42,13 +46,13 @@ class Operators:
     __pow__, __rpow__ = _binary("pow")
     __matmul__, __rmatmul__ = _binary("matmul")
 
-    def __neg__(self):
+    def __neg__(self) -> Self:
         return OPS["neg"](self)
 
-    def __abs__(self):
+    def __abs__(self) -> Self:
         return OPS["abs"](self)
 
-    def __getitem__(self, index):
+    def __getitem__(self, index) -> Self:
         if type(index) is tuple:  # the tensors in it are indices, without gradients
             index = tuple(array_or_value(i) for i in index)
         return OPS["getitem"](self, index)
@@ -78,65 +82,65 @@ class Operators:
     # operation raises the error that suggests axis=. np.sum(tensor) calls tensor.sum
     # with out=None, which is left out.
 
-    def sum(self, axis=None, keepdims=False, **others):
+    def sum(self, axis=None, keepdims=False, **others) -> Self:
         """Return the sum over ``axis``, or over all axes."""
         return OPS["sum"](self, axis=axis, keepdims=keepdims, **_not_none(others))
 
-    def mean(self, axis=None, keepdims=False, **others):
+    def mean(self, axis=None, keepdims=False, **others) -> Self:
         """Return the mean over ``axis``, or over all axes."""
         return OPS["mean"](self, axis=axis, keepdims=keepdims, **_not_none(others))
 
-    def var(self, axis=None, ddof=0, keepdims=False, **others):
+    def var(self, axis=None, ddof=0, keepdims=False, **others) -> Self:
         """Return the variance over ``axis``; the divisor is n - ddof."""
         options = {"ddof": ddof, "keepdims": keepdims, **_not_none(others)}
         return OPS["var"](self, axis=axis, **options)
 
-    def max(self, axis=None, keepdims=False, **others):
+    def max(self, axis=None, keepdims=False, **others) -> Self:
         """Return the maximum over ``axis``, or over all axes."""
         return OPS["max"](self, axis=axis, keepdims=keepdims, **_not_none(others))
 
-    def min(self, axis=None, keepdims=False, **others):
+    def min(self, axis=None, keepdims=False, **others) -> Self:
         """Return the minimum over ``axis``, or over all axes."""
         return OPS["min"](self, axis=axis, keepdims=keepdims, **_not_none(others))
 
-    def cumsum(self, axis=None, **others):
+    def cumsum(self, axis=None, **others) -> Self:
         """Return the cumulative sums along ``axis``."""
         return OPS["cumsum"](self, axis=axis, **_not_none(others))
 
-    def clip(self, min=None, max=None):
+    def clip(self, min=None, max=None) -> Self:
         """Return the values, limited to [min, max]; None is no limit."""
         return OPS["clip"](self, min, max)
 
-    def reshape(self, *shape):
+    def reshape(self, *shape) -> Self:
         """Return the values in another shape: x.reshape(2, 3) or ((2, 3))."""
         return OPS["reshape"](self, _as_tuple(shape))
 
-    def transpose(self, *axes):
+    def transpose(self, *axes) -> Self:
         """Permute the axes; without arguments, reverse their order."""
         return OPS["transpose"](self, _as_tuple(axes) or None)
 
     @property
-    def T(self):
+    def T(self) -> Self:
         """The tensor with its axes in reverse order."""
         return OPS["transpose"](self)
 
-    def swapaxes(self, axis1, axis2):
+    def swapaxes(self, axis1, axis2) -> Self:
         """Exchange two axes."""
         return OPS["swapaxes"](self, axis1, axis2)
 
-    def squeeze(self, axis=None, **others):
+    def squeeze(self, axis=None, **others) -> Self:
         """Remove axes of length one: all, or ``axis``."""
         return OPS["squeeze"](self, axis=axis, **others)
 
-    def unsqueeze(self, axis):
+    def unsqueeze(self, axis) -> Self:
         """Insert an axis of length one."""
         return OPS["unsqueeze"](self, axis)
 
-    def flatten(self):
+    def flatten(self) -> Self:
         """Return all values in one axis."""
         return OPS["reshape"](self, (-1,))
 
-    def astype(self, dtype):
+    def astype(self, dtype) -> Self:
         """Return the values converted to ``dtype``."""
         return OPS["astype"](self, dtype)
 

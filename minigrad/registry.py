@@ -4,7 +4,10 @@
 (``+``, ``@``, ``[]``) in this table, and the tests check every operation in it.
 """
 
-OPS = {}  # {name: operation on tensors}, such as OPS["tanh"]
+from collections.abc import Callable
+from typing import Any
+
+OPS: dict[str, Callable[..., Any]] = {}  # {name: operation on tensors}: OPS["tanh"]
 
 
 def register(name, op):

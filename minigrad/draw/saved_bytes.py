@@ -85,7 +85,7 @@ def saved_bytes(tensor):
     leaves = {id(_buffer(p._data)): p for p in parents if hasattr(p, "_data")}
     rows, references, counted = [], {}, set()
     for node in nodes:
-        if node.output_index is not None:  # one of several outputs: the operation has a row
+        if node.output_index is not None:  # the row of the operation is enough
             continue
         kept = {id(buffer): buffer for buffer in map(_buffer, saved_arrays(node))}
         references.update({key: leaves[key] for key in kept if key in leaves})

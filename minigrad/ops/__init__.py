@@ -42,3 +42,14 @@ from .shape import (
     unsqueeze,
 )
 from .softmax import log_softmax, softmax
+
+# without those that hide functions of Python: abs, max, min, pow, sum
+__all__ = [
+    "add", "astype", "bmm", "clip", "concat", "cross_entropy", "cumsum", "div",
+    "dropout", "einsum", "elu", "embedding", "exp", "expand", "flip", "gelu", "getitem",
+    "gru", "gru_cell", "layer_norm", "linear", "log", "log1p", "log_softmax",
+    "logsumexp", "lstm", "lstm_cell", "masked_fill", "matmul", "maximum", "mean",
+    "minimum", "mse_loss", "mul", "neg", "pad", "relu", "reshape",
+    "sigmoid", "softmax", "softplus", "split", "sqrt", "squeeze", "stack", "sub",
+    "swapaxes", "tanh", "transpose", "tril", "triu", "unsqueeze", "var", "where",
+]  # fmt: skip

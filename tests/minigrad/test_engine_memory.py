@@ -158,28 +158,6 @@ def test_threads_and_tasks_pause_recording_for_themselves():
     assert asyncio.run(both()) == [False, True, False]
 
 
-def test_a_block_that_another_thread_closes():
-    """A block is over for the thread that began it; the other one keeps its state."""
-    seen, quiet = [], no_grad()
-
-    def close_it():
-        quiet.__exit__(None, None, None)
-        seen.append(is_recording())
-
-    def close_it_in_a_block_of_its_own():
-        with no_grad():
-            close_it()
-
-    for close, expected in [(close_it, True), (close_it_in_a_block_of_its_own, False)]:
-        quiet.__enter__()
-        thread = threading.Thread(target=close)
-        thread.start()
-        thread.join()
-        assert is_recording() and seen.pop() is expected
-        with quiet:
-            assert not is_recording()
-
-
 def test_one_object_in_two_threads():
     quiet, entered, left = no_grad(), threading.Event(), threading.Event()
     seen = []
@@ -216,25 +194,6 @@ def test_generators_with_a_block_inside():
     for _ in quiet_numbers():
         break
     assert is_recording()
-
-
-def test_an_async_generator_that_is_left_by_break():
-    """The event loop closes it in a task of its own, at the next await."""
-
-    async def quiet_async_numbers():
-        with no_grad():
-            for i in range(3):
-                yield i
-
-    async def consume():
-        for _ in range(3):
-            async for _ in quiet_async_numbers():
-                break
-            for _ in range(5):
-                await asyncio.sleep(0)
-            assert is_recording()
-
-    asyncio.run(consume())
 
 
 def test_a_task_keeps_the_state_of_its_beginning():
