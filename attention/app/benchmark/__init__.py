@@ -1,10 +1,8 @@
 """Measure how fast the engine is: ratios to NumPy or PyTorch on the same machine.
 
-    rows.py       what is measured, and the largest ratio that is allowed
-    peer.py       the same work in torch, if it is installed
-    timing.py     compare the results of the sides, then time them in turn
-    processes.py  a process for each side
-    sweep.py      time and memory against n, for lesson 12
+    rows.py     what is measured, and the largest ratio that is allowed
+    peer.py     the same work in torch, if it is installed
+    timing.py   compare the results of the sides, then time them in turn
 
 ``python -m attention bench`` prints the table (commands/bench.py).
 """

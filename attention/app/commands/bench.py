@@ -4,13 +4,12 @@ import importlib.metadata
 import os
 import statistics
 import sys
+from contextlib import ExitStack, closing
+from functools import partial
 
 from ... import kernels
 from ...costs.table import size
-from ..benchmark import peer as torch_sides
-from ..benchmark import rows as measured
-from ..benchmark import timing
-from ..benchmark.processes import isolated
+from ..benchmark import rows, timing
 from ..machine import versions
 from ..options import wrapped
 from ..progress_line import Progress
@@ -24,22 +23,19 @@ HEAD = (
 
 def run(args):
     """Print a header, and each row as soon as it is measured; return the exit code."""
-    peer = None if args.no_torch else torch_peer(kernels.threads())
-    print(about(peer, kernels.threads()), HEAD, sep="\n", flush=True)
-    names, printed = args.rows or tuple(measured.ROWS), []
+    packages = versions()
+    if not args.no_torch:
+        try:
+            packages["torch"] = importlib.metadata.version("torch")
+        except importlib.metadata.PackageNotFoundError:
+            print("bench: No torch here: measuring without it.", file=sys.stderr)
+    print(about(packages, kernels.threads()), HEAD, sep="\n", flush=True)
+    names, printed = args.rows or tuple(rows.ROWS), []
     progress = Progress("rows", len(names))
     for done, name in enumerate(names):
         progress.update(done)
-        row, unit = measured.ROWS[name], time_text
-        try:
-            case = row.make(args.quick, peer)
-            unit = UNITS.get(case.measure, time_text)
-            rounds = (5, 0.5, 1) if args.quick else (31, 3.0, 7)
-            with isolated(name, case, args.quick) as sides:
-                found = timing.measure(sides, *rounds)
-        except Exception as problem:
-            found = {"ours": timing.reason(problem)}
-        lines = list(table_lines(row, found, unit))
+        row = rows.ROWS[name]
+        lines = list(table_lines(row, found_in(name, row, args.quick, packages)))
         printed += lines
         progress.close()
         print("\n".join(lines), flush=True)
@@ -48,9 +44,31 @@ def run(args):
     return 0
 
 
-def table_lines(row, found, unit):
+def found_in(name, row, quick, packages):
+    """Measure a row: {side: [number of each round], or why there is none}."""
+    sides, left_out = {}, {}
+    rounds = {"most": 5, "least": 1, "seconds": 0.5}
+    if not quick:
+        rounds = {"most": 31, "least": 7, "seconds": 3.0}
+    with ExitStack() as processes:
+        for side in ("ours", *row.against):
+            if side in rows.TORCH and "torch" not in packages:
+                continue
+            if side == "compiled" and quick:
+                left_out[side] = "left out by --quick"
+                continue
+            make = partial(rows.side_of, name, side, quick)
+            sides[side] = timing.Side(make, row.measure)
+            processes.enter_context(closing(sides[side]))
+        try:
+            return timing.measured(sides, **rounds) | left_out
+        except timing.Missing as problem:
+            return {"ours": str(problem)}
+
+
+def table_lines(row, found):
     """Yield a line for each side that ours is compared with: medians and the ratio."""
-    ours = found.pop("ours")
+    ours, unit = found.pop("ours"), UNITS.get(row.measure, time_text)
     if isinstance(ours, str):
         yield wrapped(f"{row.title:28s}not measured: {ours}")
         return
@@ -59,14 +77,14 @@ def table_lines(row, found, unit):
         if isinstance(theirs, str):
             yield wrapped(f"{title:28s}{name:13s}{median:>10s}  {theirs}")
         else:
-            ratio, limit = timing.ratio(ours, theirs), row.limits.get(name)
+            ratio, limit = timing.ratio(ours, theirs), row.against[name]
             line = f"{title:28s}{name:13s}{median:>10s}"
             line += f"{unit(statistics.median(theirs)):>10s}{ratio:8.3f}"
             if limit is not None:
                 line += f"{limit:8.3f}" + ("" if ratio <= limit else MISSED)
             yield line
         title = ""
-    if row.note and row.limits.keys() & found.keys():
+    if row.note and any(row.against[name] is not None for name in found):
         yield f"  {row.note}"
 
 
@@ -78,21 +96,8 @@ def time_text(seconds):
     return f"{seconds:.2f} s" if seconds >= 1 else f"{seconds * 1e3:.2f} ms"
 
 
-def torch_peer(threads):
-    """Return the module of torch's sides; None without torch."""
-    try:
-        torch_sides.load(threads)
-    except timing.Missing as problem:
-        print(f"bench: {problem}: measuring without torch.", file=sys.stderr)
-        return None
-    return torch_sides
-
-
-def about(peer, threads):
+def about(packages, threads):
     """Return what the numbers depend on, besides the code, as text."""
-    packages = versions()
-    if peer is not None:
-        packages["torch"] = importlib.metadata.version("torch")
     load = f"; load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
     found = ", ".join(f"{name} {version}" for name, version in packages.items())
     return wrapped(f"{found}; threads: {threads}{load}")

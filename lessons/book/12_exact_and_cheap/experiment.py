@@ -2,7 +2,7 @@
 
     python -m lessons experiment 12
 
-The sweep of ``attention/app/benchmark/sweep.py``: one head of width 64, forward,
+The sweep of ``lessons/instrument/sweep.py``: one head of width 64, forward,
 float32. And self-attention beside a recurrence, both with their projections. Two sides
 that are compared are both compiled or both NumPy, and take turns in one process, on one
 thread. A time is the least processor time of several calls, and five processes give
@@ -16,10 +16,14 @@ from concurrent.futures import ProcessPoolExecutor
 import numpy as np
 
 from attention import MultiHeadAttention, kernels
-from attention.app.benchmark.sweep import LENGTHS, in_turns, sweep
-from attention.app.benchmark.timing import nothing_old_collected
 from attention.kernels.memory import keep_freed_memory
 from lessons.classroom.records import write_record
+from lessons.instrument.sweep import (
+    LENGTHS,
+    in_turns,
+    nothing_old_collected,
+    sweep,
+)
 from minigrad import Tensor, nn, no_grad
 
 RUNS, ROUNDS = 5, 3

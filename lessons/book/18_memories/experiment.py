@@ -21,8 +21,6 @@ import numpy as np
 import attention
 import minigrad as mg
 from attention import kernels, scaled_dot_product_attention
-from attention.app.benchmark.sweep import in_turns
-from attention.app.benchmark.timing import nothing_old_collected
 from attention.app.experiments import fair
 from attention.exact.multihead import heads, side_by_side
 from attention.kernels.tile_plan import SIZE as TILE
@@ -30,6 +28,7 @@ from attention.masks.block_mask import BlockMask
 from attention.masks.tiling import EMPTY
 from attention.variants.chosen_blocks import choose_blocks
 from lessons.classroom.studies import study
+from lessons.instrument.sweep import in_turns, nothing_old_collected
 from minigrad import nn, sigmoid, softplus, swapaxes
 
 VALUES = 8

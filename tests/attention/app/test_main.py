@@ -288,7 +288,7 @@ def test_a_figure_below_a_file_is_a_sentence(tmp_path, capsys):
     figure = tmp_path / "file" / "a.png"
     assert main([*FIGURE, str(figure)]) == 2
     error = joined(capsys.readouterr().err)
-    assert f"translate run: --figure is {figure}, which is a file or lies below" in error
+    assert f"run: --figure is {figure}, which is a file or lies below" in error
 
 
 @pytest.mark.parametrize("error", [PermissionError(13, "Permission denied"),

@@ -5,16 +5,17 @@ the time in which other programs run is not counted. A variant is not run with a
 would take too much time or too much memory.
 """
 
+import contextlib
+import gc
 import math
 import statistics
 import time
 
+from attention.app.benchmark.timing import peak_memory, rotated, timed
+from attention.costs import cost_of
+from attention.costs.table import BLOCK, LONG
+from attention.costs.trials import call_of
 from minigrad import no_grad
-
-from ...costs import cost_of
-from ...costs.table import BLOCK, LONG
-from ...costs.trials import call_of
-from .timing import nothing_old_collected, peak_memory, rotated, timed
 
 VARIANTS = (*LONG, "additive")
 LENGTHS = (16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16_384)
@@ -42,6 +43,19 @@ def sweep(rounds, say, lengths=LENGTHS, seconds=3.0, variants=VARIANTS):
                 for key, value in zip(keys, row):
                     found[name][key].append(value)
     return found
+
+
+@contextlib.contextmanager
+def nothing_old_collected():
+    """Exclude the objects that already exist from garbage collection."""
+    gc.collect()
+    frozen = gc.get_freeze_count()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        if not frozen:
+            gc.unfreeze()
 
 
 def in_turns(calls, rounds):

@@ -1,0 +1,8 @@
+"""The instrument of the lessons: it trains and measures what is compared, and judges.
+
+fair.py          compare models fairly, each with its best learning rate
+translating.py   the same for translators
+verdict.py       when does a claim hold?
+patterns.py      names the pattern of a matrix of weights
+sweep.py         time and memory of each variant against n
+"""
