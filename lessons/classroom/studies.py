@@ -11,8 +11,8 @@ import os
 import shutil
 import sys
 
-from attention.app.experiments import fair
 from attention.app.run_folder import States
+from lessons.instrument import fair
 
 from .catalogue import work_folder
 from .records import (

@@ -6,13 +6,13 @@ from collections import Counter
 import numpy as np
 
 import minigrad as mg
-from attention.app.experiments.fair import difference
-from attention.app.experiments.verdict import above
 from attention.tasks.batch import EOS, PAD, SOS, pad
 from attention.tasks.batching import Batches
 from attention.tasks.grammar import generate
 from attention.tasks.vocabulary import Vocabulary
 from attention.training import Run
+from lessons.instrument.fair import difference
+from lessons.instrument.verdict import above
 from minigrad import optim
 
 from ..pages.figures import BLUE, ORANGE, figure
@@ -193,7 +193,6 @@ class Attending(OwnModels):
         pairs = self.corpus.validation
         return self.bleu(pairs, self.corpus.word_by_word(pairs))["all"]
 
-    @functools.lru_cache(2)
     def batches(self, seed):
         return Batches(self.corpus.ids(), BATCH, seed)
 
@@ -202,7 +201,7 @@ class Attending(OwnModels):
         return Run(model, optim.Adam(model.parameters(), lr=rate))
 
     def loss_at(self, arm, run, seed, step):
-        return run.model.loss(self.batches(seed)[step])
+        return run.model.loss(run.batches[step])
 
     def validate(self, arm, model):
         pairs = self.corpus.validation

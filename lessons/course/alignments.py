@@ -11,13 +11,13 @@ import numpy as np
 import minigrad as mg
 from attention import kernels, marian
 from attention.app.experiments import scoring
-from attention.app.experiments.verdict import below
 from attention.tasks.batching import in_order
 from attention.tasks.grammar import generate
 from attention.tasks.vocabulary import Vocabulary
 from attention.training import Run
 from attention.transformer.config import EncoderDecoderConfig
 from attention.transformer.encoder_decoder import EncoderDecoder
+from lessons.instrument.verdict import below
 from minigrad import optim
 
 from .long_runs import judged, over_sentences

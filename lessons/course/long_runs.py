@@ -9,9 +9,9 @@ import shutil
 import types
 from dataclasses import replace
 
-from attention.app.experiments.fair import Study
-from attention.app.experiments.verdict import over_seeds, verdict, written
 from lessons import NotWritten
+from lessons.instrument.fair import Study
+from lessons.instrument.verdict import over_seeds, verdict, written
 
 from ..classroom.catalogue import find, work_folder
 from ..classroom.records import answer_hash, read_record

@@ -6,11 +6,11 @@ import math
 import numpy as np
 
 import minigrad as mg
-from attention.app.experiments.fair import difference
-from attention.app.experiments.verdict import above, below
 from attention.seq2seq.reverser import Reverser
 from attention.tasks.reversal import PAD, Batches
 from attention.training import Run
+from lessons.instrument.fair import difference
+from lessons.instrument.verdict import above, below
 from minigrad import optim
 
 from ..pages.figures import BLUE, ORANGE, figure

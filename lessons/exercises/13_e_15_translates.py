@@ -153,12 +153,12 @@ def translate(p, ids, max_length=40):
 import minigrad as mg
 from attention import kernels
 from attention.app.experiments import bootstrap
-from attention.app.experiments.verdict import below, share, written
 from attention.metrics import alignment
 from attention.seq2seq import translator
 from attention.tasks.grammar import splits
 from lessons.course.before import answers_pass
 from lessons.course.long_runs import judged, over_sentences
+from lessons.instrument.verdict import below, share, written
 
 SHAPES = {  # of small random parameters: S = 5, e = 3, d = 4, a = 7, V' = 11
     "E_source": (13, 3), "E_target": (11, 3), "W_b": (4, 8), "b_b": (4,),

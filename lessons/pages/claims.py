@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from attention.app.experiments.verdict import Measured, Range, Z, share, verdict
+from lessons.instrument.verdict import Measured, Range, Z, share, verdict
 
 from ..classroom.catalogue import BOOK
 

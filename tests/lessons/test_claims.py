@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from attention.app.experiments import verdict as rule
 from lessons.classroom.catalogue import BOOK, lesson_folders, number
+from lessons.instrument import verdict as rule
 from lessons.pages import claims
 
 LAST = (BOOK / "14_checks_the_book" / "README.md").read_text(encoding="utf-8")

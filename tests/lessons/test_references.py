@@ -12,10 +12,9 @@ import pytest
 
 import minigrad as mg
 from attention import definitions, masked_softmax
-from attention.app.experiments import fair, verdict
 from attention.app.pretrained import EN_FR
 from attention.costs.counted import OpCounter
-from attention.metrics import alignment, patterns
+from attention.metrics import alignment
 from attention.metrics.alignment import attention_entropy
 from attention.metrics.bleu import corpus_bleu
 from attention.seq2seq import translator
@@ -26,6 +25,7 @@ from lessons.classroom.catalogue import find
 from lessons.classroom.theory import rationals, two_point_mean
 from lessons.course import check
 from lessons.course.advantage import draw
+from lessons.instrument import fair, patterns, verdict
 from minigrad import safetensors
 
 

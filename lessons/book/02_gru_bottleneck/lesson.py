@@ -336,7 +336,7 @@ show(fig, "reach", alt)
 # > problem". They made it solvable. At the start their gradients vanish, too.
 
 # %% [claims]
-from attention.app.experiments.verdict import above, over_seeds
+from lessons.instrument.verdict import above, over_seeds
 from lessons.pages.claims import YES, claim, over_draws
 
 untrained = [arriving(lambda x, run=mg.nn.GRU(8, 32): run(x)[0][:, -1])

@@ -14,8 +14,8 @@ from importlib import import_module
 import numpy as np
 
 import minigrad as mg
-from attention.app.experiments.fair import Study
 from lessons.classroom.studies import study
+from lessons.instrument.fair import Study
 
 task = import_module("lessons.book.14_checks_the_book.experiment")
 SMALL = 1e-6  # so that scores of 0 are not divided by 0
@@ -82,7 +82,7 @@ class Lookups(Study):
         largest   the mean size of the largest weight
         meant     the mean weight of the key that is asked for
         """
-        examples = asked, keys, *_ = self.held(1)
+        examples = asked, keys, *_ = self.held[1]
         figure = self.measured(model, *examples)
         weights = model.attention.attention_weights.data[:, 0]  # (n, 10)
         model.normalize = hardened(NORMALIZERS[arm])

@@ -18,9 +18,9 @@ import numpy as np
 
 import minigrad as mg
 from attention import AdditiveAttention, BahdanauStep, additive
-from attention.app.experiments import fair
-from attention.app.experiments.verdict import below, verdict, written
 from lessons.classroom.records import how_made, record
+from lessons.instrument import fair
+from lessons.instrument.verdict import below, verdict, written
 from lessons.pages.figures import (
     BLUE, GREEN, GREY, ORANGE, PURPLE, arrow, box, diagram, figure, show, weight_label,
 )  # fmt: skip
@@ -299,7 +299,7 @@ show(fig, "sharper", alt)
 # > of words, only a larger $v$ raises the bound.
 
 # %% [claims]
-from attention.app.experiments.verdict import above
+from lessons.instrument.verdict import above
 
 claim("6.2.2", "the weights can become arbitrarily peaked (most that one of 4 words "
       "can get, with v as in the example: above 0.999)", above(0.999), most)

@@ -149,7 +149,7 @@ print("s W_g", (s @ W_g).round(3), end="  ")
 print("tanh W_a[s;h]", np.tanh(W_a @ np.concatenate([s, h])).round(3))
 
 # %% [claims]
-from attention.app.experiments.verdict import above, share
+from lessons.instrument.verdict import above, share
 from lessons.pages.claims import YES, claim, timed
 
 for (name, said), e in zip(book.items(), found):

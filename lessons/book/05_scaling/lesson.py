@@ -174,7 +174,7 @@ for d, (mean, std) in book.items():
 # > draws allow.
 
 # %% [claims]
-from attention.app.experiments.verdict import above, below, between
+from lessons.instrument.verdict import above, below, between
 from lessons.pages.claims import claim, over_draws
 
 s, h = np.random.default_rng(1).normal(size=(2, 100, 2000, 64))

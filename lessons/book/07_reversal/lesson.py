@@ -19,12 +19,12 @@ Why did the textbook's ranking come out as it did?
 # %%
 import numpy as np
 
-from attention.app.experiments import fair
 from attention.app.experiments.reversal import KINDS, Config, Reverser
-from attention.app.experiments.verdict import above, verdict, written
 from attention.tasks.reversal import Batches, encode, make_batch
-from lessons.pages.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, figure, show
 from lessons.classroom.records import how_made, record
+from lessons.instrument import fair
+from lessons.instrument.verdict import above, verdict, written
+from lessons.pages.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, figure, show
 
 # %% [markdown]
 # ## What is the task, and what is the model?
@@ -128,7 +128,7 @@ for kind, row in book.items():
 # > - The states have 64 numbers in the text and 96 in the code.
 
 # %% [claims]
-from attention.app.experiments import verdict as rule
+from lessons.instrument import verdict as rule
 from lessons.pages.claims import YES, claim, clipped, of_seeds
 
 falls = bool(np.all(np.diff(book["scaled"]) < 0))

@@ -19,16 +19,16 @@ import numpy as np
 
 import minigrad as mg
 from attention import CoverageAttention, LocalAttention, coverage_loss, definitions
-from attention.app.experiments import fair
-from attention.app.experiments.verdict import above, between, verdict
 from attention.choices import GRAMMARS
 from attention.costs.counted import count
 from attention.masks import everything, local, sliding_window
 from attention.tasks.grammar import splits
+from lessons.classroom.records import how_made, record
+from lessons.instrument import fair
+from lessons.instrument.verdict import above, between, verdict
 from lessons.pages.figures import (
     BLUE, GREEN, GREY, ORANGE, PURPLE, arrow, box, diagram, figure, show, weight_label,
 )  # fmt: skip
-from lessons.classroom.records import how_made, record
 
 rng = np.random.default_rng(8)
 
@@ -326,7 +326,7 @@ print("the window alone: ", np.subtract(up, down) / (2 * h))
 # > $`p_{t+1}`$ larger than $p_t$. A trained local-p that goes backwards follows below.
 
 # %% [claims]
-from attention.app.experiments.verdict import share
+from lessons.instrument.verdict import share
 
 aside = np.random.default_rng(3)
 local_p = LocalAttention(8, 8, D=3, kind="p", score="dot", rng=aside)

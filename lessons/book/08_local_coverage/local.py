@@ -15,8 +15,8 @@ import numpy as np
 
 from attention import GeneralAttention, LocalAttention
 from attention.app.experiments import scoring, translation
-from attention.app.experiments.translating import Translating
 from lessons.classroom.studies import study
+from lessons.instrument.translating import Translating
 from minigrad import Tensor
 
 STRINGS = {"lengths": (5, 12), "pairs": 20_000, "batch": 50}

@@ -17,13 +17,13 @@ import numpy as np
 
 import minigrad as mg
 from attention import coverage_loss
-from attention.app.experiments.translating import Translating
 from attention.app.experiments.translation_data import Data
 from attention.tasks.algorithmic import Copy
 from attention.tasks.batch import PAD
 from attention.tasks.questions import splits
 from attention.tasks.vocabulary import Vocabulary
 from lessons.classroom.studies import study
+from lessons.instrument.translating import Translating
 
 
 class Once(Copy):
@@ -97,7 +97,7 @@ class Repeating(Translating):
         return {"trained": self.data.test, "longer": longer}
 
     def loss_at(self, arm, run, seed, step):
-        batch = self.batches(seed)[step]
+        batch = run.batches[step]
         is_last = run.schedule.falls_at is not None
         if arm == "at the end":  # before, w_c is 0 and the coverage has no effect
             run.model.decoder.order.attention.w_c.requires_grad = is_last

@@ -16,10 +16,10 @@ from importlib import import_module
 import numpy as np
 
 import minigrad as mg
-from attention.app.experiments.fair import Study
 from attention.tasks.vocabulary import Vocabulary
 from attention.transformer import TransformerConfig
 from lessons.classroom.studies import study
+from lessons.instrument.fair import Study
 from minigrad import nn
 
 Transformer = import_module("lessons.book.10_heads.small").Transformer

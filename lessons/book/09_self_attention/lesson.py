@@ -21,17 +21,17 @@ import numpy as np
 import minigrad as mg
 from attention import additive, alignment_heatmap, attend, dot, gaussian, general
 from attention import scaled_dot as scaled
-from attention.app.experiments import fair
-from attention.app.experiments import verdict as rule
 from attention.costs import cost_of
 from attention.metrics.alignment import attention_entropy
-from attention.metrics.patterns import (
+from lessons.classroom.records import how_made, record
+from lessons.instrument import fair
+from lessons.instrument import verdict as rule
+from lessons.instrument.patterns import (
     EXCESS,
     UNIFORM,
     self_attention_excess,
     self_attention_pattern,
 )
-from lessons.classroom.records import how_made, record
 from lessons.pages.figures import (
     BLUE, GREEN, GREY, ORANGE, PURPLE, arrow, box, diagram, figure, show, weight_label,
 )  # fmt: skip
@@ -1003,7 +1003,7 @@ show(fig, "patterns", alt)
 # %% [markdown]
 # It finds all five names. (A diagonal matrix has an excess in blocks, too, but a
 # smaller one.) The rules stand in
-# [patterns.py](../../../attention/metrics/patterns.py). They are choices. A matrix for
+# [patterns.py](../../instrument/patterns.py). They are choices. A matrix for
 # which no rule holds is called "mixed", a sixth name, and real ones often are.
 #
 # > **The book says** (6.5.4) that four patterns are the most common, and that "early

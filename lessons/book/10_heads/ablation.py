@@ -23,9 +23,8 @@ from importlib import import_module
 import numpy as np
 
 import minigrad as mg
-from attention.app.experiments.fair import Study
 from attention.exact.multihead import heads
-from attention.metrics import attention_entropy, self_attention_pattern
+from attention.metrics import attention_entropy
 from attention.tasks.batch import EOS, PAD, SOS
 from attention.tasks.batching import pad
 from attention.tasks.grammar import generate
@@ -33,6 +32,8 @@ from attention.tasks.grammar.lexicon_german import ADJECTIVES, NOUNS, SAYING, VE
 from attention.tasks.vocabulary import Vocabulary
 from attention.transformer import TransformerConfig
 from lessons.classroom.studies import study
+from lessons.instrument.fair import Study
+from lessons.instrument.patterns import self_attention_pattern
 
 Transformer = import_module("lessons.book.10_heads.small").Transformer
 LAYERS, HEADS, WIDTH = 4, 4, 64

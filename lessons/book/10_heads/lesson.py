@@ -22,11 +22,11 @@ import numpy as np
 
 import minigrad as mg
 from attention import KVCache, MultiHeadAttention, scaled_dot_product_attention
-from attention.app.experiments import fair
-from attention.app.experiments.verdict import above, over_seeds, verdict, written
 from attention.costs import cost_of
-from attention.metrics.patterns import EXCESS
 from lessons.classroom.records import how_made, record
+from lessons.instrument import fair
+from lessons.instrument.patterns import EXCESS
+from lessons.instrument.verdict import above, over_seeds, verdict, written
 from lessons.pages.figures import (
     BLUE, GREEN, GREY, ORANGE, PURPLE, arrow, box, diagram, figure, show,
 )  # fmt: skip
@@ -747,7 +747,7 @@ share = four["feed-forward"] / four["nothing"]
 # > well as with them.
 
 # %% [claims]
-from attention.app.experiments.verdict import below
+from lessons.instrument.verdict import below
 
 for name, without, words in (
     ("no positions", "positions", "positions"),

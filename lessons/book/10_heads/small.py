@@ -11,9 +11,9 @@ import numpy as np
 
 import minigrad as mg
 from attention import MultiHeadAttention, sinusoidal
-from attention.app.experiments.fair import Study
 from attention.metrics.alignment import attention_entropy
 from attention.transformer import FeedForward, TransformerConfig
+from lessons.instrument.fair import Study
 from minigrad import nn
 
 V, T = 8, 8  # symbols, and places

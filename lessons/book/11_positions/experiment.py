@@ -15,10 +15,10 @@ others know about far tokens, they must be better than that.
 import numpy as np
 
 import minigrad as mg
-from attention.app.experiments.fair import Study
 from attention.tasks.bindings import NOTHING, Bindings
 from attention.transformer import DecoderOnly, TransformerConfig
 from lessons.classroom.studies import study
+from lessons.instrument.fair import Study
 
 LONGEST, LENGTHS = 32, (32, 64, 128)  # of the training, of the tests
 SLOWED = ("rope+linear", "rope+ntk", "rope+yarn")

@@ -24,15 +24,15 @@ from attention import (
     scaled_dot,
     t5_bucket,
 )
-from attention.app.experiments import fair
-from attention.app.experiments.verdict import between, judged, paired
 from attention.positions import disentangled_scores, frequencies, rope, sinusoidal
 from attention.positions.learned import LearnedPositions
 from attention.tasks.bindings import Bindings
+from lessons.classroom.records import how_made, record
+from lessons.instrument import fair
+from lessons.instrument.verdict import between, judged, paired
 from lessons.pages.figures import (
     BLUE, GREEN, GREY, ORANGE, PURPLE, arrow, box, diagram, figure, show, weight_label,
 )  # fmt: skip
-from lessons.classroom.records import how_made, record
 
 rng = np.random.default_rng(11)
 
@@ -871,7 +871,7 @@ learned = np.array(found["deberta"][NEAR][128])[able["deberta"]]
 # > which rotations are slowed; what ALiBi does excellently is to forget.
 
 # %% [claims]
-from attention.app.experiments.verdict import above, below, over_seeds
+from lessons.instrument.verdict import above, below, over_seeds
 
 for name, says, claimed in (
     ("sinusoidal", "limited (between 0.25 and 0.75)", between(0.25, 0.75)),

@@ -23,15 +23,15 @@ import minigrad as mg
 from attention import BlockMask, KVCache, LongformerAttention, MultiHeadAttention
 from attention import linear_attention, masks, merge
 from attention import scaled_dot_product_attention as sdpa
-from attention.app.experiments import fair
-from attention.app.experiments.verdict import (
-    above, below, between, judged, over_seeds, written,
-)
 from attention.costs import cost_of
 from attention.costs.table import size
 from attention.exact.sdpa import dense_attention, tiled_attention
-from lessons.pages.figures import BLUE, COLOURS, GREY, ORANGE, figure, show
 from lessons.classroom.records import how_made, record
+from lessons.instrument import fair
+from lessons.instrument.verdict import (
+    above, below, between, judged, over_seeds, written,
+)
+from lessons.pages.figures import BLUE, COLOURS, GREY, ORANGE, figure, show
 
 rng = np.random.default_rng(12)
 

@@ -13,11 +13,11 @@ import numpy as np
 
 import minigrad as mg
 from attention import MultiHeadAttention, linear_attention, masks
-from attention.app.experiments.fair import Study
 from attention.exact.multihead import heads
 from attention.transformer import Block, TransformerConfig
 from attention.transformer.schemes import Scheme
 from lessons.classroom.studies import study
+from lessons.instrument.fair import Study
 from minigrad import nn, reshape, swapaxes
 
 PAIRS, KEYS, VALUES = 24, 40, 8

@@ -14,7 +14,6 @@ import numpy as np
 
 import minigrad as mg
 from attention.app.experiments import scoring, translation
-from attention.app.experiments.translating import Translating
 from attention.decoding.beam import beam_search
 from attention.decoding.greedy import greedy
 from attention.metrics.bleu import corpus_bleu
@@ -23,6 +22,7 @@ from attention.tasks.batching import in_order
 from attention.training import Run
 from attention.transformer import EncoderDecoder, EncoderDecoderConfig
 from lessons.classroom.studies import study
+from lessons.instrument.translating import Translating
 from minigrad import optim
 
 ORDERS = {"bahdanau": ("additive", "dot", "general"), "luong": ("additive", "dot")}
@@ -73,7 +73,7 @@ class Models(Sentences):
     def loss_at(self, arm, run, seed, step):
         if arm != "Transformer":
             return super().loss_at(arm, run, seed, step)
-        return loss_of(run.model, self.batches(seed)[step])
+        return loss_of(run.model, run.batches[step])
 
     def loss(self, model, part):
         if not isinstance(model, EncoderDecoder):

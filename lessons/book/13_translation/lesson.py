@@ -22,21 +22,21 @@ import textwrap
 import numpy as np
 
 import minigrad as mg
-from attention.app.experiments import fair
 from attention.app.experiments.scoring import reference_weights
-from attention.app.experiments.verdict import above, below, between, over_seeds, verdict
 from attention.app.pretrained import EN_FR
 from attention.decoding.beam import hypotheses
 from attention.decoding.sampling import filtered_probabilities
 from attention.metrics import alignment as metrics
 from attention.metrics.bleu import bleu_parts
-from attention.metrics.patterns import alignment_pattern
 from attention.seq2seq.translator import load
 from attention.tasks.batch import EOS
 from attention.tasks.batching import in_order
 from attention.tasks.grammar import splits
 from attention.tasks.vocabulary import UNK
 from lessons.classroom.records import how_made, record
+from lessons.instrument import fair
+from lessons.instrument.patterns import alignment_pattern
+from lessons.instrument.verdict import above, below, between, over_seeds, verdict
 from lessons.pages.figures import BLUE, GREEN, GREY, ORANGE, figure, show
 from minigrad import safetensors
 
@@ -927,7 +927,7 @@ for words, aer in mean.items():
 print(*seven["tier T"]["statement"], sep="\n")
 
 # %% [claims]
-from attention.app.experiments.verdict import Measured
+from lessons.instrument.verdict import Measured
 
 by_words = [seven["tier A"]["patterns"][words] for words in ("5-7", "11-15")]
 (a, m), (b, k) = ((x["reordering"], sum(x.values())) for x in by_words)
@@ -988,7 +988,7 @@ print(f"{np.mean(needed):.2f} of the words depend on some source word;")
 print(f"for {np.mean(agree):.2f} of these it is the one looked at most")
 
 # %% [claims]
-from attention.app.experiments.verdict import share
+from lessons.instrument.verdict import share
 
 relevant = share(sum(agree), len(agree), "words, 1 model")
 claim("6.2.2", "the word of largest weight is the most relevant one (share of target "

@@ -13,7 +13,6 @@ import functools
 import numpy as np
 
 import minigrad as mg
-from attention.app.experiments.fair import Study
 from attention.decoding.sampling import sample
 from attention.tasks.batch import PAD, SOS
 from attention.tasks.batching import Batches
@@ -21,6 +20,7 @@ from attention.tasks.grammar import generate
 from attention.tasks.vocabulary import FIRST, Vocabulary
 from attention.transformer import DecoderOnly, TransformerConfig
 from lessons.classroom.studies import study
+from lessons.instrument.fair import Study
 
 READ, ALL, WRITTEN = 4000, 30_000, 400
 TEMPERATURES = (0.3, 0.7, 1.0, 1.5)
@@ -48,7 +48,6 @@ class Writing(Study):
     def vocabulary(self):
         return Vocabulary.build(self.corpus[:READ], 1)
 
-    @functools.lru_cache(2)
     def batches(self, seed):
         """Batches of [(source, target)], with a source of one word that is not read."""
         ids = [([FIRST], self.vocabulary.encode(w)) for w in self.corpus[:READ]]
@@ -59,7 +58,7 @@ class Writing(Study):
         return DecoderOnly(sizes, rng)
 
     def loss_at(self, arm, run, seed, step):
-        batch = self.batches(seed)[step]
+        batch = run.batches[step]
         logits = run.model(batch.target_in)
         return mg.cross_entropy(logits, batch.target_out, ignore_index=PAD)
 

@@ -11,8 +11,8 @@ import numpy as np
 
 import minigrad as mg
 from attention import AdditiveAttention, DotProductAttention
-from attention.app.experiments import fair
 from lessons.classroom.studies import study
+from lessons.instrument import fair
 from minigrad import nn
 
 PAIRS, KEYS, VALUES, WIDTH = 10, 12, 8, 4

@@ -19,9 +19,9 @@ from math import comb
 
 import numpy as np
 
-from attention.app.experiments import fair
-from attention.app.experiments import verdict as rule
 from lessons.classroom.records import how_made, record
+from lessons.instrument import fair
+from lessons.instrument import verdict as rule
 from lessons.pages.figures import BLUE, GREY, ORANGE, figure, show
 
 # %% [markdown]
@@ -84,7 +84,7 @@ for arm in arms:
 # [lesson 12](../12_exact_and_cheap/README.md). Where this is known, every run takes its
 # whole budget.)
 
-# %% [source] attention.app.experiments.fair.is_plateau
+# %% [source] lessons.instrument.fair.is_plateau
 
 # %% [figure]
 fig, ax = figure("After how many steps would you compare?", size=(7.2, 3))
@@ -135,7 +135,7 @@ print(f"dot minus mean:     {above.value:+.3f} [{above.low:+.3f}, {above.high:+.
 # states beforehand. And if all runs of both arms solve the task, it cannot tell them
 # apart, and "as good" is undecided as well.
 
-# %% [source] attention.app.experiments.verdict.verdict
+# %% [source] lessons.instrument.verdict.verdict
 
 # %% [markdown]
 # One line needs a reason: `found.steps` is the number of steps after which runs without

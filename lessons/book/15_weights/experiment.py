@@ -19,8 +19,8 @@ import numpy as np
 import attention
 import minigrad as mg
 from attention import attend
-from attention.app.experiments import fair
 from lessons.classroom.studies import study
+from lessons.instrument import fair
 from minigrad import nn
 
 PLAIN = {  # normalisers without parameters
@@ -219,7 +219,7 @@ class Counting(fair.Study):
     budget, least = 6000, 1500
 
     def test(self, arm, model):
-        *x, y = self.held(1)
+        *x, y = self.held[1]
         with mg.no_grad():
             right = model(*x).numpy().argmax(-1) == y
         by_number = {str(m): float(right[y == m].mean()) for m in range(6)}

@@ -16,9 +16,9 @@ import numpy as np
 import attention
 import minigrad as mg
 from attention import attend, entmax, masked_softmax, sparsemax
-from attention.app.experiments import fair
-from attention.app.experiments.verdict import above, below, between
 from lessons.classroom.records import how_made, record
+from lessons.instrument import fair
+from lessons.instrument.verdict import above, below, between
 from lessons.pages.figures import (
     BLUE, GREEN, GREY, ORANGE, PURPLE, RED, figure, run_curves, show,
 )

@@ -18,8 +18,8 @@ import numpy as np
 
 import attention
 import minigrad as mg
-from attention.app.experiments import fair
 from lessons.classroom.studies import study
+from lessons.instrument import fair
 from minigrad import nn
 
 D = 32  # width of embeddings, states and scores

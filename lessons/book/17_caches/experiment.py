@@ -20,9 +20,9 @@ import numpy as np
 import attention
 import minigrad as mg
 from attention import masks, scaled_dot_product_attention
-from attention.app.experiments import fair
 from attention.exact.multihead import heads, side_by_side
 from lessons.classroom.studies import study
+from lessons.instrument import fair
 from minigrad import nn, reshape
 
 # -- A lookup among many pairs ---------------------------------------------------------
@@ -141,7 +141,7 @@ class Lookups(fair.Study):
 
     def test(self, arm, model):
         """Return the share; for 4 key heads also those of smaller caches."""
-        data = self.held(1)
+        data = self.held[1]
         result = {"figure": right(model, data)}
         if arm == "4 key heads":
             small = {
@@ -287,7 +287,7 @@ class Streams(fair.Study):
 
     def test(self, arm, model):
         """Return the share in texts as in training, and along texts of 1024 tokens."""
-        figure = self.measured(model, *self.held(1))
+        figure = self.measured(model, *self.held[1])
         data = endless(16, LONG, 3 * 10**6)
         ways = [way for way in WAYS if arm == "softmax" or way != "stream"]
         long = {way: along(model, data, WAYS[way], 16) for way in ways}

@@ -19,12 +19,12 @@ import attention
 import minigrad as mg
 from attention import KVCache, LatentAttention, MultiHeadAttention, SmallCache
 from attention import scaled_dot_product_attention as sdpa
-from attention.app.experiments import fair
-from attention.app.experiments.verdict import (
-    above, below, between, judged, over_seeds, paired,
-)
 from attention.costs.table import size
 from lessons.classroom.records import how_made, record
+from lessons.instrument import fair
+from lessons.instrument.verdict import (
+    above, below, between, judged, over_seeds, paired,
+)
 from lessons.pages.figures import (
     BLUE, GREEN, GREY, ORANGE, PURPLE, RED, figure, run_curves, show,
 )

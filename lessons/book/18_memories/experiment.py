@@ -21,13 +21,13 @@ import numpy as np
 import attention
 import minigrad as mg
 from attention import kernels, scaled_dot_product_attention
-from attention.app.experiments import fair
 from attention.exact.multihead import heads, side_by_side
 from attention.kernels.tile_plan import SIZE as TILE
 from attention.masks.block_mask import BlockMask
 from attention.masks.tiling import EMPTY
 from attention.variants.chosen_blocks import choose_blocks
 from lessons.classroom.studies import study
+from lessons.instrument import fair
 from lessons.instrument.sweep import in_turns, nothing_old_collected
 from minigrad import nn, sigmoid, softplus, swapaxes
 
@@ -127,7 +127,7 @@ class Reading(fair.Study):
 
     def test(self, arm, model):
         """Return the share of right answers, of all and by what else is drawn."""
-        x, y, more = self.held(1)
+        x, y, more = self.held[1]
         with mg.no_grad():
             right = self.right(model, x, y)
         result = {"figure": float(right.mean())}

@@ -20,9 +20,9 @@ import numpy as np
 import attention
 from attention import definitions
 from attention import scaled_dot_product_attention as sdpa
-from attention.app.experiments import fair
-from attention.app.experiments.verdict import above, below, between
 from lessons.classroom.records import how_made, record
+from lessons.instrument import fair
+from lessons.instrument.verdict import above, below, between
 from lessons.pages.figures import (
     BLUE, GREEN, GREY, ORANGE, RED, figure, run_curves, show,
 )  # fmt: skip

@@ -22,9 +22,9 @@ import numpy as np
 import attention
 import minigrad as mg
 from attention import attend
-from attention.app.experiments import fair
 from attention.positions import grid, patches, rope, rope_2d
 from lessons.classroom.studies import study
+from lessons.instrument import fair
 from minigrad import nn
 
 drawn = import_module("lessons.book.19_sets.drawn")

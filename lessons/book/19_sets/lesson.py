@@ -19,12 +19,12 @@ import numpy as np
 import attention
 import minigrad as mg
 from attention import attend
-from attention.app.experiments import fair
-from attention.app.experiments.verdict import above, between
 from attention.masks import axial, neighbourhood
 from attention.positions import patches, rope, rope_2d
 from attention.variants.graph import SLOPE, leaky_scores
 from lessons.classroom.records import how_made, record
+from lessons.instrument import fair
+from lessons.instrument.verdict import above, between
 from lessons.pages.figures import (
     BLUE, GREEN, GREY, ORANGE, PURPLE, RED, figure, run_curves, show,
 )

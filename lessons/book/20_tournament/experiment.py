@@ -13,11 +13,11 @@ import numpy as np
 
 import attention
 import minigrad as mg
-from attention.app.experiments import fair
 from attention.exact.multihead import heads, side_by_side
 from attention.transformer import SCHEMES, Block, TransformerConfig
 from attention.variants.recurrent_heads import RecurrentHeads
 from lessons.classroom.studies import study
+from lessons.instrument import fair
 from minigrad import nn
 
 WIDTH, HEADS, LAYERS = 32, 2, 1

@@ -18,11 +18,11 @@ from importlib import import_module
 import numpy as np
 
 import minigrad as mg
-from attention.app.experiments import fair
-from attention.app.experiments.verdict import (
+from lessons.classroom.records import how_made, record
+from lessons.instrument import fair
+from lessons.instrument.verdict import (
     above, below, between, discoveries, p_value,
 )
-from lessons.classroom.records import how_made, record
 from lessons.pages.figures import GREY, figure, show
 
 tour = import_module("lessons.book.20_tournament.experiment")

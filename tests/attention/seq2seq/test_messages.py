@@ -12,7 +12,6 @@ from attention.metrics import (
     corpus_alignment_error_rate,
     corpus_bleu,
     exact_match,
-    patterns,
     renormalized,
     token_accuracy,
 )
@@ -103,16 +102,6 @@ CALLS = [
     (lambda: attention_entropy(np.ones(3) / 3), ValueError, ["(3,)", "(..., L, S)"]),
     (lambda: attention_entropy(EYE / 2), ValueError, ["renormalized(weights)"]),
     (lambda: renormalized(EYE * 2), ValueError, ["renormalized: row (0,)"]),
-    (lambda: patterns.alignment_pattern([[1, 0], [0, 0]]), ValueError, ["1 rows"]),
-    (lambda: patterns.self_attention_pattern(np.eye(7)), ValueError, ["(7, 7)", "8"]),
-    (
-        lambda: patterns.self_attention_pattern(np.eye(8), np.ones((8, 8))),
-        ValueError, ["float64", "bool"],
-    ),
-    (
-        lambda: patterns.self_attention_excess(np.eye(8), ~np.tri(8, dtype=bool)),
-        ValueError, ["where the mask is False"],
-    ),
 ]  # fmt: skip
 
 

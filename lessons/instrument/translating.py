@@ -10,7 +10,8 @@ The figure is the share of strings that are right as a whole, or BLEU of sentenc
 
 import functools
 
-from . import scoring, translation
+from attention.app.experiments import scoring, translation
+
 from .fair import Study
 
 
@@ -34,9 +35,7 @@ class Translating(Study):
         """The sentences or questions, the same for all arms."""
         return translation.load(self.config_of(next(iter(self.arms))))
 
-    @functools.lru_cache(2)
     def batches(self, seed):
-        """The batches of a seed, the same for all arms."""
         batch = self.config_of(next(iter(self.arms))).batch
         return translation.Batches(self.data.ids("train"), batch, seed)
 
@@ -47,7 +46,7 @@ class Translating(Study):
     def loss_at(self, arm, run, seed, step):
         # dropout draws from this generator
         run.rng.bit_generator.state = translation.generator_state(seed, step)
-        return translation.loss_of(run.model, self.batches(seed)[step])
+        return translation.loss_of(run.model, run.batches[step])
 
     def validate(self, arm, model):
         return self.figure_of(self.scores(model, self.data.validation))

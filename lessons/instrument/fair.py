@@ -28,14 +28,14 @@ from operator import getitem
 import numpy as np
 
 import minigrad as mg
+from attention.app.machine import versions
+from attention.app.progress_line import Progress
+from attention.app.run_folder import restore
+from attention.app.workers import train_in_processes
+from attention.training import Diverged, Run, fit, stop_signals
 from minigrad import optim
 from minigrad.optim.schedule import Schedule
 
-from ...training import Diverged, Run, fit, stop_signals
-from ..machine import versions
-from ..progress_line import Progress
-from ..run_folder import restore
-from ..workers import train_in_processes
 from .verdict import judged, over_seeds, paired
 
 TAIL = 1 / 5  # the steps in which the rate falls to 0, for each step before
@@ -108,10 +108,13 @@ class Study:
         *x, y = examples
         return float((model(*x).numpy().argmax(-1) == y).mean())
 
-    @functools.lru_cache(8)
-    def held(self, part):
-        """Return the examples of the validation (0) or of the test (1)."""
-        return self.draw(self.held_out[part], self.held_keys[part])
+    def batches(self, seed):
+        """Return what a run of this seed keeps as ``run.batches``, for ``loss_at``."""
+
+    @functools.cached_property
+    def held(self):
+        """The examples of the validation and of the test."""
+        return [self.draw(n, key) for n, key in zip(self.held_out, self.held_keys)]
 
     def measured(self, model, *examples):
         """Return the figure of these examples."""
@@ -120,11 +123,11 @@ class Study:
 
     def validate(self, arm, model):
         """Return the figure on data for validation. The model is in evaluation mode."""
-        return self.measured(model, *self.held(0))
+        return self.measured(model, *self.held[0])
 
     def test(self, arm, model):
         """Return {name: number or list} on the test data; "figure" is one of them."""
-        return {"figure": self.measured(model, *self.held(1))}
+        return {"figure": self.measured(model, *self.held[1])}
 
     def watch(self, arm, model):
         """Return {name: number}, what is kept beside the curve, before all steps too.
@@ -145,6 +148,7 @@ class Study:
         """
         arm, rate, seed = job
         run, curve = self.build(arm, rate, seed), []
+        run.batches = self.batches(seed)
         run.schedule = Stages(run.optimizer, self.warmup)
         watched = {k: [x] for k, x in evaluated(self.watch, arm, run.model).items()}
         saved = folder.load(job)

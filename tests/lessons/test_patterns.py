@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from attention.metrics.patterns import (
+from lessons.instrument.patterns import (
     alignment_pattern,
     self_attention_excess,
     self_attention_pattern,
@@ -129,3 +129,17 @@ def test_excess_by_loops_over_every_cut(seed, masked):
     }
     found = self_attention_excess(w, mask if masked else None)
     assert found == pytest.approx(wanted, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "wrong, fragment",
+    [
+        (lambda: alignment_pattern([[1, 0], [0, 0]]), "1 rows"),
+        (lambda: self_attention_pattern(np.eye(7)), r"\(7, 7\)"),
+        (lambda: self_attention_pattern(np.eye(8), np.ones((8, 8))), "float64 .* bool"),
+        (lambda: self_attention_excess(np.eye(8), ~np.tri(8, dtype=bool)), "is False"),
+    ],
+)
+def test_weights_that_do_not_fit(wrong, fragment):
+    with pytest.raises(ValueError, match=fragment):
+        wrong()

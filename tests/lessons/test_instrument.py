@@ -6,9 +6,11 @@ import os
 import numpy as np
 import pytest
 
-from attention.app.experiments import fair
-from attention.app.experiments.translating import Translating
-from attention.app.experiments.verdict import (
+from attention import kernels
+from attention.app.run_folder import States
+from lessons.instrument import fair, sweep
+from lessons.instrument.translating import Translating
+from lessons.instrument.verdict import (
     Measured,
     Range,
     above,
@@ -23,7 +25,6 @@ from attention.app.experiments.verdict import (
     verdict,
     written,
 )
-from attention.app.run_folder import States
 from minigrad import nn
 
 CLASSES = 4
@@ -294,3 +295,17 @@ def test_translators_are_compared(tmp_path):
         assert 0 <= run["figure"] == run["exact"]["all"] <= 1
         assert len(run["curve"]) == 3 and run["steps"] == 30
     json.dumps(record)
+
+
+@pytest.mark.deep
+def test_the_sweep_measures_each_variant_until_it_would_take_too_long():
+    said = []
+    with kernels.backend("numpy"):
+        found = sweep.sweep(1, said.append, (16, 64, 128), seconds=1e9)
+        short = sweep.sweep(1, said.append, (64, 128, 256), seconds=1e-9)
+    assert all(record["n"] == [64] for record in short.values())
+    for name, record in found.items():
+        # the blocks of bigbird have 64 tokens
+        assert record["n"] == ([64, 128] if name == "bigbird" else [16, 64, 128])
+        assert {len(x) for x in record.values()} == {len(record["n"])}
+        assert 0 < min(record["least"]) and record["least"] <= record["seconds"]

@@ -30,9 +30,8 @@ al. 2019, section 3.2). Kovaleva et al. 2019 call this pattern vertical.
 
 import numpy as np
 
+from attention.metrics.alignment import attention_entropy, validated_weights
 from minigrad.arguments import plain
-
-from .alignment import attention_entropy, validated_weights
 
 UNIFORM = 0.9  # of the largest entropy
 REPEATED = 1 / 3  # of the targets
