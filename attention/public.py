@@ -31,7 +31,7 @@ from .variants.forgetting import forgetting_attention, forgetting_bias
 from .variants.gaussian import GaussianAttention, gaussian
 from .variants.hard import best_baseline, gumbel_softmax, hard_weights, reinforce
 from .variants.latent import LatentAttention
-from .variants.linear import LinearAttentionState, elu_plus_one, linear_attention
+from .variants.linear import elu_plus_one, linear_attention
 from .variants.graph import GAT, GATv2, leaky_scores
 from .variants.heads_together import shared_attention, talking_heads
 from .variants.hops import address, hops, sharpen
@@ -62,7 +62,7 @@ from .variants.stick_breaking import stick_breaking
 
 __all__ = [
     "masked_softmax", "dot", "scaled_dot", "general", "additive", "concat", "attend",
-    "scaled_dot_product_attention", "merge", "linear_attention", "LinearAttentionState",
+    "scaled_dot_product_attention", "merge", "linear_attention",
     "elu_plus_one", "decay_attention", "retnet_log_decay", "gated_linear_attention",
     "delta_rule", "random_features", "random_directions", "performer_attention",
     "linformer_attention", "nystrom_attention", "MultiHeadAttention", "KVCache",

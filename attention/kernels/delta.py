@@ -1,24 +1,25 @@
 """The delta rule, backward: the gradients of what it writes, from the last token on.
 
 The twin is ``errors_backward`` in ``attention/variants/delta_rule.py``; the derivation
-is there. (The forward is that of linear.py, and all other gradients are scans of it.)
+is there. (The forward is that of recurrence.py, as are the scans for all other
+gradients.)
 With D = dL/dS after a chunk, e_t the gradient of u_t and y_t = beta_t e_t,
 
     e_j = l_j D^T k_j + sum_(i >= j) M_ij (q_i . k_j) g_i - sum_(i > j) B_ij y_i
     D <- f_C D + (f Q)^T G - (f K)^T Y            B_ij = M_ij (k_i . k_j)
 
-Only one state exists at a time. The layout of chunks is that of linear.py.
+Only one state exists at a time. The layout of chunks is that of recurrence.py.
 """
 
 import numpy as np
 
 from .compiling import Helper, kernel, reads, writes
-from .linear import (
-    BLOCK, CHUNK, SHORT, Memory, Scan, flatten_heads, load_keys, load_rows,
-    multiply_number, products, scale, scale_rows, store_rows, transpose,
-)  # fmt: skip
 from .pool import spread
 from .product import multiply
+from .recurrence import (
+    BLOCK, CHUNK, SHORT, Memory, load_rows, multiply_number, products, scale,
+    scale_rows, store_rows, transpose,
+)  # fmt: skip
 
 
 def backward(q, k, g, a, beta, D):
@@ -28,26 +29,24 @@ def backward(q, k, g, a, beta, D):
 
     D is dL/dS_L, and its leading axes are those of the results.
     """
-    leading = D.shape[:-2]
     if q.shape[-2] < SHORT:
         return None
-    q, k, g, *numbers = (flatten_heads(x, leading) for x in (q, k, g, a, beta, D))
-    scan = Scan.of(q, k, g, None, True, False)  # g in the place of the values
-    memory, time = Memory.of(q.dtype, *numbers), scan.nanoseconds()
+    memory = Memory.of(q, k, g, a, D, beta)  # g in the place of the values
+    time = memory.nanoseconds()
     loop = errors_loop.version(q.dtype, time)
     if loop is None:
         return None
-    e, first = np.empty(g.shape, q.dtype), np.empty(memory.state.shape, q.dtype)
-    spread(loop, len(q), time, scan, memory, e, first)
-    return tuple(x.reshape(*leading, *x.shape[1:]) for x in (e, first))
+    e, first = np.empty_like(memory.v), np.empty_like(memory.state)
+    spread(loop, len(memory.q), time, memory, e, first)
+    return tuple(x.reshape(*D.shape[:-2], *x.shape[1:]) for x in (e, first))
 
 
 @kernel
 def errors_loop(
-    start: int, stop: int, scan: Scan, memory: Memory, e: writes(3), first: writes(3)
+    start: int, stop: int, memory: Memory, e: writes(3), first: writes(3)
 ):
     """Compute e and dL/dS_0; a work item is one head."""
-    q, v = scan.q, scan.v
+    q, v = memory.q, memory.v
     L, E, Ev = q.shape[1], q.shape[2], v.shape[2]
     columns = np.empty((E, CHUNK), q.dtype)  # q, a query in each column
     k_columns = np.empty((E, CHUNK), q.dtype)
@@ -62,9 +61,10 @@ def errors_loop(
         store_rows(D, 0, memory.state[n], E)
         for i in range((L - 1) // CHUNK * CHUNK, -1, -CHUNK):
             decay = products(m, f, l, memory.a[n], i, False)
-            load_rows(b, q[n], i, False)
+            load_rows(b, q[n], i)
             transpose(columns, b)
-            load_keys(b, g, scan, n, i)
+            load_rows(b, memory.k[n], i)
+            load_rows(g, v[n], i)
             transpose(k_columns, b)
             multiply(y, b, D, False)
             scale_rows(y, l)

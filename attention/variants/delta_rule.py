@@ -10,10 +10,10 @@ length 1, returns S_t^T k_t = (1 - b_t) S'^T k_t + b_t v_t: with b_t = 1, v_t al
 step is one step of gradient descent on |S^T k_t - v_t|^2 / 2 with the rate b_t.
 
 Write u_t = b_t r_t. Then S_t = a_t S_(t-1) + k_t u_t^T is linear attention with decay
-whose values are u (decay.py). The weights of the values v are no such products of a
+whose values are u (recurrence.py). The weights of the values v are no such products of a
 query and a key, because every u depends on all earlier keys and values.
 
-**Chunks.** With the letters of decay.py, the errors in a chunk are
+**Chunks.** With the letters of recurrence.py, the errors in a chunk are
 
     r_i = v_i - f_i S^T k_i - sum_(j < i) B_ij b_j r_j        B_ij = M_ij (k_i . k_j)
 
@@ -33,7 +33,7 @@ state after the chunk, through later chunks alone:
 
     Y = T^T b (P^T G + l (K D)),    P = M * Q K^T
 
-Now y and u are known, and all other gradients are scans of decay.py. k_t is used twice:
+Now y and u are known, and all other gradients are scans of recurrence.py. k_t is used twice:
 as a query that reads S', with the gradient -y_t, and as a key that writes u_t:
 
     dq_t = S_t g_t,    dk_t = read_t + written_t
@@ -41,7 +41,7 @@ as a query that reads S', with the gradient -y_t, and as a key that writes u_t:
     dL/dc_t = q_t . dq'_t + k_t . read_t - k_t . written'_t
 
 where dq' and written' are without the pair of a token with itself, which read does not
-have, and dL/d ln a_t is the sum of dL/dc_s over s >= t, as in decay.py.
+have, and dL/d ln a_t is the sum of dL/dc_s over s >= t, as in recurrence.py.
 
 Schlag et al. 2021; Yang et al. 2024 (chunks); Yang, Kautz and Hatamizadeh 2024 (gates).
 """
@@ -52,10 +52,11 @@ from minigrad import differentiable
 from minigrad.shapes import shapes
 
 from ..kernels import delta as backward_kernel
-from ..kernels.linear import CHUNK, memory
-from .decay import (
-    broadcast_rows, dots, first_state, leading_axes, products, scan,
-    summed_from_the_end, through_the_state, transposed,
+from ..kernels.recurrence import CHUNK, memory
+from .recurrence import (
+    broadcast_rows, chunks, dots, first_state, gate_gradient, key_gradient,
+    leading_axes, pair_decays, query_gradient, row_products, step, through_the_state,
+    transposed,
 )  # fmt: skip
 
 
@@ -85,18 +86,25 @@ def delta_rule(q, k, v, beta, log_decay=None, state=None, *, needs=(True,) * 6):
 
     def backward(gradients):
         g, D = gradients
+        of_q, of_k, _, _, of_a, _ = (*needs, False, False)[:6]
+        of_a = of_a and gates is not None
         e, dS_0 = errors_backward(q, k, g, a, b, D)
-        y = b * e
-        own, zero = dots(u, g)[..., None], np.zeros_like(transposed(D))
-        dq, _ = scan(g, u, k, a, transposed(S_0), own=False)
-        read = -scan(y, u, k, a, transposed(S_0), own=False)[0]
-        written = scan(u, g, q, a, zero, reverse=True, own=False)[0]
-        written -= scan(u, y, k, a, zero, reverse=True, own=False)[0]
-        dk_S, dlog_S = through_the_state(k, u, a, S_0, D)
-        dc = dots(q, dq) + dots(k, read) - dots(k, written)
-        dlog = None if log_decay is None else summed_from_the_end(dc) + dlog_S.sum(-1)
-        dk = read + written + own * q + dk_S
-        return (dq + own * k, dk, y, dots(e, r), dlog, dS_0)[: len(needs)]
+        y, own = b * e, dots(u, g)[..., None]
+        dq = dk = dlog = None
+        if of_q or of_a:
+            dq = query_gradient(g, u, k, a, S_0)
+        if of_k or of_a:
+            read = -query_gradient(y, u, k, a, S_0)
+            written = key_gradient(u, g, q, a) - key_gradient(u, y, k, a)
+            dk_S, dlog_S = through_the_state(k, u, a, S_0, D)
+        if of_a:
+            dlog = gate_gradient(q, dq, k, written - read, dlog_S, a)[..., 0]
+        if of_q:
+            dq += own * k
+        if of_k:
+            dk = read + written + own * q + dk_S
+        found = dq, dk, y, dots(e, r), dlog, dS_0
+        return tuple(dx if needed else None for dx, needed in zip(found, needs))
 
     return (o, S), backward
 
@@ -110,15 +118,12 @@ def delta_scan(q, k, v, a, b, S, chunk=CHUNK):
     if compiled is not None:
         return compiled
     o, r = (np.empty((*S.shape[:-2], *v.shape[-2:]), S.dtype) for _ in range(2))
-    for i in range(0, k.shape[-2], chunk):
-        rows = np.s_[..., i : i + chunk, :]
-        Q, K, V, beta = q[rows], k[rows], v[rows], b[rows]
-        M, f, l = products(a[rows])
-        B = np.tril(M * (K @ transposed(K)), -1)
-        R = inverse(B * transposed(beta)) @ (V - f * (K @ S))
-        o[rows] = f * (Q @ S) + (M * (Q @ transposed(K))) @ (beta * R)
-        S = f[..., -1:, :] * S + transposed(l * K) @ (beta * R)
-        r[rows] = R
+    for rows in chunks(k.shape[-2], chunk):
+        Q, K, beta = q[rows], k[rows], b[rows]
+        f, _ = row_products(a[rows])
+        B = np.tril(pair_decays(a[rows]) * (K @ transposed(K)), -1)
+        r[rows] = inverse(B * transposed(beta)) @ (v[rows] - f * (K @ S))
+        o[rows], S = step(Q, K, beta * r[rows], a[rows], S)
     return o, r, S
 
 
@@ -127,17 +132,16 @@ def errors_backward(q, k, g, a, b, D, chunk=CHUNK):
     compiled = backward_kernel.backward(q, k, g, a, b, D) if chunk == CHUNK else None
     if compiled is not None:
         return compiled
-    L = k.shape[-2]
-    e = np.empty((*D.shape[:-2], L, g.shape[-1]), D.dtype)
-    for i in reversed(range(0, L, chunk)):
-        rows = np.s_[..., i : i + chunk, :]
-        Q, K, G, beta = q[rows], k[rows], g[rows], b[rows]
-        M, f, l = products(a[rows])
-        B, P = np.tril(M * (K @ transposed(K)), -1), M * (Q @ transposed(K))
-        direct = transposed(P) @ G + l * (K @ D)  # without the later reads of the chunk
+    e = np.empty((*D.shape[:-2], *g.shape[-2:]), D.dtype)
+    for rows in chunks(k.shape[-2], chunk, reverse=True):
+        Q, K, beta = q[rows], k[rows], b[rows]
+        f, _ = row_products(a[rows])
+        B = np.tril(pair_decays(a[rows]) * (K @ transposed(K)), -1)
+        # without the later reads of the chunk: P^T G + l (K D)
+        direct, D = step(K, Q, g[rows], a[rows], D, reverse=True)
         Y = transposed(inverse(B * transposed(beta))) @ (beta * direct)
         e[rows] = direct - transposed(B) @ Y  # sum over the reads i > j
-        D = f[..., -1:, :] * D + transposed(f * Q) @ G - transposed(f * K) @ Y
+        D = D - transposed(f * K) @ Y
     return e, D
 
 

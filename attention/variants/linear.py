@@ -10,8 +10,13 @@ every pair. A dot product can be taken out of the sum:
 
 S (E, Ev), and z = sum_j phi(k_j) for the denominator, are the same for all queries. So
 n queries and n keys cost 2 n E Ev multiplications instead of n^2 (E + Ev), and there is
-no matrix of weights. A decoder stores S and z instead of all earlier keys and values
-(``LinearAttentionState``).
+no matrix of weights. A decoder stores S and z instead of all earlier keys and values.
+
+If causal, S_i is the sum over the keys j <= i: the state of recurrence.py, with a = 1.
+With the values [v; 1], its last column is z_i, and so numerator and denominator are the
+outputs of one scan. To continue a sequence, keep that state:
+
+    sums, state = decay_attention(phi(q), phi(k), [v; 1], np.zeros(1), state)
 
 The weights are less sharp: without a causal mask, they form a matrix of rank E at most,
 which cannot select one key among many. For fewer than about E keys, softmax attention
@@ -22,12 +27,12 @@ Katharopoulos et al. 2020, "Transformers are RNNs".
 
 import numpy as np
 
-from minigrad import Tensor, exp, matmul, swapaxes, where
+from minigrad import Tensor, concat, exp, matmul, swapaxes, where
 from minigrad.arguments import called, flag, number
 from minigrad.shapes import shapes
 
 from .lengths import for_each_key, row_lengths
-from .linear_scan import linear_scan
+from .recurrence import recurrence
 
 NAME = "linear_attention"
 
@@ -43,25 +48,6 @@ def elu_plus_one(x):
     """
     above = x.data > 0
     return where(above, x + 1.0, exp(where(above, 0.0, x)))
-
-
-@shapes
-def linear_attention_by_pairs(q, k, v, is_causal=False, keep=None, eps=1e-6):
-    """Compute linear attention by its definition, with the matrix of all pairs.
-
-    q (..., L, E), k (..., S, E), v (..., S, Ev), keep? (..., S) bool
-        ->  o (..., L, Ev)
-
-    It costs L S (E + Ev) multiplications. ``linear_attention`` computes the same
-    without that matrix.
-    """
-    w = matmul(elu_plus_one(q), swapaxes(elu_plus_one(k), -1, -2))  # (..., L, S)
-    keep = for_each_key("linear_attention_by_pairs", "keep", keep, q, k, v)
-    if keep is not None:
-        w = where(keep[..., None, :], w, 0.0)
-    if is_causal:
-        w = where(np.tri(w.shape[-1], dtype=bool), w, 0.0)
-    return matmul(w, v) / (w.sum(-1, keepdims=True) + eps)
 
 
 @shapes
@@ -111,78 +97,23 @@ def linear_attention(
         lengths = row_lengths(NAME, valid_lens, leading, S)
         within = np.arange(S) < lengths[..., None]  # (..., S)
         keep = within if keep is None else keep & within
-    fused = feature_map is elu_plus_one  # then linear_scan applies it
-    if not fused:
-        if keep is not None:  # a masked key may be NaN
-            k = where(keep[..., None], k, 0.0)
-        q, k = (_features(NAME, feature_map, each) for each in (q, k))
-    return linear_scan(q, k, v, keep, is_causal=is_causal, eps=eps, elu=fused)
-
-
-class LinearAttentionState:
-    """The state of a decoder with linear attention: the sums S and z.
-
-        state = LinearAttentionState()
-        state.extend(k, v)            a prompt of any length
-        o = state.step(q, k, v)       one token
-
-        S = S + phi(k) v^T,    z = z + phi(k),    o = S^T phi(q) / (phi(q) . z + eps)
-
-    The outputs are those of ``linear_attention`` with is_causal=True, one at a time. A
-    step costs 2 E Ev multiplications, and the state has E (Ev + 1) numbers for each
-    head. Neither depends on the number of earlier tokens.
-
-    The state keeps the graph of all steps; for generation use ``minigrad.no_grad``.
-    """
-
-    def __init__(self, feature_map=elu_plus_one, eps=1e-6):
-        self.feature_map = feature_map
-        self.eps = _validated_eps("LinearAttentionState", eps)
-        self.S = self.z = None
-        self.length = 0
-
-    @shapes
-    def extend(self, k, v, key_mask=None):
-        """Add many tokens.
-
-        k (..., n, E), v (..., n, Ev), key_mask? (..., n) bool  ->  None
-        """
-        name = "LinearAttentionState.extend"
-        key_mask = for_each_key(name, "key_mask", key_mask, k, v)
-        if key_mask is not None:  # a masked key may be NaN
-            k, v = (where(key_mask[..., None], x, 0.0) for x in (k, v))
-        b = _features(name, self.feature_map, k)
-        if key_mask is not None:
-            b = where(key_mask[..., None], b, 0.0)
-        self._add(matmul(swapaxes(b, -1, -2), v), b.sum(-2), k.shape[-2])
-
-    @shapes
-    def step(self, q, k, v):
-        """Add one token, and return the output of its query.
-
-        q and k (..., E), v (..., Ev)  ->  o (..., Ev)
-        """
-        name = "LinearAttentionState.step"
-        a, b = (_features(name, self.feature_map, each) for each in (q, k))
-        self._add(b[..., None] * v[..., None, :], b, 1)
-        total = (a * self.z).sum(-1, keepdims=True) + self.eps  # (..., 1)
-        o = matmul(a[..., None, :], self.S)[..., 0, :]  # (..., Ev)
-        return o / where(total.data == 0, np.inf, total)
-
-    def _add(self, S, z, n):
-        if self.S is not None:
-            if S.shape != self.S.shape or S.dtype != self.S.dtype:
-                raise ValueError(
-                    f"LinearAttentionState: keys and values give S {S.dtype} "
-                    f"{S.shape}; expected {self.S.dtype} {self.S.shape}, (..., E, "
-                    "Ev), as before. Make a new state for another batch."
-                )
-            S, z = self.S + S, self.z + z
-        self.S, self.z, self.length = S, z, self.length + n
-
-    def __repr__(self):
-        shape = "empty" if self.S is None else f"S={self.S.shape}"
-        return f"LinearAttentionState({shape}, length={self.length})"
+    if keep is not None:  # a masked key may be NaN
+        k, v = (where(keep[..., None], x, 0.0) for x in (k, v))
+    a, b = (_features(NAME, feature_map, x) for x in (q, k))
+    if a.shape[-1] != b.shape[-1]:
+        raise ValueError(
+            f"{NAME}: feature_map returns {a.shape[-1]} numbers for a query and "
+            f"{b.shape[-1]} for a key; expected one width."
+        )
+    if keep is not None:
+        b = where(keep[..., None], b, 0.0)
+    v = concat([v, np.ones((*v.shape[:-1], 1), v.dtype)], -1)  # [v; 1]
+    if is_causal:
+        sums, _ = recurrence.unchecked(a, b, v, np.zeros((1, 1), v.dtype))
+    else:
+        sums = matmul(a, matmul(swapaxes(b, -1, -2), v))  # (..., L, Ev + 1)
+    total = sums[..., -1:] + eps
+    return sums[..., :-1] / where(total.data == 0, np.inf, total)
 
 
 def check_causal(name, is_causal, q, k):
@@ -191,8 +122,7 @@ def check_causal(name, is_causal, q, k):
     if is_causal and L != S:
         raise ValueError(
             f"{name}: found {L} queries and {S} keys; expected equal numbers with "
-            "is_causal, as query i attends to the keys 0 to i. To continue a sequence, "
-            "use LinearAttentionState."
+            "is_causal, as query i attends to the keys 0 to i."
         )
     return flag(name, "is_causal", is_causal)
 

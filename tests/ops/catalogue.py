@@ -15,7 +15,6 @@ from . import (  # noqa: F401  (each fills SPECS)
     attention_core,
     decoder,
     index,
-    linear,
     local,
     loss,
     matmul,

@@ -82,19 +82,9 @@ def read(S, x, axis=0):
 # each operation's arguments as those of ``run``
 
 
-def decay(q, k, v, log_decay, state=None, slip=""):
-    log_a = np.broadcast_to(log_decay, (*log_decay.shape[:-1], q.shape[-2]))[..., None]
-    (o, S), back = run(q, k, v, log_a, state, slip=slip)
-
-    def backward(g):
-        dq, dk, dv, _, dlog, R = back(*g)
-        return (dq, dk, dv, dlog[..., 0], R)[: 4 if state is None else 5]
-
-    return (o, S), backward
-
-
-def gated(q, k, v, log_decay, state=None, slip=""):
-    (o, S), back = run(q, k, v, log_decay, state, slip=slip)
+def recurrence(q, k, v, log_decay, state=None, slip=""):
+    shape = (*log_decay.shape[:-2], q.shape[-2], log_decay.shape[-1])
+    (o, S), back = run(q, k, v, np.broadcast_to(log_decay, shape), state, slip=slip)
 
     def backward(g):
         dq, dk, dv, _, dlog, R = back(*g)
@@ -122,7 +112,7 @@ def _peer(reference):
     def in_torch(T, q, k, v, *more):
         more = more if reference is delta else (None, *more)
         beta, log_a, state = *more, *(None,) * (3 - len(more))
-        if reference is not gated and log_a is not None:
+        if reference is delta and log_a is not None:
             log_a = log_a[..., None]
         S = 0 if state is None else state
         outputs = []
@@ -154,32 +144,23 @@ def _case(heads, L, E, Ev, gates, beta=False, state=False):
 
 
 spec(
-    "decay_attention",
-    lambda *args: decay(*args)[0],
+    "recurrence",
+    lambda *args: recurrence(*args)[0],
     {
-        "state": _case((2,), 7, 5, 3, (7,), state=True),
-        "heads": _case((2, 3), 5, 3, 2, (5,)),
-        "constant": _case((3,), 7, 3, 5, (1,)),  # RetNet
+        "state": _case((2,), 7, 5, 3, (7, 1), state=True),
+        "vector-state": _case((2,), 7, 5, 3, (7, 5), state=True),
+        "heads": _case((2, 3), 5, 3, 2, (5, 1)),
+        "vector": _case((2, 3), 5, 3, 2, (5, 3)),
+        "constant": _case((3,), 7, 3, 5, (1, 1)),  # RetNet
         # over 400 entries: gradcheck measures along random directions
-        "chunks": _case((), 131, 3, 5, (131,), state=True),
-        "one": _case((), 1, 5, 3, (1,), state=True),
-        "empty": _case((3,), 0, 5, 3, (0,), state=True),
-        "empty-heads": _case((0,), 7, 5, 3, (7,)),
-    },
-    _peer(decay),
-)
-spec(
-    "gated_linear_attention",
-    lambda *args: gated(*args)[0],
-    {
-        "state": _case((2,), 7, 5, 3, (7, 5), state=True),
-        "heads": _case((2, 3), 5, 3, 2, (5, 3)),
-        "chunks": _case((), 131, 3, 5, (131, 3), state=True),
+        "chunks": _case((), 131, 3, 5, (131, 1), state=True),
+        "vector-chunks": _case((), 131, 3, 5, (131, 3), state=True),
         "one": _case((), 1, 5, 3, (1, 5), state=True),
-        "empty": _case((3,), 0, 5, 3, (0, 5), state=True),
+        "empty": _case((3,), 0, 5, 3, (0, 1), state=True),
+        "empty-vector": _case((3,), 0, 5, 3, (0, 5), state=True),
         "empty-heads": _case((0,), 7, 5, 3, (7, 5)),
     },
-    _peer(gated),
+    _peer(recurrence),
 )
 spec(
     "delta_rule",
@@ -218,13 +199,13 @@ _OF_DELTA = (
     "not-decayed",
     "read-forgotten",
 )
-for _name, _reference, _slips in (
-    ("decay_attention", decay, _OF_DECAY),
-    ("gated_linear_attention", gated, _OF_DECAY),
-    ("delta_rule", delta, (*_OF_DELTA, *_OF_DECAY)),
+for _name, _reference, _slips, _cases in (
+    ("recurrence", recurrence, _OF_DECAY, ("state", "vector-state")),
+    ("delta_rule", delta, (*_OF_DELTA, *_OF_DECAY), ("state",)),
 ):
     for _tag in _slips:
-        wrong(_name, _tag, _slip(_reference, _tag), on="state")
+        for _on in _cases:
+            wrong(_name, f"{_on}-{_tag}", _slip(_reference, _tag), on=_on)
 
 
 # random features

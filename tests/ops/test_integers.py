@@ -10,30 +10,26 @@ import pytest
 
 import minigrad as mg
 from attention import (
-    decay_attention,
     delta_rule,
-    gated_linear_attention,
     random_features,
 )
 from attention.exact import merge
 from attention.variants.graph import leaky_scores
 from attention.variants.hops import sharpen
-from attention.variants.linear_scan import linear_scan
 from attention.variants.location import convolve
 from attention.variants.monotonic import monotonic_weights
 from attention.variants.pointer_generator import copy_loss
+from attention.variants.recurrence import recurrence
 
 from .catalogue import FIRST_CASES
 from .spec import as_tuple
 
 PUBLIC = {  # with shape lines, which refuse integers
     "cross_entropy": mg.cross_entropy,
-    "decay_attention": decay_attention,
     "delta_rule": delta_rule,
-    "gated_linear_attention": gated_linear_attention,
     "random_features": random_features,
+    "recurrence": recurrence,
     "leaky_scores": leaky_scores,
-    "linear_scan": linear_scan,
     "convolve": convolve,
     "copy_loss": copy_loss,
     "monotonic_weights": monotonic_weights,

@@ -157,8 +157,8 @@ CHEAP = {
         lesson 12: memory and time against n; Dao et al. 2022; exact/flash.py""",
     ),
     **PATTERNS,
-    # phi(q) (sum_j phi(k_j) v_j^T) / phi(q) sum_j phi(k_j), without pairs. The buffers
-    # are the sums over all keys, and a chunk of all else.
+    # phi(q) (sum_j phi(k_j) v_j^T) / phi(q) sum_j phi(k_j), without pairs. It holds the
+    # features, [v; 1] and its sums, the denominators twice, and the output.
     "linear": Variant(
         lambda q, k, v: attention.definitions.linear(q, k, v),
         lambda q, k, v: attention.linear_attention(q, k, v),
@@ -167,8 +167,7 @@ CHEAP = {
             averaging="(S + L)*E*Ev",
             exponentials="(S + L)*E",
             scores="0",
-            held="w*(L*Ev + L)",
-            buffers="w*(E*Ev + E + (2*E + 2*Ev + T)*T)",
+            held="w*((L + S)*(E + Ev + 1) + L*(Ev + 2))",
         ),
         about="""template: exp(q . k) becomes phi(q) . phi(k): sums over the keys come
         first

@@ -208,10 +208,9 @@ def test_chapter_38_for_one_query():
     name for name, row in VARIANTS.items() if row.costs.held
 ])  # fmt: skip
 def test_a_call_holds_the_bytes_of_the_formula(variant):
-    """In NumPy, which holds phi(q), phi(k) and one temporary for linear attention."""
     n = 2048 if variant in TILED else 512
     ratio = trials.measured(variant, n) / cost_of(variant, L=n).extra_bytes
-    most = dict.fromkeys(TILED, 1.25) | {"linear": 2.5, "coverage": 1.15}
+    most = dict.fromkeys(TILED, 1.25) | {"coverage": 1.15}
     assert 0.98 < ratio < most.get(variant, 1.05), "measured bytes / those of held"
 
 
@@ -219,12 +218,12 @@ def test_a_call_holds_the_bytes_of_the_formula(variant):
 def test_without_a_matrix_memory_grows_with_n(variant):
     held = {n: trials.measured(variant, n) for n in (1024, 2048)}
     for n, found in held.items():
-        assert found < cost_of("dense", L=n).score_bytes / 4
+        assert found < cost_of("dense", L=n).score_bytes / 2
     assert held[2048] < 2.25 * held[1024]
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("variant", ["scaled", "additive", "tiled", "window", "linear"])
+@pytest.mark.parametrize("variant", ["scaled", "additive", "tiled", "window"])
 def test_the_compiled_kernels_hold_the_bytes_of_the_formula(variant):
     pytest.importorskip("numba")
     before = kernels.threads()

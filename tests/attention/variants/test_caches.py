@@ -7,7 +7,6 @@ import attention as A
 import minigrad as mg
 from attention import masks
 from attention.exact.multihead import heads
-from attention.variants.linear import linear_attention_by_pairs
 from minigrad import Tensor
 
 from ...minigrad.array_cases import draw
@@ -124,8 +123,6 @@ ONES = np.ones((3, 3, 4, 5))  # as many examples as heads
         *[ONES] * 3, *[np.eye(3)] * 2, np.repeat(mask[..., None, :], 4, -2)
     ),
     lambda mask: A.linear_attention(*[ONES] * 3, key_mask=mask),
-    lambda mask: A.LinearAttentionState().extend(ONES, ONES, mask),
-    lambda mask: linear_attention_by_pairs(*[ONES] * 3, keep=mask),
     lambda mask: A.performer_attention(*[ONES] * 3, np.ones((2, 5)), key_mask=mask),
     lambda mask: A.linformer_attention(*[ONES] * 3, *np.ones((2, 2, 4)), mask),
 ])  # fmt: skip

@@ -12,7 +12,6 @@ from attention import (
     CoverageAttention,
     GaussianAttention,
     LatentAttention,
-    LinearAttentionState,
     LocalAttention,
     LongformerAttention,
     LuongAttention,
@@ -42,12 +41,6 @@ def local(lens=None, start=0, **options):
 
 def linear(q=(2, 3, 5, 4), k=(2, 3, 7, 4), v=(2, 3, 7, 6), **options):
     return linear_attention(ones(*q), ones(*k), ones(*v), **options)
-
-
-def state(k=(2, 4), v=(2, 6), q=(2, 4), dtype=float):
-    state = LinearAttentionState()
-    state.step(ones(2, 4), ones(2, 4), ones(2, 6))
-    return state.step(*(ones(*shape, dtype=dtype) for shape in (q, k, v)))
 
 
 def regression(kernel, bandwidth=1.0):
@@ -118,7 +111,7 @@ CALLS = [
     (lambda: CoverageAttention(4, 4, 3, bias="x"), "CoverageAttention: bias is 'x'"),
     (lambda: coverage_loss(a, a, [5, 2]), "5", "0 to 4, the number of steps"),
     # linear attention
-    (lambda: linear(is_causal=True), "5 queries and 7 keys", "LinearAttentionState"),
+    (lambda: linear(is_causal=True), "5 queries and 7 keys", "the keys 0 to i"),
     (lambda: linear(valid_lens=[8, 1]), "valid_lens", "8", "0 to 7"),
     (lambda: linear((5, 4), (7, 4), (7, 6), valid_lens=[1]), "shape (1,)", "= ()"),
     (lambda: linear(eps=-1.0), "eps is -1.0", "0 or more"),
@@ -128,9 +121,7 @@ CALLS = [
         "a function of a Tensor",
     ),
     (lambda: linear(feature_map=lambda x: x[..., :3, :]), "returns shape (2, 3, 3, 4)"),
-    (lambda: linear(feature_map=lambda x: x[..., : x.shape[-2] - 5]), "linear_scan: k"),
-    (lambda: state((3, 4), (3, 6), (3, 4)), "S float64 (3, 4, 6)", "(2, 4, 6)"),
-    (lambda: state(dtype="f"), "S float32", "expected float64", "new state"),
+    (lambda: linear(feature_map=lambda x: x[..., : x.shape[-2] - 5]), "feature_map returns 0 numbers for a query and 2"),
     # masks that could be of examples or of heads
     (lambda: heads(LATENT), "mask has shape (3, 4, 4)", "pass mask[:, None]"),
     (lambda: heads(MULTI), "mask has shape (3, 4, 4)", "pass mask[:, None]"),

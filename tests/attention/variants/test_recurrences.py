@@ -15,8 +15,9 @@ from attention import (
     retnet_log_decay,
 )
 from attention.kernels import delta as delta_kernel
-from attention.kernels import linear, pool
-from attention.variants import decay, gated_linear
+from attention.kernels import pool
+from attention.kernels import recurrence as forward_kernel
+from attention.variants import recurrence
 from attention.variants.delta_rule import delta_scan, errors_backward, inverse
 from minigrad import Tensor
 
@@ -306,7 +307,7 @@ def test_any_number_of_threads_gives_the_same_bits(monkeypatch):
             for n in (1, 2, 3, 8):
                 kernels.threads(n)
                 results.append(run_delta(*arrays))
-            for kernel in linear.forward_loop, delta_kernel.errors_loop:
+            for kernel in forward_kernel.forward_loop, delta_kernel.errors_loop:
                 loop = kernel.version(np.dtype(np.float32))
                 assert len(loop.signatures) == 1 and not loop._can_compile
     finally:
@@ -340,21 +341,15 @@ def test_chunks_of_any_size_give_the_same(chunk):
     """1 is the recurrence, 70 the matrix of all pairs."""
     q, k, v, b, log_a, S = example()
     a, b = np.exp(log_a)[..., None], b[..., None]
+    vector = sigmoid(draw((B, H, L, E))[0])
     g, D = v[:, :, ::-1].copy(), S[:, ::-1].copy()
     for function, arrays in (
-        (decay.scan, (q, k, v, a, S)),
+        (recurrence.scan, (q, k, v, a, S)),
+        (recurrence.scan, (q, k, v, vector, S)),
         (delta_scan, (q, k, v, a, b, S)),
         (errors_backward, (q, k, g, a, b, D)),
     ):
         close(function(*arrays, chunk), function(*arrays))
-
-
-@pytest.mark.parametrize("chunk", [1, 2, 8, 128])
-def test_blocks_of_any_size_give_the_same(chunk):
-    q, k, v, _, _, S = example()
-    a, b = (sigmoid(x) for x in draw((B, H, L, E), (B, H, L, Ev)))
-    expected = gated_linear.scan(q, k, v, a, b, S)
-    close(gated_linear.scan(q, k, v, a, b, S, chunk), expected)
 
 
 @every
@@ -413,3 +408,25 @@ def test_a_constant_beta_and_gate():
     assert result.ok, result.message
     full = [np.broadcast_to(x, (2, 9)) for x in (beta, log_a)]
     close(delta_rule(q, k, v, beta, log_a), delta(q, k, v, *full)[0])
+
+
+@every
+@pytest.mark.parametrize("needed", range(4))
+def test_only_needed_gradients_are_computed(monkeypatch, name, needed):
+    """Each scan of the backward is made for a gradient that is needed."""
+    function, inputs, _ = CALLS[name]
+    scans, made = [], recurrence.scan
+    monkeypatch.setattr(
+        recurrence, "scan", lambda *x, **options: scans.append(1) or made(*x, **options)
+    )
+    found = []
+    for needs in [n == needed for n in range(len(inputs))], [True] * len(inputs):
+        leaves = [Tensor(x, requires_grad=n) for x, n in zip(inputs, needs)]
+        o, _ = function(*leaves)
+        scans.clear()
+        (o * o).sum().backward()
+        found.append((len(scans), leaves[needed].grad))
+        assert [x.grad is not None for x in leaves] == needs
+    (few, gradient), (all_scans, expected) = found
+    close([gradient], [expected])
+    assert few < all_scans
