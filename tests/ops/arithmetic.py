@@ -5,26 +5,14 @@ import numpy as np
 from .spec import binary, call, distinct, nonzero, normal, positive, spec, unary, wrong
 
 spec("add", np.add, binary(normal), lambda T, x, y: x + y)
-wrong("add", "sign-of-y", lambda g, out, x, y: (g, -g))
-wrong("add", "shared-half", lambda g, out, x, y: (g / 2, g / 2))
-wrong("add", "ignores-g", lambda g, out, x, y: (np.ones_like(g), np.ones_like(g)))
 
 spec("sub", np.subtract, binary(normal), lambda T, x, y: x - y)
-wrong("sub", "sign-forgotten", lambda g, out, x, y: (g, g.copy()))
-wrong("sub", "swapped", lambda g, out, x, y: (-g, g))
 
 spec("mul", np.multiply, binary(normal), lambda T, x, y: x * y)
-wrong("mul", "own-factor", lambda g, out, x, y: (g * x, g * y))
-wrong("mul", "ignores-g", lambda g, out, x, y: (y + 0 * g, x + 0 * g))
 
 spec("div", np.divide, binary(normal, nonzero), lambda T, x, y: x / y)
-wrong("div", "sign-of-y", lambda g, out, x, y: (g / y, g * x / y**2))
-wrong("div", "not-squared", lambda g, out, x, y: (g / y, -g * x / y))
-wrong("div", "multiplied", lambda g, out, x, y: (g * y, -g * x / y**2))
 
 spec("neg", np.negative, unary(normal), lambda T, x: -x)
-wrong("neg", "sign", lambda g, y, x: g)
-wrong("neg", "ignores-g", lambda g, y, x: -np.ones_like(g))
 
 spec(
     "pow",
@@ -38,9 +26,6 @@ spec(
     lambda T, x, y: x**y,
 )
 wrong("pow", "not-lowered", lambda g, out, x, n: (g * n * x**n, g * out * _log(x)))
-wrong("pow", "no-factor", lambda g, out, x, n: (g * x ** (n - 1.0), g * out * _log(x)))
-wrong("pow", "log-of-n", lambda g, out, x, n: (g * n * x ** (n - 1.0), g * out * n))
-wrong("pow", "no-log", lambda g, out, x, n: (g * n * x ** (n - 1.0), g * out))
 
 
 def _log(x):
@@ -48,28 +33,14 @@ def _log(x):
 
 
 spec("exp", np.exp, unary(normal), lambda T, x: T.exp(x))
-wrong("exp", "x-for-y", lambda g, y, x: g * x)
-wrong("exp", "exp-of-y", lambda g, y, x: g * np.exp(y))
-wrong("exp", "power-rule", lambda g, y, x: g * x * np.exp(x - 1))
 
 spec("log", np.log, unary(positive), lambda T, x: T.log(x))
-wrong("log", "y-for-x", lambda g, y, x: g / y)
-wrong("log", "no-reciprocal", lambda g, y, x: g * x)
-wrong("log", "base-ten", lambda g, y, x: g / (x * np.log(10)))
 
 spec("log1p", np.log1p, unary(positive), lambda T, x: T.log1p(x))
-wrong("log1p", "of-log", lambda g, y, x: g / x)
-wrong("log1p", "y-for-x", lambda g, y, x: g / (1 + y))
-wrong("log1p", "no-reciprocal", lambda g, y, x: g * (1 + x))
 
 spec("sqrt", np.sqrt, unary(positive), lambda T, x: T.sqrt(x))
-wrong("sqrt", "no-half", lambda g, y, x: g / y)
-wrong("sqrt", "x-for-y", lambda g, y, x: g / (2 * x))
 
 spec("abs", np.abs, unary(nonzero), lambda T, x: T.abs(x))
-wrong("abs", "no-sign", lambda g, y, x: g)
-wrong("abs", "x-for-sign", lambda g, y, x: g * x)
-wrong("abs", "sign-of-g", lambda g, y, x: np.abs(g) * np.sign(x))
 
 
 def _apart(take):
@@ -100,9 +71,6 @@ for _name, _right in (("maximum", np.greater), ("minimum", np.less)):
         _apart(lambda y: y + 0.25),
         lambda T, x, y, name=_name: getattr(T, name)(T.as_tensor(x), T.as_tensor(y)),
     )
-    wrong(_name, "both", lambda g, out, x, y: (g, g.copy()))
-    wrong(_name, "half-each", lambda g, out, x, y: (g / 2, g / 2))
-    wrong(_name, "loser", lambda g, out, x, y, r=_right: (g * ~r(x, y), g * r(x, y)))
 
 spec(
     "where",
@@ -119,8 +87,6 @@ spec(
     lambda T, c, x, y: T.where(c, x, y),
 )
 wrong("where", "condition-forgotten", lambda g, out, c, x, y: (None, g, g.copy()))
-wrong("where", "swapped", lambda g, out, c, x, y: (None, g * ~c, g * c))
-wrong("where", "only-x", lambda g, out, c, x, y: (None, g * c, np.zeros_like(g)))
 
 
 spec(
@@ -137,6 +103,3 @@ spec(
     },
     lambda T, x, min=None, max=None: T.clamp(x, min, max),
 )
-wrong("clip", "unclipped", lambda g, y, x, min=None, max=None: g)
-wrong("clip", "outside", lambda g, y, x, min=None, max=None: g * (y != x))
-wrong("clip", "slope-of-y", lambda g, y, x, min=None, max=None: g * y)

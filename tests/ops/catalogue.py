@@ -62,8 +62,4 @@ CHECKED_CASES = [
     for name, spec in SPECS.items()
     for i, case in enumerate(spec.checked())
 ]
-ZOO = [  # the first of every operation; --deep: the others
-    pytest.param(spec, tag, id=f"{name}-{tag}", marks=[pytest.mark.deep] if i else [])
-    for name, spec in SPECS.items()
-    for i, tag in enumerate(spec.zoo)
-]
+ZOO = [pytest.param(s, tag, id=f"{n}-{tag}") for n, s in SPECS.items() for tag in s.zoo]

@@ -27,12 +27,6 @@ _indices = {
 }
 
 
-def _peer(T, x, index):
-    steps = [i.step for i in index if type(i) is slice] if type(index) is tuple else []
-    step = index.step if type(index) is slice else min([s or 1 for s in steps] or [1])
-    return NotImplemented if (step or 1) < 0 else x[index]  # it has no negative steps
-
-
 spec(
     "getitem",
     lambda x, index: x[index],
@@ -40,7 +34,6 @@ spec(
         name: lambda r, s=shape, i=index: call(normal(r, s), i)
         for name, (shape, index) in _indices.items()
     },
-    _peer,
 )
 
 
@@ -51,40 +44,7 @@ def _scattered(x, index, g):
     return dx
 
 
-def _added(x, index, g):
-    dx = np.zeros_like(x)
-    np.add.at(dx, index, g)
-    return dx
-
-
-def _first_of_repeated(ids, g):
-    """g where an id occurs for the first time, zero where it occurs again."""
-    seen = np.unique(ids, return_index=True)[1]
-    return np.where(np.isin(np.arange(len(ids)), seen)[:, None], g, 0)
-
-
 wrong("getitem", "written-not-added", lambda g, y, x, i: _scattered(x, i, g))
-wrong(
-    "getitem",
-    "first-of-repeated",
-    lambda g, y, x, i: _added(x, i, _first_of_repeated(i % 5, g)),
-    on="repeats",
-)
-wrong(
-    "getitem",
-    "mean-of-repeated",
-    lambda g, y, x, i: (
-        _added(x, i, g) / np.bincount(i % 5, minlength=5).clip(1)[:, None]
-    ),
-    on="repeats",
-)
-wrong("getitem", "to-all", lambda g, y, x, i: g * np.ones_like(x), on="number")
-wrong(
-    "getitem",
-    "from-the-start",
-    lambda g, y, x, i: _scattered(x, slice(len(g)), g),
-    on="slice",
-)
 
 _ids = {
     "row": np.array([4, 0, 3]),
@@ -111,24 +71,3 @@ spec(
     ),
 )
 wrong("embedding", "written", lambda g, y, i, w: (None, _scattered(w, i, g)), "repeats")
-wrong(
-    "embedding",
-    "first-of-repeated",
-    lambda g, y, i, w: (None, _added(w, i, _first_of_repeated(i, g))),
-    on="repeats",
-)
-wrong(
-    "embedding",
-    "mean-of-repeated",
-    lambda g, y, i, w: (
-        None,
-        _added(w, i, g) / np.bincount(i, minlength=5).clip(1)[:, None],
-    ),
-    on="repeats",
-)
-wrong(
-    "embedding",
-    "one-row-off",
-    lambda g, y, i, w: (None, _added(w, (i + 1) % 5, g)),
-    "row",
-)

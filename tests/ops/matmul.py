@@ -38,20 +38,6 @@ spec(
 )
 wrong("matmul", "not-transposed", lambda g, out, x, y: (g @ y, x @ g), on="square")
 wrong("matmul", "order", lambda g, out, x, y: (y.T @ g, g @ x.T), on="square")
-wrong("matmul", "transposed", lambda g, out, x, y: ((g @ y.T).T, x.T @ g), on="square")
-wrong("matmul", "elementwise", lambda g, out, x, y: (g * y, g * x), on="square")
-wrong(
-    "matmul",
-    "first-of-the-batch",
-    lambda g, out, x, y: (g @ y.T, x[0].T @ g[0]),
-    on="one-for-all",
-)
-wrong(
-    "matmul",
-    "mean-over-the-batch",
-    lambda g, out, x, y: (g @ y.T, (x.swapaxes(-1, -2) @ g).mean(0)),
-    on="one-for-all",
-)
 
 
 def linear(x, weight, bias=None):
@@ -78,36 +64,6 @@ spec(
         for name, (s, t, u) in _shapes.items()
     },
     lambda T, x, weight, bias=None: T.nn.functional.linear(x, weight, bias),
-)
-wrong(
-    "linear",
-    "not-transposed",
-    lambda g, y, x, weight, bias: (g @ weight.T, g.T @ x, g),
-    on="square",
-)
-wrong(
-    "linear",
-    "weight-transposed",
-    lambda g, y, x, weight, bias: (g @ weight, x.T @ g, g),
-    on="square",
-)
-wrong(
-    "linear",
-    "bias-of-the-first-row",
-    lambda g, y, x, weight, bias: (g @ weight, g.T @ x, g[0]),
-    on="rows",
-)
-wrong(
-    "linear",
-    "bias-averaged",
-    lambda g, y, x, weight, bias: (g @ weight, g.T @ x, g.mean(0)),
-    on="rows",
-)
-wrong(
-    "linear",
-    "weight-averaged",
-    lambda g, y, x, weight, bias: (g @ weight, g.T @ x / len(x), g),
-    on="rows",
 )
 
 
@@ -147,24 +103,3 @@ spec(
     },
     lambda T, s, *operands: T.einsum(s, *operands),
 )
-wrong(
-    "einsum",
-    "not-transposed",
-    lambda g, out, s, x, y: (None, g @ y, x @ g),
-    on="square",
-)
-wrong(
-    "einsum",
-    "ignores-the-output-gradient",
-    lambda g, out, s, x: (None, np.ones_like(x)),
-    on="one",
-)
-wrong(
-    "einsum",
-    "lone-letter-averaged",
-    lambda g, out, s, x, y: (
-        None, np.broadcast_to((g * y.sum())[:, None], x.shape) / x.shape[1],
-        np.full(y.shape, (g * x.sum(1)).sum()),
-    ),
-    on="summed-alone",
-)  # fmt: skip

@@ -1,11 +1,9 @@
-"""Scores of graphs, and sharpened weights: specifications and wrong backwards."""
-
-import numpy as np
+"""Scores of graphs, and sharpened weights: specifications."""
 
 from attention import definitions
 
 from ..attention.definition_cases import batched
-from .spec import call, normal, positive, spec, wrong
+from .spec import call, normal, positive, spec
 
 # -- leaky_scores ----------------------------------------------------------------------
 
@@ -16,11 +14,6 @@ def _leaky(x, y, a, slope):
 
 def leaky_scores(x, y, a, slope=0.2):
     return batched(_leaky, "(l,a),(s,a),(a)->(l,s)", slope=slope)(x, y, a)
-
-
-def _leaky_peer(T, x, y, a, slope=0.2):
-    z = T.nn.functional.leaky_relu(x.unsqueeze(-2) + y.unsqueeze(-3), slope)
-    return (z * a[..., None, None, :]).sum(-1)
 
 
 spec(
@@ -37,31 +30,8 @@ spec(
             "empty": ((0, 5), (3, 5), (5,), {}),
         }.items()
     },
-    _leaky_peer,
 )
 
-
-def _leaky_wrong(slope=0.2, dx=None, dy=None, da=None):
-    """The right backward of heads, but for what is given."""
-    dx, dy = dx or (lambda dz: dz.sum(-2)), dy or (lambda dz: dz.sum(-3))
-    da = da or (lambda g, f, z: (g * f).sum((0, 2, 3)))
-
-    def backward(g, e, x, y, a):
-        z, g = x[..., :, None, :] + y[..., None, :, :], g[..., None]
-        dz = g * a[:, None, None] * np.where(z > 0, 1, slope)
-        return dx(dz), dy(dz), da(g, definitions.leaky_relu(z), z)
-
-    return backward
-
-
-for _tag, _slip in {
-    "relu": _leaky_wrong(slope=0.0),
-    "no-slope": _leaky_wrong(slope=1.0),
-    "mean-over-keys": _leaky_wrong(dx=lambda dz: dz.mean(-2)),
-    "first-query": _leaky_wrong(dy=lambda dz: dz[..., 0, :, :]),
-    "a-of-z": _leaky_wrong(da=lambda g, f, z: (g * z).sum((0, 2, 3))),
-}.items():
-    wrong("leaky_scores", _tag, _slip, on="heads")
 
 # -- sharpen ---------------------------------------------------------------------------
 
@@ -84,24 +54,3 @@ spec(
     },
     lambda T, p, gamma: (y := p ** gamma[..., None]) / y.sum(-1, keepdim=True),
 )
-
-
-def _sharpen_wrong(dp=None, dgamma=None):
-    dp = dp or (lambda p, gamma, ds: gamma / p * ds)
-    dgamma = dgamma or (lambda p, ds, g, y: (np.log(p) * ds).sum(-1))
-
-    def backward(g, y, p, gamma):
-        ds = y * (g - (y * g).sum(-1, keepdims=True))
-        return dp(p, gamma[..., None], ds), dgamma(p, ds, g, y)
-
-    return backward
-
-
-for _tag, _slip in {
-    "no-gamma": _sharpen_wrong(dp=lambda p, gamma, ds: ds / p),
-    "times-p": _sharpen_wrong(dp=lambda p, gamma, ds: gamma * p * ds),
-    "gamma-not-centred": _sharpen_wrong(
-        dgamma=lambda p, ds, g, y: (np.log(p) * y * g).sum(-1)
-    ),
-}.items():
-    wrong("sharpen", _tag, _slip, on="rows")

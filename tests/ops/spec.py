@@ -5,8 +5,9 @@ A specification of an operation has four parts:
 - cases: inputs, each a function of a random generator, with distinct odd prime sizes,
   so that a lost transpose cannot pass;
 - the reference: the operation as its definition says, on float64 arrays;
-- the peer: the same in PyTorch;
-- the zoo: wrong backwards that somebody might write; gradcheck must refuse them all.
+- the peer: the same in PyTorch, where that is a call or two;
+- the zoo: wrong backwards. ``mutations.py`` makes most of them from the right one; some
+  are written out, where the mistake teaches. gradcheck must refuse them all.
 """
 
 import copy
@@ -72,7 +73,7 @@ class Spec:
     name: str
     reference: Callable
     cases: dict  # name -> function of a generator; "empty…" cases have nothing to check
-    torch: Callable  # (torch, *args, **options) -> tensor; NotImplemented skips a case
+    torch: Callable | None  # (torch, *args, **options) -> tensor
     zoo: dict = field(default_factory=dict)  # tag -> (backward, names of its cases)
 
     @property
@@ -101,12 +102,12 @@ class Spec:
         return lift(mutant)
 
 
-def spec(name, reference, cases, torch):
+def spec(name, reference, cases, torch=None):
     SPECS[name] = Spec(name, reference, cases, torch)
 
 
 def wrong(name, tag, backward, on=None):
-    """Add ``backward(g, output, *args, **options)`` to the zoo of ``name``.
+    """Write out a mistake: ``backward(g, output, *args, **options)`` of ``name``.
 
     on   the case that must refuse it, where it would not even run on the others
     """

@@ -8,10 +8,9 @@ import pytest
 import minigrad as mg
 from minigrad.overwriting import saved_arrays
 
-from . import decoder, recurrent
 from .catalogue import CHECKED_CASES, FIRST_CASES
 from .harness import assert_close, awkward, cotangents, pull, through_engine
-from .spec import SPECS, as_tuple
+from .spec import as_tuple
 
 
 @pytest.mark.parametrize("spec, case", CHECKED_CASES)
@@ -77,21 +76,3 @@ def test_gradients_are_nobody_elses(spec, case):
             "another gradient": gradients[:i],
         }.items():
             assert not any(np.may_share_memory(d, other) for other in others), name
-
-
-RIGHT_BACKWARDS = recurrent.RIGHT_BACKWARDS | decoder.RIGHT_BACKWARDS
-
-
-@pytest.mark.parametrize("name", RIGHT_BACKWARDS)
-def test_back_through_time_by_hand(name):
-    """The loops that a recurrent zoo alters are right where nothing is altered."""
-    spec = SPECS[name]
-    for case in map(spec.case, spec.cases):
-        outputs, backward = case.run(spec.op.raw)
-        g = cotangents(as_tuple(outputs))
-        joint = g if isinstance(outputs, tuple) else g[0]
-        by_hand = case.run(
-            lambda *args, **o: RIGHT_BACKWARDS[name](joint, None, *args, **o)
-        )
-        for d, other in zip(pull(case, outputs, backward, g), by_hand):
-            assert_close(other, d, 64)

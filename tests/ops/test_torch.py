@@ -1,4 +1,4 @@
-"""Values and gradients beside PyTorch's, where it is installed."""
+"""Values and gradients beside PyTorch's: ``pip install torch``, then run this file."""
 
 import functools
 
@@ -30,14 +30,14 @@ def in_float64():
 
 
 @pytest.mark.filterwarnings("ignore:var.*degrees of freedom")  # of an empty array
-@pytest.mark.parametrize("spec, case", FIRST_CASES)
+@pytest.mark.parametrize(
+    "spec, case", [each for each in FIRST_CASES if each.values[0].torch]
+)
 def test_as_in_torch(spec, case):
     case = spec.case(case)
     inputs = [torch.tensor(a, requires_grad=True) for a in case.inputs()]
     call = Case(tuple(map(as_torch, case.args)), case.options)
     outputs = call.run(functools.partial(spec.torch, torch), inputs)
-    if outputs is NotImplemented:
-        pytest.skip("PyTorch has no such call")
     outputs = as_tuple(outputs)
     found, gradients = through_engine(spec.op, case)
     assert len(found) == len(outputs)

@@ -1,6 +1,4 @@
-"""Every operation has a specification and a zoo, and gradcheck empties the zoo."""
-
-import functools
+"""gradcheck refuses every wrong backward, of every operation."""
 
 import pytest
 
@@ -9,31 +7,14 @@ from minigrad.registry import OPS
 
 from .catalogue import REGISTERED, ZOO
 from .harness import assert_close, through_engine
+from .mutations import mutants
 from .spec import SPECS, as_tuple
 
 
-@functools.cache
-def killer(name, tag):
-    """The case on which gradcheck refuses the wrong backward, or None.
-
-    A backward that does not run, or gives gradients of no possible shape, is no catch;
-    neither is a check that could not have failed. Both raise here.
-    """
-    spec = SPECS[name]
-    mutant = spec.mutant(tag)
-    for case_name in spec.zoo[tag][1]:
-        case = spec.case(case_name)
-        through_engine(mutant, case)
-        if not mg.gradcheck(lambda *t: case.run(mutant, t), case.inputs()).ok:
-            return case_name
-    return None
-
-
 @pytest.mark.parametrize("name", REGISTERED)
-def test_registered_operation_has_a_specification_and_a_zoo(name):
+def test_registered_operation_has_a_specification(name):
     if name not in SPECS:
         pytest.fail(f"{name} is registered and has no specification in tests/ops")
-    assert len(SPECS[name].zoo) >= 2, f"{name} needs two wrong backwards or more"
 
 
 @pytest.mark.parametrize("name", SPECS)
@@ -41,29 +22,37 @@ def test_specified_operation_is_registered(name):
     assert name in OPS
 
 
-@pytest.mark.parametrize("spec, tag", ZOO)
-def test_zoo(spec, tag):
-    """Refused for its backward alone: its values are those of the right operation."""
-    case = spec.case(spec.zoo[tag][1][0])
-    pairs = zip(as_tuple(case.run(spec.op)), as_tuple(case.run(spec.mutant(tag))))
-    for right, found in pairs:
-        assert_close(found.data, right.data, 0)
-    assert killer(spec.name, tag), f"gradcheck passed the wrong backward {tag}"
+def refuses(op, case):
+    return not mg.gradcheck(lambda *t: case.run(op, t), case.inputs()).ok
+
+
+def passed(spec, share):
+    """The mutations which gradcheck does not refuse, of every ``share``-th."""
+    case = spec.case(spec.checked()[0])
+    made = list(mutants(case, spec.op.raw))
+    assert len(made) >= 5, f"{spec.name}: few mutations of its first case matter"
+    return [name for name, mutant in made[::share] if not refuses(mutant, case)]
+
+
+@pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS)
+def test_mutations_of_the_right_backward(spec):
+    assert passed(spec, share=20) == []
 
 
 @pytest.mark.deep
-def test_table_of_the_zoo():
-    """One row an operation: its cases and its zoo (shown by ``pytest -s``)."""
-    rows = [
-        (
-            name,
-            len(spec.cases),
-            len(spec.zoo),
-            sum(killer(name, tag) is not None for tag in spec.zoo),
-        )
-        for name, spec in SPECS.items()
-    ]
-    print(f"\n{'operation':<16} {'cases':>5} {'zoo':>4} {'refused':>7}")
-    for row in rows:
-        print("{:<16} {:>5} {:>4} {:>7}".format(*row))
-    assert all(zoo == refused for _, _, zoo, refused in rows)
+@pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS)
+def test_all_mutations_of_the_right_backward(spec):
+    assert passed(spec, share=1) == []
+
+
+@pytest.mark.parametrize("spec, tag", ZOO)
+def test_mistakes_that_are_written_out(spec, tag):
+    """Refused for the backward alone: the values are those of the right operation."""
+    mutant, refused = spec.mutant(tag), []
+    for case in map(spec.case, spec.zoo[tag][1]):
+        through_engine(mutant, case)  # it runs: a crash is no refusal
+        pairs = zip(as_tuple(case.run(spec.op)), as_tuple(case.run(mutant)))
+        for right, found in pairs:
+            assert_close(found.data, right.data, 0)
+        refused.append(refuses(mutant, case))
+    assert any(refused), f"gradcheck passed the wrong backward {tag}"
