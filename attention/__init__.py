@@ -23,10 +23,10 @@ tasks/          what the models learn: reversal, grammars, your own text
 costs/          what attention costs: formulas, counted, measured
 plotting/       figures of weights, masks and training runs
 app/            the command line
-choices.py      the names of positions and tasks, a row of a table for each
 
 public.py lists the public names, such as ``attention.attend``. It is imported when the
 first name is used, so that ``python -m attention --help`` does not wait for NumPy.
+variants/table.py collects the rows at the foot of the pages.
 """
 
 import importlib
@@ -43,12 +43,12 @@ def __dir__():
 
 
 def __getattr__(name):
-    """Import public.py, and return one of its names or a subpackage."""
+    """Import a subpackage, or public.py, and return one of its names."""
+    if name in SUBPACKAGES:  # without public.py, whose modules import some of them
+        return importlib.import_module(f"{__name__}.{name}")
     public = importlib.import_module(f"{__name__}.public")
     if name in (*public.__all__, "__all__"):
         globals()[name] = getattr(public, name)
-    elif name in SUBPACKAGES:
-        importlib.import_module(f"{__name__}.{name}")
     if name in globals():
         return globals()[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

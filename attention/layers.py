@@ -27,9 +27,11 @@ import numpy as np
 from minigrad import arguments, linear, nn
 from minigrad.shapes import shapes
 
+from . import definitions
 from .inheritance import depth, withdraw_stale
 from .template import attend
 from .scores import dot, general, scaled_dot, tanh_scores
+from .variants.row import Score
 
 FORMULA = (  # the methods that define what a layer computes
     "forward", "keys_and_score", "precompute", "project", "score", "score_projected",
@@ -276,3 +278,36 @@ def xavier_vector(columns, rng):
 def _positive(name, argument, value):
     """Check that ``value`` is a whole number of 1 or more, and return it."""
     return arguments.whole(name, argument, value, least=1)
+
+
+ROWS = [
+    # W_q q_i is computed once for each query, and W_k k_j once for each key
+    Score(
+        "additive", definitions.additive, AdditiveAttention, "E, Dk, A",
+        parameters="W_q (A, E), W_k (A, Dk), w_v (A)",
+        multiplications="A*(L*E + S*Dk) + L*S*A + L*S*Ev",
+        held="max(L*S + (L + S)*A, 2*L*S + L*Ev)",
+        about="""score: s = w . tanh(W_q q + W_k k), a network with one hidden layer
+        can prefer keys in the middle of a range; compare queries and keys of two widths
+        cannot be one matrix product: each pair takes a tanh for each of A hidden units
+        lesson 4: which keys a score can prefer; Bahdanau et al. 2015""",
+    ),
+    # W_a^T q_i is computed once for each query
+    Score(
+        "general", definitions.general, GeneralAttention, "E, Dk",
+        parameters="W_a (E, Dk)",
+        multiplications="L*E*Dk + L*S*Dk + L*S*Ev",
+        held="max(L*S + L*Dk, 2*L*S + L*Ev)",
+        about="""score: s = q . W_a k, with a learned matrix
+        can learn which directions of queries and keys belong together
+        cannot prefer keys in the middle of a range: it is linear in the key
+        lesson 4: which keys a score can prefer; Luong et al. 2015""",
+    ),
+    Score(
+        "scaled", definitions.scaled_dot, DotProductAttention, "",
+        about="""score: s = q . k / sqrt(E)
+        can keep the deviation of the scores of random vectors at 1, for every width
+        cannot compare queries and keys of two widths
+        lesson 5: entropy of the weights against the width; Vaswani et al. 2017""",
+    ),
+]  # fmt: skip

@@ -141,6 +141,7 @@ def concat(queries, keys, W_a, v_a):
     return additive(queries, keys, W_a[:, :Dq], W_a[:, Dq:], v_a)
 
 
+COMPARED = ("additive", "dot", "general", "scaled")  # by section 38.6 of the textbook
 SCORES = {"dot": dot, "scaled_dot": scaled_dot}  # without parameters, for ``attend``
 
 

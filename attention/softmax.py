@@ -18,7 +18,9 @@ import numpy as np
 from minigrad import Tensor, arguments, astype, differentiable, where
 from minigrad.shapes import shapes
 
+from . import definitions
 from .kernels import softmax as softmax_kernels
+from .variants.row import Normalizer
 
 
 @shapes
@@ -137,3 +139,18 @@ def _group_lengths(valid_lens, shape):
     B, *heads, L = shape[:-1]
     ones = [1] * len(heads)
     return np.broadcast_to(valid_lens.reshape(B, *ones, L), shape[:-1]).reshape(-1)
+
+
+def _of_pairs(scores, allowed):
+    return masked_softmax(scores, mask=allowed)
+
+
+ROWS = [
+    Normalizer(
+        "softmax", definitions.softmax, _of_pairs,
+        about="""normaliser: p = exp(s) / sum of exp(s) over the allowed keys
+        can give weights that sum to 1, and a gradient to every allowed key
+        cannot give a weight of 0; return nothing where no key fits
+        lesson 15: lookup where the key may be missing; Bahdanau et al. 2015""",
+    ),
+]  # fmt: skip

@@ -9,12 +9,6 @@ import pathlib
 from typing import Callable, NamedTuple
 
 from .benchmark import NAMES
-from .configs import (
-    CompareConfig,
-    ExtrapolationConfig,
-    ReversalConfig,
-    TranslationConfig,
-)
 from .options import COUNT, POSITIVE, SIZE, add_options, names_of, wrapped
 
 
@@ -50,10 +44,15 @@ class _Help(argparse.HelpFormatter):
 
 
 def _study(name, config):
-    """Return the function that adds the arguments of a command that trains."""
+    """Return the function that adds the arguments of a command that trains.
+
+    config   its class in configs.py, which imports the tables of names, and NumPy
+    """
 
     def add_arguments(parser):
-        add_options(parser, config)
+        from . import configs
+
+        add_options(parser, getattr(configs, config))
         add, folder = parser.add_argument, {"type": _folder, "metavar": "DIR"}
         text = (
             f"folder of the results (default: runs/{name}); if it already holds a run, "
@@ -116,11 +115,11 @@ def _bench(parser):
 COMMANDS = {
     "reversal": Command(
         "train a model with each attention score to reverse strings", "reversal",
-        _study("reversal", ReversalConfig), runs_models=True,
+        _study("reversal", "ReversalConfig"), runs_models=True,
     ),
     "translate train": Command(
         "learn to translate, or to answer questions", "translate_train",
-        _study("translate", TranslationConfig), runs_models=True,
+        _study("translate", "TranslationConfig"), runs_models=True,
     ),
     "translate run": Command(
         "translate a sentence, or answer a question", "translate", _translate_run,
@@ -132,12 +131,12 @@ COMMANDS = {
     ),
     "compare": Command(
         "compare translators with and without attention", "compare",
-        _study("compare", CompareConfig), runs_models=True,
+        _study("compare", "CompareConfig"), runs_models=True,
     ),
     "extrapolate": Command(
         "train each positional encoding up to length n, test it to 4 n",
         "extrapolate",
-        _study("extrapolate", ExtrapolationConfig), runs_models=True,
+        _study("extrapolate", "ExtrapolationConfig"), runs_models=True,
     ),
     "ledger": Command(
         "print what each variant of attention costs", "ledger", _ledger,

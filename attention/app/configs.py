@@ -1,22 +1,18 @@
 """The options of the commands that train, a dataclass for each.
 
-``--help`` needs only their fields. So the models are imported inside the methods, which
-``--help`` does not call.
+``--help`` shows the names in the tables of scores, positions and tasks.
 """
 
 import os
 from dataclasses import dataclass, fields
 
-from ..choices import (
-    ATTENTIONS,
-    CELLS,
-    GRAMMARS,
-    POSITIONS,
-    QUESTIONS,
-    TASKS,
-    evaluations_of,
-)
-from ..variants.table import REVERSAL_SCORES, SCORES
+from ..scores import COMPARED
+from ..seq2seq.config import ATTENTIONS, CELLS, Seq2SeqConfig
+from ..tasks.algorithmic import QUESTIONS
+from ..tasks.bindings import Bindings
+from ..tasks.grammar import GRAMMARS
+from ..transformer.config import TransformerConfig
+from ..variants.table import POSITIONS, SCORES, evaluations_of
 from .options import (
     ABOVE_ZERO,
     BELOW_ONE,
@@ -35,7 +31,8 @@ from .options import (
 )
 
 PRESETS = ("masked", "book")
-TRAINED = [name for name, row in POSITIONS.items() if row.trained_as is None]
+TASKS = (*GRAMMARS, *QUESTIONS)
+TRAINED = [name for name in POSITIONS if "+" not in name]
 EQUAL_WIDTHS = [name for name, score in SCORES.items() if score.equal_widths]
 USUAL_SCORES = {"bahdanau": "additive", "luong": "general", "none": "additive"}
 USUAL = {  # defaults for sentences, and for questions
@@ -76,8 +73,8 @@ class ReversalConfig:
         "the decoder's first state: zeros, or the last state of the encoder",
     )
     kinds: tuple = option(
-        REVERSAL_SCORES,
-        names_of(REVERSAL_SCORES),
+        COMPARED,
+        names_of(COMPARED),
         "train a model with each of these",
         typed="scores",
     )
@@ -144,10 +141,7 @@ class ExtrapolationConfig:
 
     def sizes(self, scheme):
         """Return the ``TransformerConfig`` of a scheme."""
-        from ..tasks.bindings import Bindings
-        from ..transformer import TransformerConfig
-
-        longest = max(self.lengths) if POSITIONS[scheme].bounded else self.length
+        longest = max(self.lengths) if POSITIONS[scheme].scheme.bounded else self.length
         return TransformerConfig(
             Bindings().vocabulary,
             width=self.width,
@@ -284,8 +278,6 @@ class TranslationConfig:
 
     def model(self, source_vocabulary, target_vocabulary):
         """Return the ``Seq2SeqConfig`` for vocabularies of these sizes."""
-        from ..seq2seq.config import Seq2SeqConfig
-
         shared = {field.name for field in fields(Seq2SeqConfig)}
         own = {k: v for k, v in vars(self).items() if k in shared}
         return Seq2SeqConfig(source_vocabulary, target_vocabulary, **own)

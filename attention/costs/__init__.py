@@ -3,7 +3,7 @@
     cost_of("dense", L=32_768).score_bytes        4_294_967_296, one matrix, one head
     cost_of("additive", L=1, S=50, E=96).multiplications
 
-formulas.py      the cost of each variant, from the formulas in variants/table
+formulas.py      the cost of each variant, from the formula in its row
 counted.py       the definition of each variant, run with arrays that count operations
 trials.py        each variant run once: operations counted, memory measured
 table.py         formulas beside counts and measurements: ``python -m attention ledger``
@@ -11,6 +11,6 @@ variants_map.py  what each variant changes and can: ``python -m attention varian
 """
 
 from ..variants.table import VARIANTS
-from .formulas import FORMULAS, PROJECTED, Cost, cost_of
+from .formulas import Cost, cost_of
 
-__all__ = ["cost_of", "Cost", "FORMULAS", "PROJECTED", "VARIANTS"]
+__all__ = ["cost_of", "Cost", "VARIANTS"]

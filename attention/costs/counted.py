@@ -5,15 +5,14 @@
 
 The definitions are those of ``attention/definitions.py``, for one head. Their arrays
 are ``CountedArray``s, which add up the products and exponentials that are computed with
-them. Tests hold the counts equal to the formulas of variants/table.
+them. Tests hold the counts equal to the formulas of the rows.
 """
 
 import numpy as np
 
 from minigrad.arguments import one_of
 
-from .. import definitions
-from ..variants.table import NORMALIZERS, SCORES, VARIANTS
+from ..variants.table import VARIANTS
 
 
 class OpCounter:
@@ -66,7 +65,7 @@ def count(variant, *inputs, parameters=(), **options):
     variant      a name of the table of variants, or a function of definitions.py
     inputs       the arrays of the row's ``inputs``, mostly q, k and v
     parameters   the arrays of the row's ``parameters``, in their order
-    options      of the definition, such as D of "local-m"; projected, as in ``cost_of``
+    options      of the definition, such as D of "local-m"
     """
     definition = variant if callable(variant) else definition_of(variant)
     counter = OpCounter()
@@ -76,42 +75,25 @@ def count(variant, *inputs, parameters=(), **options):
 
 def definition_of(variant):
     """Return the definition of a variant: (q, k, v, *parameters, **options) -> o."""
-    one_of("count", "variant", variant, VARIANTS)
-    definition = VARIANTS[variant].definition
-    if variant in NORMALIZERS:
-        return by_normalizer(definition)
-    return by_score(definition) if variant in SCORES else definition
+    return VARIANTS[one_of("count", "variant", variant, VARIANTS)].attention
 
 
-def by_score(score):
-    """Return the attention (q, k, v, *parameters, projected) of a score.
+def polynomial(counts, letters):
+    """Return the formula of counts, such as "2*L*E + L*S*E".
 
-    projected   "steps": the score is computed again for each query; "pairs": for each
-                pair; "keys", of "general": W_a k_j is computed, and not W_a^T q_i
+    counts    an array with an axis for each letter: the counts for the sizes 2, 4 and 6
+    letters   the names of these sizes
+
+    Along an axis, c_0 + c_1 n + c_2 n^2 = y for three sizes n gives the three c. No
+    term has a letter three times.
     """
-
-    def attention(q, k, v, *parameters, projected=None):
-        if projected == "keys":
-            s = score(k, q, *(W.T for W in parameters)).T
-        elif projected in ("steps", "pairs"):
-            Q, K = [q[i : i + 1] for i in range(len(q))], [k]
-            if projected == "pairs":
-                K = [k[j : j + 1] for j in range(len(k))]
-            s = np.block([[score(q_i, k_j, *parameters) for k_j in K] for q_i in Q])
-        else:
-            s = score(q, k, *parameters)
-        return definitions.attend(s, v)
-
-    return attention
-
-
-def by_normalizer(normalizer):
-    """Return the attention (q, k, v, *parameters) of scaled products with weights."""
-
-    def attention(q, k, v, *parameters, **options):
-        def normalize(s, allowed):
-            return normalizer(s, allowed, *parameters, **options)
-
-        return definitions.attend(definitions.scaled_dot(q, k), v, normalize=normalize)
-
-    return attention
+    inverse = np.linalg.inv(np.vander([2.0, 4.0, 6.0], increasing=True))
+    c = np.asarray(counts, float)
+    for axis in range(c.ndim):
+        c = np.moveaxis(np.tensordot(inverse, c, (1, axis)), 0, axis)
+    c, terms = c.round(3), []
+    for powers in np.argwhere(c):
+        factors = [x for x, power in zip(letters, powers) for _ in range(power)]
+        number = f"{c[tuple(powers)]:g}"
+        terms.append("*".join(factors if factors and number == "1" else [number, *factors]))
+    return " + ".join(terms) or "0"

@@ -1,8 +1,8 @@
-"""What one forward call of each variant of attention costs, from its row's formulas.
+"""What one forward call of each variant of attention costs, from its row's formula.
 
     cost_of("additive", L=1, S=50, E=96).multiplications
 
-The rows, their formulas and the meaning of the letters are in variants/table.
+The rows stand at the foot of the variants' pages; variants/row.py has the letters.
 """
 
 import math
@@ -13,36 +13,20 @@ import numpy as np
 
 from minigrad.arguments import one_of, whole
 
-from ..variants.table import SCORES, VARIANTS
+from ..variants.table import VARIANTS
 
 ARRAY = re.compile(r"([\w.]+) \((.*?)\)")  # "W_a (E, Dk)": its name and its sizes
-TILE = 64  # queries, and keys, of a kernel's tile
-# {variant: its ways to use the parameters, the usual one first}
-PROJECTED = {name: tuple(row.ways) for name, row in SCORES.items() if row.ways}
-FORMULAS = {name: row.costs for name, row in VARIANTS.items()} | {
-    f"{name}, {way}": SCORES[name].costs._replace(**SCORES[name].ways[way])
-    for name, ways in PROJECTED.items()
-    for way in ways[1:]
-}
 
 
 class Cost(NamedTuple):
     """What one forward call costs."""
 
     parameters: int
-    projecting: int
-    scoring: int
-    averaging: int
-    exponentials: int
-    score_bytes: int  # of an array with a number for each pair; 0 if there is none
+    multiplications: int
+    score_bytes: int  # of an array with a number for each pair
     # of all that is held beside inputs and parameters, with the output; None: the row
-    # has no formula
+    # has no formula, and it is only measured
     extra_bytes: int | None
-
-    @property
-    def multiplications(self):
-        """The sum of projecting, scoring and averaging."""
-        return self.projecting + self.scoring + self.averaging
 
 
 def cost_of(
@@ -57,9 +41,6 @@ def cost_of(
     Ev=None,
     A=None,
     Hk=None,
-    projected=None,
-    fused=True,
-    tile=TILE,
     dtype="float32",
     **options,
 ):
@@ -67,12 +48,7 @@ def cost_of(
 
     variant      a name of VARIANTS
     S, Dk, Ev    None: L, E and E         A   None: E         Hk   None: H
-    projected    how often the parameters are used, for the scores of PROJECTED: with
-                 "general", "keys" means the row "general, keys" of FORMULAS. None: the
-                 first name in PROJECTED
-    fused        whether "additive" and "concat" compute each tanh where it is used, or
-                 hold the array (B, H, L, S, A)
-    options      of the variant, instead of those of its row, such as window=(255, 0)
+    options      of the variant, instead of those of its row, such as left=255
 
     A sparse pattern counts the multiplications of the pairs that it keeps. The kernel
     computes whole tiles, and "tiled" with the same window counts all of their pairs.
@@ -85,35 +61,20 @@ def cost_of(
         default if size is None else size
         for size, default in ((S, L), (Dk, E), (Ev, E), (A, E), (Hk, H))
     )
-    sizes = dict(L=L, S=S, B=B, H=H, E=E, Dk=Dk, Ev=Ev, A=A, Hk=Hk, tile=tile)
+    sizes = dict(L=L, S=S, B=B, H=H, E=E, Dk=Dk, Ev=Ev, A=A, Hk=Hk)
     sizes = {name: whole("cost_of", name, n, least=1) for name, n in sizes.items()}
-    _check(variant, projected, options, **sizes)
+    _check(row, options, **sizes)
     options = row.options | options
-    letters = {**sizes, **options, "T": tile, "w": np.dtype(dtype).itemsize}
+    letters = row.numbers | options | sizes
     if row.letters is not None:
-        letters |= row.letters(sizes["L"], sizes["S"], sizes["tile"], **options)
-
-    formulas = FORMULAS[variant]
-    if projected and projected != PROJECTED[variant][0]:
-        formulas = FORMULAS[f"{variant}, {projected}"]
-    if not fused and formulas.unfused:
-        formulas = formulas._replace(held=formulas.unfused)
-
-    def value(formula):
-        return value_of(formula, letters)
-
-    N = sizes["B"] if formulas.all_heads else sizes["B"] * sizes["H"]
-    held = None
-    if formulas.held:
-        held = N * value(formulas.held) + value(formulas.buffers)
+        letters |= row.letters(sizes["L"], sizes["S"], **options)
+    B, H, w = sizes["B"], sizes["H"], np.dtype(dtype).itemsize
+    heads = B if re.search(r"\bH\b", row.multiplications) else B * H
     return Cost(
         parameters=sum(map(math.prod, shapes_of(row.parameters, letters).values())),
-        projecting=N * value(formulas.projecting),
-        scoring=N * value(formulas.scoring),
-        averaging=N * value(formulas.averaging),
-        exponentials=N * value(formulas.exponentials),
-        score_bytes=N * letters["w"] * value(formulas.scores),
-        extra_bytes=held,
+        multiplications=heads * value_of(row.multiplications, letters),
+        score_bytes=w * B * H * sizes["L"] * sizes["S"],
+        extra_bytes=w * B * H * value_of(row.held, letters) if row.held else None,
     )
 
 
@@ -128,17 +89,15 @@ def shapes_of(text, letters):
     return {name: value_of(f"[{sizes}]", letters) for name, sizes in arrays}
 
 
-def _check(variant, projected, options, E, Dk, H, Hk, **others):
+def _check(row, options, E, Dk, H, Hk, **others):
     """Raise ValueError unless these arguments fit together."""
-    possible = VARIANTS[variant].options or [None]
+    possible = [*row.options, *row.numbers] or [None]
     for name in options:
-        one_of("cost_of", f"an option of {variant!r}", name, possible)
-    if projected is not None:
-        one_of("cost_of", "projected", projected, PROJECTED.get(variant, (None,)))
-    if E != Dk and VARIANTS[variant].equal_widths:
+        one_of("cost_of", f"an option of {row.name!r}", name, possible)
+    if E != Dk and row.equal_widths:
         raise ValueError(
             f"cost_of: E is {E} and Dk is {Dk}; expected one width of queries and keys "
-            f"for {variant!r}."
+            f"for {row.name!r}."
         )
     if H % Hk:
         raise ValueError(f"cost_of: H is {H}; expected a multiple of Hk, {Hk}.")

@@ -9,6 +9,9 @@ calls is not measured: a layer, or the BlockMask and the list of tiles of a patt
 """
 
 import ctypes
+import functools
+import itertools
+import re
 import tracemalloc
 
 import numpy as np
@@ -17,8 +20,11 @@ from minigrad import Tensor, no_grad
 from minigrad.nn import Parameter
 
 from .. import kernels
-from ..variants.table import NORMALIZERS, VARIANTS
-from .counted import count
+from ..exact.sdpa import scaled_dot_product_attention
+from ..masks.block_mask import BlockMask
+from ..template import attend
+from ..variants.table import NORMALIZERS, PATTERNS, VARIANTS
+from .counted import count, polynomial
 from .formulas import ARRAY, cost_of, shapes_of
 
 SMALL = dict(L=6, S=8, E=4, Ev=3, A=5)  # of counted calls
@@ -27,10 +33,34 @@ SMALL = dict(L=6, S=8, E=4, Ev=3, A=5)  # of counted calls
 def counted(variant):
     """Return the Cost that is predicted for the sizes SMALL, and the OpCounter."""
     options = VARIANTS[variant].small
-    inputs, parameters = arrays_of(variant, **SMALL | options)
-    middle = in_the_middle(variant, parameters, SMALL["S"])
-    _, ops = count(variant, *inputs, parameters=parameters, **options, **middle)
-    return cost_of(variant, **SMALL, **options), ops
+    return cost_of(variant, **SMALL | options), counted_for(variant, **SMALL | options)
+
+
+def counted_for(variant, **sizes):
+    """Return the OpCounter of a call with these sizes and options."""
+    inputs, parameters = arrays_of(variant, **sizes)
+    middle = in_the_middle(variant, parameters, sizes["S"])
+    options = {x: n for x, n in sizes.items() if x in VARIANTS[variant].options}
+    return count(variant, *inputs, parameters=parameters, **options, **middle)[1]
+
+
+def counted_formula(variant):
+    """Return the formula of the multiplications of a variant, found by counting them.
+
+    The letters are those of the row's arrays; its options are those of few tokens.
+    """
+    row = VARIANTS[variant]
+    text = f"{row.inputs}, {row.parameters}"
+    sizes = SMALL | {x: n for x, n in row.small.items() if x in row.options}
+    letters = [x for x in ("L", "S", "E", "Dk", "Ev", "A", "H", *row.numbers)
+               if re.search(rf"\b{x}\b", text) and x not in row.options]  # fmt: skip
+    if row.equal_widths:
+        letters = [x for x in letters if x != "Dk"]
+    counts = [
+        counted_for(variant, **sizes | dict(zip(letters, chosen))).multiplications
+        for chosen in itertools.product((2, 4, 6), repeat=len(letters))
+    ]
+    return polynomial(np.reshape(counts, [3] * len(letters)), letters)
 
 
 def in_the_middle(variant, parameters, S):
@@ -109,7 +139,7 @@ def arrays_of(variant, *, E, Dk=None, H=1, dtype=float, seed=0, **sizes):
     They are random, with rows of length 1 on average, so that no recurrence overflows.
     """
     row, rng = VARIANTS[variant], np.random.default_rng(seed)
-    letters = row.options | dict(E=E, Dk=Dk or E, H=H, Hk=H) | sizes
+    letters = row.options | row.numbers | dict(E=E, Dk=Dk or E, H=H, Hk=H) | sizes
     return tuple(
         [rng.normal(0, (shape or [1])[-1] ** -0.5, shape).astype(dtype)
          for shape in shapes_of(text, letters).values()]
@@ -123,25 +153,37 @@ def prepared(variant, inputs, parameters, options):
     What is made once for many calls is made here.
     """
     row, q, k = VARIANTS[variant], inputs[0], inputs[1 % len(inputs)]
-    keywords = {} if row.layer else options
-    if row.keywords is not None:
-        keywords = row.keywords(len(q), len(k), **options)
     if row.layer is None:
+        own = {x: n for x, n in options.items() if x in row.options}
         names = [name for name, _ in ARRAY.findall(row.parameters)]
-        own = dict(zip(names, map(Parameter, parameters)))
-        run = row.attend if variant in NORMALIZERS else row.function
-        return lambda *inputs: first(run(*inputs, *own.values(), **keywords)), own
+        kept = dict(zip(names, map(Parameter, parameters)))
+        function = function_of(row, q, k, **own)
+        return lambda *inputs: first(function(*inputs, *kept.values())), kept
     layer = row.layer(q.shape[1], k.shape[1], None, **options)
-    own = dict(layer.named_parameters())
-    for parameter, x in zip(own.values(), parameters):
+    kept = dict(layer.named_parameters())
+    for parameter, x in zip(kept.values(), parameters):
         parameter.data = x
 
     def run(*inputs):
-        output = first(layer(*inputs, **keywords))
+        output = first(layer(*inputs))
         vars(layer).pop("attention_weights", None)  # it keeps those of the last call
         return output
 
-    return run, own
+    return run, kept
+
+
+def function_of(row, q, k, **options):
+    """Return the attention (*inputs, *parameters) of a row that is not a layer."""
+    if row.name in PATTERNS:
+        tiles = BlockMask.from_mask(row.definition(**options), len(q), len(k))
+        return functools.partial(
+            scaled_dot_product_attention, path="tiled", block_mask=tiles
+        )
+    if row.name in NORMALIZERS:
+        return lambda q, k, v, *parameters: attend(
+            q, k, v, normalize=row.bound(*parameters, **options)
+        )
+    return functools.partial(row.function, **options)
 
 
 def first(outputs):

@@ -7,8 +7,8 @@ n is not written there: it is computed from the formulas, by doubling n.
 import math
 import textwrap
 
-from ..choices import POSITIONS
-from ..variants.table import PARTS, VARIANTS, About
+from ..variants.row import AVERAGE, PARTS, About
+from ..variants.table import POSITIONS, VARIANTS
 from .formulas import cost_of, value_of
 
 N = 2**20  # tokens: many more than a window or a block
@@ -22,12 +22,11 @@ def map_rows():
     The first is an ``About``, the second a text such as "n^2".
     """
     variants = {
-        name: (About.of(name, row.about), order_of(name))
-        for name, row in VARIANTS.items()
+        name: (About.of(row), order_of(name)) for name, row in VARIANTS.items()
     }
     positions = {
         f"position {name}": (
-            About.of(name, row.about),
+            About.of(row),
             growth(*(_position_cost(row, n) for n in (N, 2 * N))),
         )
         for name, row in POSITIONS.items()
@@ -36,9 +35,8 @@ def map_rows():
 
 
 def order_of(variant):
-    """Return the order of scoring and averaging in n = L = S, a text of ``ORDERS``."""
-    costs = [cost_of(variant, L=n) for n in (N, 2 * N)]
-    return growth(*(cost.scoring + cost.averaging for cost in costs))
+    """Return the order of the multiplications in n = L = S, a text of ``ORDERS``."""
+    return growth(*(cost_of(variant, L=n).multiplications for n in (N, 2 * N)))
 
 
 def growth(small, large):
@@ -60,7 +58,9 @@ def text():
     lines += [f"  {part:13s}{what}" for part, what in PARTS.items()]
     for name, (about, order) in map_rows().items():
         lines += ["", f"{name:26s}{about.part:14s}cost {order:12s}{about.year}"]
-        lesson = f"{about.task} (lesson {about.lesson:02d})"
+        lesson = about.task
+        if about.lesson is not None:
+            lesson += f" (lesson {about.lesson:02d})"
         for head, cell in (
             ("changes", about.changes),
             ("can", about.can),
@@ -77,5 +77,4 @@ def text():
 
 
 def _position_cost(row, n, E=64):
-    letters = dict(L=n, S=n, E=E, Ev=E)
-    return value_of(row.costs.scoring, letters) + value_of(row.costs.averaging, letters)
+    return value_of(f"{row.multiplications} + {AVERAGE}", dict(L=n, S=n, E=E, Ev=E))

@@ -16,6 +16,7 @@ but a cache of keys and values has only Hk / H of the size.
 Vaswani et al. 2017, section 3.2.2; Shazeer 2019; Ainslie et al. 2023.
 """
 
+import functools
 import math
 from typing import Any
 
@@ -25,11 +26,13 @@ from minigrad import concat, nn, reshape, swapaxes, unsqueeze
 from minigrad.arguments import flag, plain, probability, scale_or, whole
 from minigrad.shapes import shapes
 
+from .. import definitions
 from ..masks import tokens
 from ..masks.block_mask import BlockMask
 from ..positions import OffsetBias
 from ..variants.forgetting import forgetting_bias
 from ..variants.qk_norm import rms_norm
+from ..variants.row import Variant
 from .kv_cache import FixedKVCache
 from .sdpa import scaled_dot_product_attention
 
@@ -378,3 +381,25 @@ def _mask_options(mask, valid_lens, T, growing):
         padding, other = tokens.padding(lens), options.get("mask_mod")
         options["mask_mod"] = padding if other is None else padding & other
     return options
+
+
+def _equal_heads(*arrays, H):
+    return definitions.multi_head(*arrays, [definitions.scaled_dot_attention] * H)
+
+
+ROWS = [
+    Variant(
+        "multi-head", _equal_heads, functools.partial(MultiHeadAttention, bias=False),
+        "E, H",
+        inputs="q (L, H*E), k (S, H*E), v (S, H*E)",
+        parameters="W_q (H*E, H*E), W_k (Hk*E, H*E), W_v (Hk*Ev, H*E), W_o (H*E, H*Ev)",
+        multiplications="L*H*E*H*E + S*Hk*(E + Ev)*H*E + L*H*Ev*H*E"
+        " + H*(L*E + L*S*E + L*S*Ev)",
+        options=dict(H=1),
+        small=dict(H=2),
+        about="""source: H attentions, of W_q q, W_k k and W_v v, joined by W_o
+        can average values of several places separately
+        cannot give a head more than D / H of the width
+        lesson 10: what two heads can do and one cannot; Vaswani et al. 2017""",
+    ),
+]  # fmt: skip

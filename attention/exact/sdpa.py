@@ -21,11 +21,14 @@ from minigrad.arguments import called
 from minigrad.random import generator
 from minigrad.shapes import shapes
 
+from .. import definitions
 from ..kernels import dropout
 from ..kernels.tile_plan import tile_plan
+from ..masks.windows import window_ends
 from ..positions import toeplitz
 from ..softmax import apply_normalizer
 from ..template import clear_unused
+from ..variants.row import Variant
 from .combined_masks import combined_masks
 from .dense import attention_average, attention_scores, flatten_batch, group_heads
 from .flash import flash_attention
@@ -263,3 +266,59 @@ def _dropout_draws(query, masks, options):
     B, H, L, S = masks.sizes
     seed = (options.rng or generator()).integers(2**63)
     return dropout.draws(options.dropout_p, seed, B * H, L, S, query.dtype)
+
+
+# ---- The rows of the table ----
+
+
+def _tiles_of_definition(q, k, v, left=-1, right=-1, tile=64):
+    i, j = definitions.positions(len(q), len(k))
+    allowed = (left < 0) | (i - left <= j)
+    allowed = allowed & ((right < 0) | (j <= i + right))
+    return definitions.tiled(q, k, v, tile, allowed)
+
+
+def _in_window(q, k, v, left, right):
+    return tiled_attention(q, k, v, window_size=(left, right))
+
+
+def window_tiles(L, S, left, right, tile=64):
+    """Return {"P", "V"}: the work of tiled attention with a window.
+
+    P    pairs in the tiles that the window touches: whole tiles are computed
+    V    the tiles that each query meets, summed over the queries
+    """
+    start = np.arange(0, L, tile)
+    stop = np.minimum(start + tile, L)
+    low, _ = window_ends(start, S, left, right)
+    _, high = window_ends(stop - 1, S, left, right)
+    first = low // tile
+    last = np.where(low < high, -(-high // tile), first)
+    visits = (stop - start) * (last - first)
+    pairs = (stop - start) * (np.minimum(last * tile, S) - np.minimum(first * tile, S))
+    return {"P": int(pairs.sum()), "V": int(visits.sum())}
+
+
+ROWS = [
+    Variant(
+        "dense", definitions.scaled_dot_attention, dense_attention,
+        held="max(L*S + L*E, 2*L*S + L*Ev)",
+        about="""computation: nothing: scaled dot products of all pairs, as one matrix
+        can let every token read every other one in one layer
+        cannot need less memory than n^2 numbers
+        lesson 12: lookup by distance; Vaswani et al. 2017""",
+    ),
+    # All P pairs of the tiles are computed. V is the sum over the queries of the tiles
+    # that a query meets; at each, the sum so far and o are rescaled: Ev + 1 numbers.
+    Variant(
+        "tiled", _tiles_of_definition, _in_window,
+        multiplications="L*E + P*E + P*Ev + V*(Ev + 1)",
+        held="L*Ev + 3*L + (2*64 + E)*64",  # the output; a tile, and its queries
+        options=dict(left=-1, right=-1),
+        letters=window_tiles,
+        about="""computation: nothing: tile by tile, with running sums
+        can return the same context as dense, with memory that grows with n
+        cannot save multiplications; return the weights
+        lesson 12: memory and time against n; Dao et al. 2022""",
+    ),
+]  # fmt: skip

@@ -27,9 +27,9 @@ from minigrad import Tensor, embedding, linear, nn, no_grad
 from minigrad.shapes import shapes
 
 from ..positions import sinusoidal
+from ..positions.scheme import Scheme
 from ..transformer.block import Block
 from ..transformer.decoding import Decoding
-from ..transformer.schemes import Scheme
 from .generate import beam_search, greedy
 
 

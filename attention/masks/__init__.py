@@ -18,10 +18,8 @@ grid.py      of images, by rows and columns
 block_mask.py, tiling.py   the tiles of a mask: full, partial or empty
 ranges.py    the range of keys of each query, for masks that have one
 mask_check.py  check_mask, for a mask of your own
-pair_counts.py  how many pairs a sparse pattern keeps, without its mask
 """
 
-from . import pair_counts as pair_counts
 from .algebra import Mask, and_masks, everything, mask_mod, nothing, or_masks
 from .arrays import from_array
 from .bigbird import bigbird

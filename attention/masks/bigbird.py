@@ -12,11 +12,13 @@ Zaheer et al. 2020, section 2.
 """
 
 import copy
+import functools
 
 import numpy as np
 
 from minigrad.arguments import whole
 
+from ..variants.row import Pattern
 from .algebra import UNSIZED, Mask
 
 
@@ -87,3 +89,35 @@ class bigbird(Mask):
     def __repr__(self):
         numbers = self.block, self.window, self.n_random, self.n_global, self.seed
         return f"bigbird({', '.join(map(str, numbers))})"
+
+
+def bigbird_pairs(L, S, block, window, n_random, n_global):
+    """Count the pairs of masks.bigbird: whole blocks of ``block`` x ``block`` pairs."""
+    if L % block or S % block:
+        raise ValueError(
+            f"bigbird: L is {L} and S is {S}; expected whole blocks of {block} tokens."
+        )
+    rows, columns = L // block, S // block
+    i = np.arange(rows)
+    first, last = -(-n_global // 2), n_global // 2  # global blocks at start and end
+    start, stop = min(first, columns), max(columns - last, min(first, columns))
+    low = np.maximum(i - window // 2, start)
+    high = np.minimum(i + window // 2 + 1, stop)
+    fixed = np.maximum(high - low, 0) + start + columns - stop  # window and global
+    kept = np.minimum(fixed + n_random, columns)
+    kept[(i < first) | (i >= rows - last)] = columns
+    return int(kept.sum()) * block**2
+
+
+ROWS = [
+    Pattern(
+        "bigbird", functools.partial(bigbird, seed=0),
+        pairs=bigbird_pairs,
+        options=dict(block=64, window=3, n_random=3, n_global=2),
+        small=dict(block=2, window=1, n_random=1, n_global=1),
+        about="""mask: near blocks, global blocks and random blocks
+        can connect any two blocks in a few layers
+        cannot choose its blocks by their content
+        lesson 12: lookup by distance; Zaheer et al. 2020""",
+    ),
+]  # fmt: skip

@@ -17,8 +17,10 @@ import numpy as np
 from minigrad.arguments import between, plain, verb
 from minigrad.shapes import shapes
 
+from ..variants.row import Pattern
 from .algebra import Mask
 from .ranges import clip_ranges
+from .windows import sliding_window, window_ends
 
 
 class padding(Mask):
@@ -235,3 +237,32 @@ def _runs(queries, keys):
 
 def _abbreviated(x):
     return f"{x.tolist()}" if x.ndim < 2 and x.size <= 8 else f"array {x.shape}"
+
+
+def _longformer(left, right, tokens):
+    return sliding_window(left, right) | global_tokens(tokens)
+
+
+def longformer_pairs(L, S, left, right, tokens):
+    """Count the pairs of a window, and those with a global query or key."""
+    tokens = np.unique(np.asarray(tokens, int))
+    low, high = window_ends(np.arange(L), S, left, right)
+    keys = tokens[tokens < S]
+    inside = np.searchsorted(keys, high) - np.searchsorted(keys, low)
+    kept = high - low + len(keys) - inside
+    kept[tokens[tokens < L]] = S  # a global query attends to every key
+    return int(kept.sum())
+
+
+ROWS = [
+    Pattern(
+        "longformer", _longformer,
+        pairs=longformer_pairs,
+        options=dict(left=128, right=128, tokens=(0,)),
+        small=dict(left=1, right=1, tokens=(0,)),
+        about="""mask: a window, and some tokens that read all and are read by all
+        can connect any two tokens in two layers
+        cannot move more over a distance than the global tokens hold
+        lesson 12: lookup by distance; Beltagy et al. 2020""",
+    ),
+]  # fmt: skip

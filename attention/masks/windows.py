@@ -26,6 +26,7 @@ import numpy as np
 
 from minigrad.arguments import called, number, plain, whole
 
+from ..variants.row import Pattern
 from .algebra import UNSIZED, Mask
 from .ranges import clip_ranges
 from .tiling import intersection
@@ -239,3 +240,76 @@ class local(Mask):
             return f"local(array {centre.shape}, {self.D})"
         name = getattr(centre, "__name__", type(centre).__name__)
         return f"local({name}, {self.D})"
+
+
+# ---- The rows of the table, and how many pairs of L queries and S keys they keep ----
+
+
+def window_pairs(L, S, left=-1, right=-1):
+    """Count the pairs with i - left <= j <= i + right."""
+    low, high = window_ends(np.arange(L), S, left, right)
+    return int((high - low).sum())
+
+
+def dilated_pairs(L, S, window, dilation):
+    """Count the pairs up to a distance, with j - i a multiple of the dilation."""
+    i = np.arange(L)
+    low, high = window_ends(i, S, window, window)
+    # the multiples of the dilation among the distances low - i, ..., high - 1 - i
+    multiples = (high - 1 - i) // dilation - (low - 1 - i) // dilation
+    return int(multiples.sum())
+
+
+def strided_pairs(L, S, stride):
+    """Count the pairs of strided attention: the last keys, and multiples before them."""
+    i = np.arange(L)
+    low, high = window_ends(i, S, stride - 1, 0)
+    # the multiples of the stride among the distances from stride, or i - S + 1, to i
+    nearest = np.maximum(-(-(i - S + 1) // stride), 1)
+    return int((high - low + np.maximum(i // stride - nearest + 1, 0)).sum())
+
+
+def window_ends(i, S, left, right):
+    """Return low and high: query i has the keys low <= j < high of a window."""
+    low = np.clip(i - left, 0, S) if left >= 0 else np.zeros_like(i)
+    high = np.clip(i + right + 1, 0, S) if right >= 0 else np.full_like(i, S)
+    return low, high
+
+
+def strided(stride):
+    """Return the mask of the last keys, and of every ``stride``-th key before them."""
+    return causal & (sliding_window(stride - 1, 0) | dilated(2**31, stride))
+
+
+ROWS = [
+    Pattern(
+        "window", sliding_window,
+        pairs=window_pairs,
+        options=dict(left=255, right=0),
+        small=dict(left=2, right=1),
+        about="""mask: only the keys from i - left to i + right
+        can read texts of any length at a fixed cost for each token
+        cannot move information further than the window in one layer
+        lesson 12: lookup by distance; Beltagy et al. 2020""",
+    ),
+    Pattern(
+        "dilated", dilated,
+        pairs=dilated_pairs,
+        options=dict(window=256, dilation=2),
+        small=dict(window=4, dilation=2),
+        about="""mask: only every d-th key of a window
+        can read d times as far as a window, at the same cost
+        cannot read the keys between, whose distance is no multiple of d
+        lesson 12: lookup by distance; Beltagy et al. 2020""",
+    ),
+    Pattern(
+        "strided", strided,
+        pairs=strided_pairs,
+        options=dict(stride=1024),  # the root of a million tokens
+        small=dict(stride=2),
+        about="""mask: the last l keys, and every l-th key before them
+        can connect any two tokens in two layers, l being the root of n
+        cannot read a far key in one layer, if its distance is no multiple of l
+        lesson 12: lookup by distance; Child et al. 2019""",
+    ),
+]  # fmt: skip

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .figure import legend, new_figure, save, short
-from .palette import DASHES, SCORES, looks
+from .palette import DASHES, looks
 
 HATCHES = ("", "//", "..", "xx")
 
@@ -66,7 +66,7 @@ def loss_curves(
             title = f"How fast does {lines[0][0]} learn string reversal?"
     panel.set_title(title)
     many = {"loc": "center left", "bbox_to_anchor": (1, 0.5)}  # beside the curves
-    place = many if len(lines) > len(SCORES) else {}
+    place = many if len(lines) > len(DASHES) else {}
     legend(panel, curves, title="smoothed loss at the end", **place)
     _remove_frame(panel)
     return save(figure, path)

@@ -9,13 +9,13 @@ import re
 
 from minigrad.draw.colours import COLOURS
 
-from ..variants.table import REVERSAL_SCORES as SCORES
+from ..scores import COMPARED
 
 DASHES = ("-", "--", ":", "-.")
 MARKERS = ("o", "s", "^", "D")
 
 GROUPS = (  # names that one figure contains; the index in a group gives the colour
-    SCORES,
+    COMPARED,
     ("bahdanau", "luong", "local-m", "local-p", "none"),
     ("sinusoidal", "rope", "alibi", "t5", "none", "learned", "shaw", "transformer-xl",
      "disentangled"),
@@ -32,7 +32,7 @@ def looks(names):
     """
     models = {name: re.match(r"[a-zA-Z0-9-]*", name)[0] or name for name in names}
     used = {INDICES.get(model) for model in models.values()}
-    free = (i for i in itertools.count(len(SCORES)) if i not in used)
+    free = (i for i in itertools.count(len(COMPARED)) if i not in used)
     styles, runs, indices = {}, {}, {}
     for name, model in models.items():
         if model not in indices:

@@ -12,11 +12,15 @@ Press et al. 2022, section 3; symmetric as in issue 5 of the authors'
 repository.
 """
 
+from functools import partial
+
 import numpy as np
 
 from minigrad.arguments import whole
 
+from .. import definitions
 from .offsets import OffsetBias, offsets
+from .scheme import Position, Scheme
 
 
 def alibi_slopes(num_heads, dtype=np.float32):
@@ -51,3 +55,26 @@ def alibi_by_offset(num_heads, L, S, causal_align="upper_left", dtype=np.float32
 
 def _slopes_of_power(n):
     return 2.0 ** (-8 * np.arange(1, n + 1) / n)
+
+
+class ALiBi(Scheme):
+    """Subtract m_h |j - i| from the scores of head h."""
+
+    changes = "scores"
+
+    def options(self, attention, positions=None):
+        """Return the bias, in the dtype of the layer."""
+        dtype = attention.W_q.weight.dtype
+        return {"bias": partial(alibi_by_offset, attention.num_heads, dtype=dtype)}
+
+
+ROWS = [
+    Position(
+        "alibi", ALiBi, definitions.alibi,
+        """score: - m |i - j|, a fixed slope for each head
+        can read texts of any length, with a preference for near words
+        cannot treat near and far alike: beyond training its scores fall further
+        lesson 11: reading beyond the trained length; Press et al. 2022""",
+        "L*E + L*S*E + L*S",
+    ),
+]  # fmt: skip

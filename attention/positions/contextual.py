@@ -14,11 +14,13 @@ The gates use the scaled products here. Golovneva et al. 2024.
 
 import numpy as np
 
-from minigrad import cumsum, flip, matmul, minimum, sigmoid, swapaxes, where
+from minigrad import cumsum, flip, matmul, minimum, nn, sigmoid, swapaxes, where
 from minigrad.shapes import shapes
 
+from .. import definitions
 from ..scores import scaled_dot
 from .offsets import position_of_first_query
+from .scheme import Position, Scores
 
 
 @shapes
@@ -42,3 +44,28 @@ def cope_scores(queries, keys, table, causal_align="upper_left"):
     at = np.indices(low.shape, sparse=True)[:-1]  # all axes but the last
     z_low, z_high = z[(*at, low)], z[(*at, np.minimum(low + 1, n - 1))]
     return content + where(earlier, z_low + share * (z_high - z_low), 0.0)
+
+
+class Cope(Scores):
+    """One table of ``max_distance`` contextual positions for all heads and layers."""
+
+    def __init__(self, config, causal, rng):
+        shape = config.max_distance, config.width // config.heads
+        self.table = nn.Parameter(np.zeros(shape, np.float32))
+
+    def scores(self, attention, q, k, align):
+        """Return the scores with q_i . e[p_ij] added."""
+        return cope_scores(q, k, self.table, align)
+
+
+ROWS = [
+    Position(
+        "cope", Cope, definitions.cope,
+        """score: + q_i . e[p], p the sum of learned gates of the tokens between j
+        and i
+        can prefer the third sentence before, of any length, if gates find its end
+        cannot be computed in tiles: p needs all keys between j and i
+        lesson 11: reading beyond the trained length; Golovneva et al. 2024""",
+        "L*E + L*S*E + L*64*E + L*S",
+    ),
+]  # fmt: skip

@@ -21,11 +21,13 @@ import math
 
 import numpy as np
 
-from minigrad import matmul, swapaxes
+from minigrad import matmul, nn, reshape, swapaxes
 from minigrad.arguments import scale_or
 from minigrad.shapes import shapes
 
+from .. import definitions
 from .offsets import relative_positions
+from .scheme import Position, Scores
 
 
 @shapes
@@ -71,3 +73,37 @@ def disentangled_scores(
     scores = content + by_key_position[..., i, d_ij] + by_query_position[..., j, d_ji]
     scale = scale_or(1 / math.sqrt(max(3 * D, 1)), name, scale, "1 / sqrt(3 D)")
     return scores * scale
+
+
+class Disentangled(Scores):
+    """DeBERTa's score.
+
+    Each layer projects the table of distances by its own W_q and W_k, as in the
+    authors' largest model (He et al. 2021, section 5.3). Their first models have two
+    more matrices for it, W_qr and W_kr.
+    """
+
+    def __init__(self, config, causal, rng):
+        table = np.empty((2 * config.max_distance, config.width), np.float32)
+        self.table = nn.init.normal_(nn.Parameter(table), rng=rng)
+
+    def scores(self, attention, q, k, align):
+        """Return the scores with the table projected by this layer."""
+        (_, Hk, G, _, E), n = q.shape, len(self.table)
+        q_r = swapaxes(reshape(attention.W_q(self.table), (n, Hk * G, E)), 0, 1)
+        k_r = swapaxes(reshape(attention.W_k(self.table), (n, Hk, E)), 0, 1)
+        q_r, k_r = reshape(q_r, (Hk, G, n, E)), reshape(k_r, (Hk, 1, n, E))
+        return disentangled_scores(q, k, q_r, k_r, causal_align=align)
+
+
+ROWS = [
+    Position(
+        "disentangled", Disentangled, definitions.disentangled,
+        """score: + q_i . K_r[i - j] + k_j . Q_r[j - i], with tables of near
+        distances
+        can let query and key each decide which distances they prefer
+        cannot distinguish distances beyond the tables
+        lesson 11: reading beyond the trained length; He et al. 2021""",
+        "3*L*S*E",
+    ),
+]  # fmt: skip

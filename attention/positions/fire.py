@@ -21,7 +21,9 @@ from minigrad import log1p, maximum, nn, relu, softplus, swapaxes
 from minigrad.arguments import whole
 from minigrad.shapes import shapes
 
+from .. import definitions
 from .offsets import relative_positions
+from .scheme import Position, Scheme
 
 WIDTH = 32  # of the network's hidden layer
 
@@ -63,3 +65,33 @@ class FIRE(nn.Module):
         x = near / psi(maximum(T, places.astype(dtype)))[..., None]  # (..., L, S)
         bias = self.W_2(relu(self.W_1(x[..., None])))  # (..., L, S, H)
         return swapaxes(swapaxes(bias, -1, -2), -2, -3)
+
+
+class Fire(Scheme):
+    """Add a network of the distance, divided by the place of the query in its text."""
+
+    changes = "scores"
+
+    def __init__(self, config, causal, rng):
+        self.bias = FIRE(config.heads, config.max_length, rng)
+
+    def options(self, attention, positions=None):
+        """Return the bias of queries at these positions."""
+
+        def bias(L, S, causal_align):
+            places = np.arange(L) if positions is None else positions
+            return self.bias(places, S, causal_align)
+
+        return {"bias": bias}
+
+
+ROWS = [
+    Position(
+        "fire", Fire, definitions.fire,
+        """score: + a network of ln(1 + c |i - j|) / ln(1 + c max(T, i))
+        can learn any function of the distance in relation to the length of the text
+        cannot be computed from j - i alone: it depends on i as well
+        lesson 11: reading beyond the trained length; Li et al. 2024""",
+        "L*E + L*S*E + L + L*S*(1 + 2*32)",
+    ),
+]  # fmt: skip

@@ -16,6 +16,9 @@ from minigrad import concat, reshape, transpose
 from minigrad.arguments import whole
 from minigrad.shapes import shapes
 
+from .. import definitions
+from ..template import attend
+from ..variants.row import Variant
 from .rope import rope
 
 
@@ -62,3 +65,26 @@ def rope_2d(x, row, column, base=100.0):
     half = x.shape[-1] // 2
     halves = rope(x[..., :half], row, base), rope(x[..., half:], column, base)
     return concat(halves, -1)
+
+
+def _turned(q, k, v, columns):
+    """Return attention with queries and keys rotated by their places in an image."""
+    row, column = grid(-(-len(q) // columns), columns)
+    q, k = (rope_2d(x, row[: len(x)], column[: len(x)]) for x in (q, k))
+    return attend(q, k, v)[0]
+
+
+ROWS = [
+    Variant(
+        "rope-2d", definitions.rope_2d_attention, _turned,
+        inputs="q (S, 4*E), k (S, 4*E), v (S, Ev)",
+        multiplications="20*S*E + 4*S*S*E + S*S*Ev",
+        options=dict(columns=16),
+        small=dict(columns=3),
+        about="""score: half of the pairs rotate by the row, the other half by the
+        column
+        can prefer keys by the number of rows and of columns to the query
+        cannot prefer keys by a distance that is no difference of rows or of columns
+        lesson 19: the colour at a row and a column; Heo et al. 2024""",
+    ),
+]  # fmt: skip

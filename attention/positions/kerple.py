@@ -14,7 +14,9 @@ import numpy as np
 from minigrad import log1p, nn, softplus
 from minigrad.arguments import whole
 
+from .. import definitions
 from .offsets import OffsetBias, offsets
+from .scheme import Position, Scheme
 
 
 class KERPLE(nn.Module):
@@ -33,3 +35,28 @@ class KERPLE(nn.Module):
         distance = np.abs(offsets("KERPLE", L, S, causal_align))
         r, a = softplus(self.x_r)[:, None], softplus(self.x_a)[:, None]
         return OffsetBias(-r * log1p(a * distance.astype(a.dtype)))
+
+
+class Kerple(Scheme):
+    """Subtract r_h ln(1 + a_h |j - i|); all layers share r and a."""
+
+    changes = "scores"
+
+    def __init__(self, config, causal, rng):
+        self.bias = KERPLE(config.heads)
+
+    def options(self, attention, positions=None):
+        """Return the bias."""
+        return {"bias": self.bias.by_offset}
+
+
+ROWS = [
+    Position(
+        "kerple", Kerple, definitions.kerple,
+        """score: - r ln(1 + a |i - j|), r and a learned for each head
+        can learn how fast near keys are preferred; read texts of any length
+        cannot prefer a distance to a nearer one
+        lesson 11: reading beyond the trained length; Chi et al. 2022""",
+        "L*E + L*S*E + 2*L*S",
+    ),
+]  # fmt: skip

@@ -14,6 +14,8 @@ import numpy as np
 from minigrad import embedding, nn
 from minigrad.arguments import whole
 
+from .. import definitions
+from .scheme import Position, Scheme
 from .sinusoidal import as_positions
 
 
@@ -52,3 +54,32 @@ class LearnedPositions(nn.Module):
     def extra_repr(self):
         """Return the options, for ``repr``."""
         return f"{self.n_max}, {self.d}"
+
+
+class Learned(Scheme):
+    """Add a learned row for each position to the embeddings."""
+
+    changes = "input"
+    bounded = True
+
+    def __init__(self, config, causal, rng):
+        self.table = LearnedPositions(config.max_length, config.width, rng)
+
+    def embed(self, x, positions):
+        """Return x + P[positions]."""
+        return x + self.table(positions)
+
+    def extend(self, length):
+        """Raise IndexError if the table has fewer rows."""
+        self.table(np.array([length - 1]))
+
+
+ROWS = [
+    Position(
+        "learned", Learned, definitions.learned,
+        """source: a learned row for each place is added to the embeddings
+        can learn what is special about single places, such as the first
+        cannot read a text that is longer than its table
+        lesson 11: reading beyond the trained length; Gehring et al. 2017""",
+    ),
+]  # fmt: skip

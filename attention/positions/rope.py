@@ -17,13 +17,16 @@ the other. The cost is 2 R multiplications for each row. There are no parameters
 Su et al. 2021, section 3.2.2.
 """
 
+from functools import partial
+
 import numpy as np
 
 from minigrad import differentiable
 from minigrad.arguments import flag, number, whole
 from minigrad.shapes import shapes
 
-from .scaling import Scaling
+from .. import definitions
+from .scheme import Position, Scheme
 from .sinusoidal import frequencies
 
 
@@ -91,7 +94,7 @@ def _check(x, positions, base, interleaved, scaling):
         )
     number("rope", "base", base, positive=True)
     flag("rope", "interleaved", interleaved)
-    if scaling is not None and not isinstance(scaling, Scaling):
+    if scaling is not None and not callable(getattr(scaling, "slow", None)):
         raise TypeError(
             f"rope: scaling is {scaling!r}; expected None, or a LinearScaling, "
             "NTKScaling or YaRNScaling."
@@ -110,3 +113,30 @@ def _rotated_width(E, rot_dim):
             f"rotate in pairs. rot_dim={E // 2 * 2} rotates as many as possible."
         )
     return R
+
+
+class RoPE(Scheme):
+    """Rotate queries and keys by angles that grow with the position."""
+
+    changes = "queries and keys"
+
+    def __init__(self, config, causal, rng):
+        self.base = config.base
+
+    def options(self, attention, positions=None):
+        """Return the rotation."""
+        return {"rotate": partial(rope, base=self.base)}
+
+
+# a product for each cosine and sine of a pair, of queries and of keys, and the angles
+ROTATED = "L*E + L*S*E + 3*(L + S)*E"
+ROWS = [
+    Position(
+        "rope", RoPE, definitions.rope,
+        """score: queries and keys are rotated by angles that grow with the place
+        can score by the distance alone, without parameters; cache rotated keys
+        cannot be relied on at distances that training never had
+        lesson 11: reading beyond the trained length; Su et al. 2021""",
+        ROTATED,
+    ),
+]  # fmt: skip

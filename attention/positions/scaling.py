@@ -17,12 +17,17 @@ nothing. There are no learned parameters, and the cost of ``rope`` does not chan
 Chen et al. 2023 (linear); bloc97 2023 (NTK-aware); Peng et al. 2023 (YaRN).
 """
 
+from functools import partial
 import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from minigrad.arguments import whole
+
+from .. import definitions
+from .rope import ROTATED, RoPE, rope
+from .scheme import Position
 
 
 @dataclass
@@ -141,3 +146,75 @@ def _check_at_least(least, scaling, name, value):
 
 def _is_number(value):
     return isinstance(value, (int, float, np.number)) and math.isfinite(value)
+
+
+class ScaledRoPE(RoPE):
+    """RoPE with frequencies as in training, until ``extend`` reduces them.
+
+    s = length / trained_length. The frequencies do not change during a sequence: the
+    keys in a cache are rotated already, and later queries must be rotated by the same
+    frequencies.
+    """
+
+    def __init__(self, config, causal, rng):
+        super().__init__(config, causal, rng)
+        self.name, self.trained_length = config.positions, config.max_length
+        self.length = self.trained_length
+
+    def extend(self, length):
+        """Set the longest length; no scaling if it is not above the trained length."""
+        self.length = max(length, self.trained_length)
+
+    def embed(self, x, positions):
+        """Return x; raise ValueError for positions beyond ``length``."""
+        longest = np.max(positions, initial=-1) + 1
+        if longest > self.length:
+            raise ValueError(
+                f"{self.name}: a sequence has {longest} tokens, and the rotations are "
+                f"for {self.length} at most; expected model.extend({longest}) first."
+            )
+        return x
+
+    def options(self, attention, positions=None):
+        """Return the rotation, with reduced frequencies after ``extend``."""
+        return {"rotate": partial(rope, base=self.base, scaling=self.scaling())}
+
+    def scaling(self):
+        """Return an object of positions/scaling.py, or None without scaling."""
+        s = self.length / self.trained_length
+        if s == 1:
+            return None
+        if self.name == "rope+yarn":
+            return YaRNScaling(s, self.trained_length)
+        return {"rope+linear": LinearScaling, "rope+ntk": NTKScaling}[self.name](s)
+
+
+ROWS = [
+    Position(
+        "rope+linear", ScaledRoPE, definitions.rope,
+        """score: all angles of rope are divided by the factor by which the text
+        is longer
+        can read longer texts with angles that training had
+        cannot distinguish near places as well as before
+        lesson 11: reading beyond the trained length; Chen et al. 2023""",
+        ROTATED,
+    ),
+    Position(
+        "rope+ntk", ScaledRoPE, definitions.rope,
+        """score: a larger base: slow angles of rope are divided, fast ones kept
+        can distinguish near places in longer texts as before
+        cannot divide the middle angles by the whole factor
+        lesson 11: reading beyond the trained length; bloc97 2023""",
+        ROTATED,
+    ),
+    Position(
+        "rope+yarn", ScaledRoPE, definitions.rope,
+        """score: angles by wavelength: kept, mixed or divided; a factor on the
+        scores
+        can distinguish near places as before, and keep far distances in the range of
+        training
+        cannot be computed without the length of the training texts
+        lesson 11: reading beyond the trained length; Peng et al. 2023""",
+        ROTATED,
+    ),
+]  # fmt: skip

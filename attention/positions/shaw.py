@@ -15,11 +15,15 @@ such vectors to the values too. Shaw et al. 2018, equations 4 and 5.
 
 import math
 
-from minigrad import matmul, swapaxes
+import numpy as np
+
+from minigrad import matmul, nn, swapaxes
 from minigrad.arguments import scale_or
 from minigrad.shapes import shapes
 
+from .. import definitions
 from .offsets import from_offsets, position_of_first_query
+from .scheme import Position, Scores
 
 
 @shapes
@@ -58,3 +62,33 @@ def shaw_scores(queries, keys, relative_keys, scale=None, causal_align="upper_le
     return (content + position) * scale_or(
         1 / math.sqrt(max(D, 1)), "shaw_scores", scale
     )
+
+
+class Shaw(Scores):
+    """One table for all heads, as in the paper, and for all layers.
+
+    The paper adds such a table to the values as well. It is left out, because it would
+    need the weights inside the attention; the authors found translations equally good
+    without it (Shaw et al. 2018, section 4.3).
+    """
+
+    def __init__(self, config, causal, rng):
+        shape = 2 * config.max_distance + 1, config.width // config.heads
+        table = nn.Parameter(np.empty(shape, np.float32))
+        self.table = nn.init.xavier_uniform_(table, rng=rng)
+
+    def scores(self, attention, q, k, align):
+        """Return the scores with q_i . a_r added."""
+        return shaw_scores(q, k, self.table, causal_align=align)
+
+
+ROWS = [
+    Position(
+        "shaw", Shaw, definitions.shaw,
+        """score: + q_i . a[j - i], a learned vector for each near distance
+        can let the query decide which near distances it prefers
+        cannot distinguish distances beyond the last vector
+        lesson 11: reading beyond the trained length; Shaw et al. 2018""",
+        "L*S*E",
+    ),
+]  # fmt: skip

@@ -20,6 +20,9 @@ import numpy as np
 
 from minigrad.arguments import number, whole
 
+from .. import definitions
+from .scheme import Position, Scheme
+
 
 def sinusoidal(n, d, base=10000.0, dtype=np.float32):
     """Return the sinusoidal positional encoding: (n, d), or (..., d).
@@ -53,3 +56,27 @@ def as_positions(name, n):
     if isinstance(n, (int, float, str, np.number)):
         return np.arange(whole(name, "the length", n))
     return np.asarray(n)
+
+
+class Sinusoidal(Scheme):
+    """Add sines and cosines of the position to the embeddings."""
+
+    changes = "input"
+
+    def __init__(self, config, causal, rng):
+        self.base = config.base
+
+    def embed(self, x, positions):
+        """Return x + PE[positions]."""
+        return x + sinusoidal(positions, x.shape[-1], self.base, x.dtype)
+
+
+ROWS = [
+    Position(
+        "sinusoidal", Sinusoidal, definitions.sinusoidal,
+        """source: sines and cosines of the place are added to the embeddings
+        can give a vector to every place, without parameters
+        cannot keep positions out of the values; score by the distance alone
+        lesson 11: reading beyond the trained length; Vaswani et al. 2017""",
+    ),
+]  # fmt: skip

@@ -21,7 +21,9 @@ import numpy as np
 from minigrad import embedding, nn, swapaxes
 from minigrad.arguments import flag, whole
 
+from .. import definitions
 from .offsets import OffsetBias, offsets
+from .scheme import Position, Scheme
 
 
 def t5_bucket(relative_position, bidirectional=True, num_buckets=32, max_distance=128):
@@ -121,3 +123,31 @@ def _buckets_per_direction(bidirectional, num_buckets, max_distance):
     nb = num_buckets // 2 if bidirectional else num_buckets
     whole("t5_bucket", "max_distance", max_distance, least=nb // 2 + 1)
     return nb
+
+
+class T5(Scheme):
+    """T5's bias. The scale is 1, and W_q starts smaller instead, see ``Block``."""
+
+    changes = "scores"
+    scale = cross_scale = 1.0
+
+    def __init__(self, config, causal, rng):
+        self.bias = T5RelativeBias(
+            config.heads, config.num_buckets, config.max_distance, not causal
+        )
+
+    def options(self, attention, positions=None):
+        """Return the bias; all layers share its table."""
+        return {"bias": self.bias.by_offset}
+
+
+ROWS = [
+    Position(
+        "t5", T5, definitions.t5,
+        """score: + b[bucket(j - i)], a learned number for each range of distances
+        can learn how much each range of distances matters, for each head
+        cannot distinguish two distances of the same bucket
+        lesson 11: reading beyond the trained length; Raffel et al. 2020""",
+        "L*S*E",
+    ),
+]  # fmt: skip

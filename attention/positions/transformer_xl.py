@@ -24,11 +24,16 @@ Dai et al. 2019, section 3.3 and appendix B.
 
 import math
 
-from minigrad import matmul, swapaxes, unsqueeze
+import numpy as np
+
+from minigrad import matmul, nn, reshape, swapaxes, unsqueeze
 from minigrad.arguments import scale_or
 from minigrad.shapes import shapes
 
+from .. import definitions
 from .offsets import from_offsets, offsets
+from .scheme import Position, Scores
+from .sinusoidal import sinusoidal
 
 
 @shapes
@@ -77,3 +82,44 @@ def transformer_xl_distances(L, S, causal_align="upper_left"):
     the position of the last key, as with a cache, and they run from S - 1 to -(L - 1).
     """
     return -offsets("transformer_xl_distances", L, S, causal_align)
+
+
+class TransformerXL(Scores):
+    """Sinusoids of the distance, projected by W_kR, and the biases u and w.
+
+    All layers share W_kR; in the paper each layer has its own.
+    """
+
+    def __init__(self, config, causal, rng):
+        H, D = config.heads, config.width
+        self.base = config.base
+        self.W_kR = nn.Linear(D, D, False, rng)
+        self.content_bias = nn.Parameter(np.zeros((H, D // H), np.float32))  # u
+        self.position_bias = nn.Parameter(np.zeros((H, D // H), np.float32))  # w
+
+    def scores(self, attention, q, k, align):
+        """Return the scores with the vectors R_r of all distances."""
+        _, Hk, G, L, E = q.shape
+        distances = transformer_xl_distances(L, k.shape[-2], align)  # (n,)
+        R = self.W_kR(sinusoidal(distances, Hk * G * E, self.base, q.dtype))
+        R = swapaxes(reshape(R, (len(distances), Hk * G, E)), 0, 1)  # (H, n, E)
+        return transformer_xl_scores(
+            q,
+            k,
+            reshape(R, (Hk, G, len(distances), E)),
+            reshape(self.content_bias, (Hk, G, E)),
+            reshape(self.position_bias, (Hk, G, E)),
+        )
+
+
+ROWS = [
+    Position(
+        "transformer-xl", TransformerXL, definitions.transformer_xl,
+        """score: (q_i + u) . k_j + (q_i + w) . R[i - j], R from sines of the
+        distance
+        can let the query decide which distances it prefers, also those beyond training
+        cannot be one product of queries and keys: it takes two
+        lesson 11: reading beyond the trained length; Dai et al. 2019""",
+        "2*L*S*E",
+    ),
+]  # fmt: skip

@@ -12,10 +12,11 @@ from dataclasses import asdict, dataclass
 
 from minigrad.arguments import flag, one_of, probability, whole
 
-from ..choices import ATTENTIONS, CELLS
 from ..tasks.batch import EOS
 from ..variants.table import SCORES
 
+CELLS = ("gru", "lstm")
+ATTENTIONS = ("none", "bahdanau", "luong")
 CHOICES = {
     "cell": CELLS,
     "attention": ATTENTIONS,
@@ -41,7 +42,7 @@ class Seq2SeqConfig:
     attention     "none": the decoder knows only the last state of the encoder
                   "bahdanau": the old state is the query; the context enters the cell
                   "luong": the new state is the query; the context enters the output
-    score         a name of ``SCORES`` (attention/variants/table)
+    score         a name of ``SCORES`` (attention/variants/table.py)
     local         "m" or "p": ``LocalAttention``
     window        D of ``LocalAttention``: at most 2 window + 1 keys per query
     coverage      True: ``CoverageAttention``

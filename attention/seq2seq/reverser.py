@@ -20,9 +20,9 @@ import numpy as np
 from minigrad import nn
 from minigrad.arguments import one_of
 
+from ..scores import COMPARED as KINDS
 from ..tasks.reversal import PAD, VOCABULARY
-from ..variants.table import REVERSAL_SCORES as KINDS
-from ..variants.table import SCORES as SCORE_ROWS
+from ..variants.table import SCORES
 from .config import Seq2SeqConfig
 from .model import Seq2Seq
 
@@ -86,7 +86,7 @@ class Reverser(Seq2Seq):
             attention.W_a = _parameter(rng.uniform(-a, a, (H, 2 * H)))
             attention.v_a = _parameter(rng.uniform(-b, b, H))
         if self.kind not in ("general", "additive"):  # as the layer draws them
-            layer = SCORE_ROWS[self.kind].layer(H, H, rng)
+            layer = SCORES[self.kind].layer(H, H, rng)
             attention.load_state_dict(layer.state_dict())
 
 

@@ -16,6 +16,7 @@ associative recall of Graves et al. 2014, section 4.3, in the short form of Ba e
 """
 
 import re
+from typing import NamedTuple
 
 import numpy as np
 
@@ -228,3 +229,19 @@ def _at_most(task, what, value, most):
     if whole(name, what, value, 1) > most:
         raise ValueError(f"{name}: {what} is {value}; expected 1 to {most}.")
     return value
+
+
+class Questions(NamedTuple):
+    """A row of the table of tasks that a translator learns from questions."""
+
+    task: type  # (least, most) -> the task
+    lengths: tuple  # the usual least and most letters, digits or pairs of a question
+
+
+QUESTIONS = {
+    "copy": Questions(Copy, (3, 8)),
+    "reversal": Questions(Reversal, (3, 8)),
+    "sort": Questions(Sort, (3, 8)),
+    "addition": Questions(Addition, (1, 3)),
+    "recall": Questions(Recall, (2, 6)),
+}

@@ -1,7 +1,6 @@
 """Transformers: blocks of attention, a language model and a translator.
 
 config.py            the choices of a model, to and from a dict
-schemes.py           positions: at the input, in the scores, or in queries and keys
 block.py             one block, with the norm before or after what it adds
 stack.py             embedded tokens, positions and blocks
 decoder_only.py      a language model: each token from the tokens before it
@@ -14,11 +13,9 @@ from .config import ACTIVATIONS, EncoderDecoderConfig, TransformerConfig
 from .decoder_only import DecoderOnly
 from .decoding import Decoding
 from .encoder_decoder import EncoderDecoder
-from .schemes import SCHEMES
 
 __all__ = [
     "ACTIVATIONS",
-    "SCHEMES",
     "TransformerConfig",
     "EncoderDecoderConfig",
     "FeedForward",

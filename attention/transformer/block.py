@@ -25,7 +25,6 @@ from ..variants.latent import LatentAttention
 from ..variants.recurrent_heads import RecurrentHeads
 from ..variants.table import NORMALIZERS
 from .config import ACTIVATIONS
-from .schemes import Scores
 
 
 class FeedForward(nn.Module):
@@ -53,7 +52,7 @@ class Block(nn.Module):
     """Self-attention, cross-attention if there is a source, and a feed-forward network.
 
     config   a ``TransformerConfig``
-    scheme   the positions, see schemes.py. All blocks of a stack share the scheme; the
+    scheme   the positions, see positions/scheme.py. All blocks of a stack share the scheme; the
              stack holds its parameters and passes it to each call
     cross    whether the block attends to a memory as well
     causal   whether tokens attend to themselves and earlier tokens only
@@ -70,7 +69,7 @@ class Block(nn.Module):
                     f"Block: {option} is {getattr(config, option)!r} and causal False; "
                     f"expected causal=True: {option} reads earlier tokens only."
                 )
-        if config.forgetting and causal and isinstance(scheme, Scores):
+        if config.forgetting and causal and scheme.replaces:
             raise ValueError(
                 f"{type(config).__name__}: forgetting is True and positions "
                 f"{config.positions!r}, which replace the products that the gates are "

@@ -13,9 +13,8 @@ from functools import partial
 from minigrad import gelu, relu, sigmoid, tanh
 from minigrad.arguments import flag, number, one_of, probability, whole
 
-from ..choices import POSITIONS
 from ..variants.recurrent_heads import KINDS
-from ..variants.table import NORMALIZERS
+from ..variants.table import NORMALIZERS, POSITIONS
 
 
 def swish(x):
@@ -66,7 +65,7 @@ class TransformerConfig:
                      attention and feed-forward network, the hidden layer of the
                      network, and embedded tokens
     bias             whether the linear maps of a block have biases
-    positions        a name of ``POSITIONS`` (attention/choices.py)
+    positions        a name of ``POSITIONS`` (attention/variants/table.py)
     max_length       for "learned", the number of rows of its table; for "rope+...", the
                      length of the sequences in training
     num_buckets      for "t5", the number of buckets
@@ -75,7 +74,7 @@ class TransformerConfig:
     base             for "sinusoidal", "transformer-xl" and "rope...": the longest
                      wavelength is about 2 pi base
     tied             whether the embedding table also computes the logits
-    normalizer       of self-attention: a name of ``NORMALIZERS`` (variants/table), such
+    normalizer       of self-attention: a name of ``NORMALIZERS`` (variants/table.py), such
                      as "sink", which learns a number for each head, or "sparsemax"
     qk_norm          whether attention normalises queries and keys, see variants/qk_norm
     forgetting       whether causal self-attention has forgetting gates; they do not fit
@@ -129,7 +128,7 @@ class TransformerConfig:
                 f"{self.heads}."
             )
         E = self.width // self.heads
-        if POSITIONS[self.positions].changes == "queries and keys" and E % 2:
+        if POSITIONS[self.positions].scheme.changes == "queries and keys" and E % 2:
             raise ValueError(
                 f"{owner}: {self.positions!r} rotates pairs of entries, and a head is "
                 f"{E} wide; expected width / heads to be even."
@@ -141,7 +140,7 @@ class TransformerConfig:
 
     def _check_replaced(self, owner, option, without):
         """Raise ValueError for options of the attention that ``option`` replaces."""
-        changes = POSITIONS[self.positions].changes
+        changes = POSITIONS[self.positions].scheme.changes
         found = f"{owner}: {option} is {getattr(self, option)!r} and "
         if changes not in ("nothing", "input"):
             raise ValueError(

@@ -14,8 +14,8 @@ import numpy as np
 from minigrad import embedding, nn
 from minigrad.shapes import shapes
 
+from ..variants.table import POSITIONS
 from .block import Block
-from .schemes import SCHEMES
 
 
 class Stack(nn.Module):
@@ -39,7 +39,7 @@ class Stack(nn.Module):
             table = nn.Parameter(np.empty((vocabulary, config.width), np.float32))
             nn.init.normal_(table, std=config.width**-0.5, rng=rng)
         self.embedding = table
-        self.scheme = SCHEMES[config.positions](config, causal, rng)
+        self.scheme = POSITIONS[config.positions].scheme(config, causal, rng)
         self.blocks = [
             Block(config, self.scheme, cross, causal, rng) for _ in range(layers)
         ]

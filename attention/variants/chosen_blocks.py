@@ -21,18 +21,22 @@ means are a learned network, a query reads that of its own block if it is the bl
 last token, not only from the next token on, and heads that share keys choose together).
 """
 
+import functools
+
 import numpy as np
 
 from minigrad import mean, pad, reshape, stack
 from minigrad.arguments import whole
 from minigrad.shapes import shapes
 
+from .. import definitions
 from ..exact.sdpa import scaled_dot_product_attention
 from ..kernels import tile_plan
 from ..masks.algebra import Mask
 from ..masks.block_mask import BlockMask
 from ..masks.tiling import EMPTY, FULL, PARTIAL
-from ..masks.windows import sliding_window
+from ..masks.windows import sliding_window, window_pairs
+from .row import Variant
 
 TILE = tile_plan.SIZE  # queries of a tile; it has all blocks that one of them chose
 FIRST = np.zeros(1, int)  # block 0 begins with key 0
@@ -173,3 +177,55 @@ def _block_means(x, block):
     blocks = -(-L // block)
     x = pad(x, [(0, 0)] * len(leading) + [(0, blocks * block - L), (0, 0)])
     return mean(reshape(x, (*leading, blocks, block, E)), -2)
+
+
+def _one_head(function, *arrays, **options):
+    """Call a function of (B, H, L, E) with arrays (L, E)."""
+    return function(*(x[None, None] for x in arrays), **options)[0, 0]
+
+
+def _pairs(L, S, block, best, window=0):
+    """Return the pairs P of the chosen blocks, the means M, and the pairs W of a window.
+
+    P are those of the own block, causally, and of best - 1 earlier blocks; M are the
+    earlier blocks of all queries, which are compared.
+    """
+    i = np.arange(L)
+    earlier = i // block
+    P = np.minimum(earlier, best - 1) * block + i % block + 1
+    W = window_pairs(L, L, window - 1, 0) if window else 0
+    return {"P": int(P.sum()), "M": int(earlier.sum()), "W": W}
+
+
+ROWS = [
+    # P pairs; each query also compares itself with the means of the earlier blocks
+    Variant(
+        "blocks", definitions.chosen_blocks,
+        functools.partial(_one_head, block_attention),
+        inputs="q (L, E), k (L, E), v (L, Ev)",
+        multiplications="L*E + P*E + M*E + P*Ev",
+        options=dict(block=64, best=3),
+        small=dict(block=2, best=2),
+        letters=_pairs,
+        about="""mask: the own block, and the earlier blocks with the largest q . mean
+        key
+        can find a key at any distance, and read few keys
+        cannot find a key if the mean of its block has a small product with the query
+        lesson 18: lookup by distance; Lu et al. 2025""",
+    ),
+    # M means, the P pairs of the blocks that they choose, and W pairs of the window
+    Variant(
+        "nsa", definitions.native_sparse, functools.partial(_one_head, native_sparse),
+        inputs="q (L, E), k (L, E), v (L, Ev), gates (L, 3)",
+        multiplications="3*L*E + (M + P + W)*(E + Ev) + 3*L*Ev",
+        options=dict(block=64, best=3, window=128),
+        small=dict(block=2, best=2, window=3),
+        letters=_pairs,
+        about="""template: three branches, mixed by gates: means of blocks, the blocks
+        that these choose, and a window
+        can learn its choice: the weights that choose have a gradient of their own
+        cannot read the keys of a far block whose mean has a small product with the
+        query
+        lesson 18: lookup by distance; Yuan et al. 2025""",
+    ),
+]  # fmt: skip

@@ -30,8 +30,10 @@ from minigrad import Tensor, minimum, nn, stack, where
 from minigrad.arguments import between
 from minigrad.shapes import shapes
 
+from .. import definitions
 from ..layers import AdditiveAttention, ProjectedKeys
 from ..template import attend, clear_masked
+from .row import Variant
 
 
 class CoverageAttention(AdditiveAttention):
@@ -147,3 +149,18 @@ def coverage_loss(weights, coverages, target_lens=None):
     repeated = minimum(weights, coverages).sum(-1)  # sum over the keys: (B, L)
     n = np.maximum(target_lens, 1)[:, None] * B
     return (where(is_step, repeated, 0.0) * (1 / n).astype(weights.dtype)).sum()
+
+
+ROWS = [
+    # additive, and w_c c_j from the second query on
+    Variant(
+        "coverage", definitions.coverage, CoverageAttention, "E, Dk, A",
+        parameters="W_q (A, E), W_k (A, Dk), w_v (A), w_c (A)",
+        multiplications="A*(L*E + S*Dk) + L*S*A + (L - 1)*S*A + L*S*Ev",
+        about="""score: w_c n_j is added in the tanh of additive, n_j the sum of the
+        earlier weights of key j
+        can avoid keys that were read before, or return to them
+        cannot compute all queries at once: each needs the weights of those before
+        lesson 8: sequences with repetitions; See, Liu and Manning 2017""",
+    ),
+]  # fmt: skip

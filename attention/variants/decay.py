@@ -28,7 +28,9 @@ from minigrad import unsqueeze
 from minigrad.arguments import whole
 from minigrad.shapes import shapes
 
+from .. import definitions
 from .recurrence import recurrence
+from .row import Variant
 
 
 @shapes
@@ -57,3 +59,42 @@ def retnet_log_decay(num_heads):
     """
     H = whole("retnet_log_decay", "num_heads", num_heads, least=1)
     return np.log1p(-(2.0 ** (-5 - np.arange(H))))[:, None]
+
+
+def _of_numbers(q, k, v, log_a):
+    return definitions.decay(q, k, v, log_a[:, None])  # a number for each token
+
+
+def _retnet_definition(q, k, v):
+    return definitions.decay(q, k, v, retnet_log_decay(1).repeat(len(q), 0))
+
+
+def _retnet(q, k, v):
+    return decay_attention(q, k, v, retnet_log_decay(1)[0].astype(q.dtype))
+
+
+# Multiplications of the recurrence, token by token: the decay, the write k_t v_t^T and
+# the read S_t^T q_t of a state (E, Ev); the delta rule reads S^T k_t as well. In chunks
+# of T tokens they are E Ev less, and T (E + Ev) more.
+ROWS = [
+    # a fixed number times the first state, 0, is not counted
+    Variant(
+        "retnet", _retnet_definition, _retnet,
+        inputs="q (L, E), k (L, E), v (L, Ev)",
+        multiplications="(3*L - 1)*E*Ev",
+        about="""template: S = a S + k v^T, o = S^T q, with a fixed a for each head, and
+        no softmax
+        can continue a text with a state of fixed size; forget slowly
+        cannot choose when to forget; replace a value
+        lesson 18: overwritten names; Sun et al. 2023""",
+    ),
+    Variant(
+        "decay", _of_numbers, decay_attention,
+        inputs="q (L, E), k (L, E), v (L, Ev), log_a (L)",
+        multiplications="3*L*E*Ev",
+        about="""template: S = a_t S + k v^T, with a number a_t computed from the token
+        can reset its state; be computed as a matrix of pairs or token by token
+        cannot forget one key and keep another
+        lesson 18: overwritten names; Dao and Gu 2024""",
+    ),
+]  # fmt: skip

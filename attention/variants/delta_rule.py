@@ -51,6 +51,7 @@ import numpy as np
 from minigrad import differentiable
 from minigrad.shapes import shapes
 
+from .. import definitions
 from ..kernels import delta as backward_kernel
 from ..kernels.recurrence import CHUNK, memory
 from .recurrence import (
@@ -58,6 +59,7 @@ from .recurrence import (
     leading_axes, pair_decays, query_gradient, row_products, step, through_the_state,
     transposed,
 )  # fmt: skip
+from .row import Variant
 
 
 @shapes
@@ -165,3 +167,32 @@ def inverse(B):
     T[..., :h, :h], T[..., h:, h:] = T_1, T_2
     T[..., h:, :h] = -T_2 @ B[..., h:, :h] @ T_1
     return T
+
+
+def _definition(q, k, v, b, log_a=None):
+    log_a = None if log_a is None else log_a[:, None]
+    return definitions.delta_rule(q, k, v, b[:, None], log_a)
+
+
+ROWS = [
+    Variant(
+        "delta", _definition, delta_rule,
+        inputs="q (L, E), k (L, E), v (L, Ev), b (L)",
+        multiplications="3*L*E*Ev + L*Ev",
+        about="""template: S = S + k b (v - S^T k)^T, which writes the error of what k
+        returns
+        can replace the value of a key, and keep those of orthogonal keys
+        cannot return exact values of more keys than coordinates;
+        set its state to 0 at once
+        lesson 18: overwritten names; Schlag et al. 2021""",
+    ),
+    Variant(
+        "delta-gate", _definition, delta_rule,
+        inputs="q (L, E), k (L, E), v (L, Ev), b (L), log_a (L)",
+        multiplications="4*L*E*Ev + L*Ev",
+        about="""template: the delta rule, on a state that is multiplied by a_t first
+        can replace one value, or reset its state
+        cannot return exact values of more keys than coordinates
+        lesson 18: overwritten names; Yang, Kautz and Hatamizadeh 2024""",
+    ),
+]  # fmt: skip

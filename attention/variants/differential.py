@@ -25,9 +25,11 @@ from minigrad import exp, nn
 from minigrad.arguments import whole
 from minigrad.shapes import shapes
 
+from .. import definitions
 from ..exact.multihead import check_heads, heads, side_by_side
 from ..exact.sdpa import scaled_dot_product_attention
 from .qk_norm import rms_norm
+from .row import Variant
 
 
 @shapes
@@ -86,3 +88,21 @@ class DifferentialAttention(nn.Module):
         o = differential(*pairs, v, self.lam, is_causal)
         o = rms_norm(o, self.gain) * (1 - self.lambda_init)
         return self.W_o(side_by_side(o))
+
+
+ROWS = [
+    # two queries and keys of width E, and values of width 2 E
+    Variant(
+        "diff", definitions.differential, DifferentialAttention, "E, 1",
+        inputs="x (S, 2*E)",
+        parameters=(
+            "W_q (2*E, 2*E), W_k (2*E, 2*E), W_v (2*E, 2*E), W_o (2*E, 2*E), "
+            "a_1 (E), b_1 (E), a_2 (E), b_2 (E), gain (2*E)"
+        ),
+        multiplications="16*S*E*E + 10*S*E + 2*E + 6*S*S*E",
+        about="""normaliser: w = softmax(s1) - lambda softmax(s2)
+        can give negative weights; subtract what two softmaxes have in common
+        cannot do more than two heads that share their values
+        lesson 17: a value minus the mean of all values; Ye et al. 2024""",
+    ),
+]  # fmt: skip

@@ -47,6 +47,9 @@ import numpy as np
 from minigrad import arguments, differentiable
 from minigrad.shapes import shapes
 
+from .. import definitions
+from .row import Normalizer
+
 
 @shapes
 @differentiable
@@ -127,3 +130,25 @@ def _bisection(x, power):
             is_high = p.sum(-1, keepdims=True) > 1
             low, high = np.where(is_high, low, ln_P), np.where(is_high, ln_P, high)
     return p
+
+
+ROWS = [
+    Normalizer(
+        "sparsemax", definitions.sparsemax, sparsemax,
+        about="""normaliser: p = max(s - tau, 0), with the tau for which they sum to 1
+        can give the weight 1 to a key that leads by 1, for any number of keys
+        cannot give a gradient to keys whose weight is 0
+        lesson 15: lookup among many more keys than in training; Martins and Astudillo
+        2016""",
+    ),
+    Normalizer(
+        "entmax", definitions.entmax, entmax,
+        multiplications="L*E + L*S*E + L*S + L*S*Ev",
+        options=dict(alpha=1.5),
+        about="""normaliser: p = max((alpha - 1) s - tau, 0)^(1 / (alpha - 1)), with the
+        tau for which they sum to 1
+        can be anything between softmax (alpha near 1) and sparsemax (alpha = 2)
+        cannot give a gradient to keys whose weight is 0
+        lesson 15: lookup among many more keys than in training; Peters et al. 2019""",
+    ),
+]  # fmt: skip

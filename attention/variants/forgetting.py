@@ -25,7 +25,9 @@ import numpy as np
 from minigrad import concat, cumsum, flip, softplus, where
 from minigrad.shapes import shapes
 
+from .. import definitions
 from ..exact.sdpa import scaled_dot_product_attention
+from .row import Variant
 
 
 @shapes
@@ -54,3 +56,17 @@ def forgetting_bias(f, L):
     i, j = np.arange(T - L, T)[:, None], np.arange(T)
     following = where(j < i, following[..., None, :], 0.0)  # (..., L, T)
     return flip(cumsum(flip(following, -1), -1), -1)
+
+
+ROWS = [
+    Variant(
+        "forgetting", definitions.forgetting, forgetting_attention,
+        inputs="q (L, E), k (L, E), v (L, Ev), f (L)",
+        multiplications="L*E + L*L*E + L*L*Ev",
+        about="""score: + sum of ln sigmoid(f) over the tokens after j, up to i, f
+        computed from the token
+        can hide all tokens before a token, or none, by gates computed from the text
+        cannot read again what a gate near 0 has hidden
+        lesson 15: the mean since the last reset; Lin et al. 2025""",
+    ),
+]  # fmt: skip

@@ -12,7 +12,9 @@ Yang et al. 2024, "Gated linear attention transformers".
 
 from minigrad.shapes import shapes
 
+from .. import definitions
 from .recurrence import recurrence
+from .row import Variant
 
 
 @shapes
@@ -28,3 +30,16 @@ def gated_linear_attention(q, k, v, log_decay, state=None):
     Nothing is divided: divide q by sqrt(E), and normalise o of each head.
     """
     return recurrence.unchecked(q, k, v, log_decay, state)
+
+
+ROWS = [
+    Variant(
+        "gla", definitions.decay, gated_linear_attention,
+        inputs="q (L, E), k (L, E), v (L, Ev), log_a (L, E)",
+        multiplications="3*L*E*Ev",
+        about="""template: S = diag(a_t) S + k v^T, with a vector a_t from the token
+        can forget some coordinates of the keys and keep others
+        cannot replace the value of a key that shares coordinates with others
+        lesson 18: overwritten names; Yang et al. 2024""",
+    ),
+]  # fmt: skip

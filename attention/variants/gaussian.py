@@ -16,13 +16,17 @@ Cost: L S D multiplications, and memory for L S numbers.
 Nadaraya 1964; Watson 1964; Zhang et al., Dive into Deep Learning, 11.2.
 """
 
+import math
+
 import numpy as np
 
 from minigrad import Tensor, clip, differentiable, exp, nn
 from minigrad.arguments import between, broadcastable, plain
 from minigrad.shapes import shapes
 
+from .. import definitions
 from ..layers import Attention
+from .row import Score
 
 SMALLEST, LARGEST = 1e-15, 1e15  # float32 holds the squares and their inverses
 LIMIT = 30.0  # |ln h| of a learned bandwidth is at most this: h from 1e-13 to 1e13
@@ -129,3 +133,21 @@ def validated_bandwidth(name, bandwidth, d):
 def _differences(q, k, a):
     """Return q_ia - k_ja of all pairs: (..., L, S)."""
     return q[..., :, None, a] - k[..., None, :, a]
+
+
+def _of_log_bandwidth(q, k, log_h=0.0):
+    return definitions.gaussian(q, k, math.exp(log_h))
+
+
+ROWS = [
+    # a square for each coordinate of q_i - k_j; the square of the layer's bandwidth is
+    # the divisor of "scaled"
+    Score(
+        "gaussian", _of_log_bandwidth, GaussianAttention, "E**0.25",
+        multiplications="L*S*E + L*S*Ev",
+        about="""score: s = -|q - k|^2 / (2 h^2), a distance, with a width h
+        can estimate a smooth curve from points near the query
+        cannot prefer one of two keys at the same distance
+        lesson 4: a curve through noisy points; Nadaraya 1964""",
+    ),
+]  # fmt: skip

@@ -24,9 +24,11 @@ from minigrad import differentiable, maximum, nn, swapaxes, unsqueeze
 from minigrad.arguments import whole
 from minigrad.shapes import shapes
 
+from .. import definitions
 from ..exact.multihead import heads, side_by_side
 from ..layers import xavier_matrix
 from ..template import attend
+from .row import Variant
 
 SLOPE = 0.2  # of LeakyReLU below 0
 
@@ -132,3 +134,35 @@ class GATv2(_Graph):
         x = heads(self.W_l, h, self.num_heads)  # (..., H, n, A)
         y = heads(self.W_r, h, self.num_heads)
         return self.attend(x, y, lambda q, k: leaky_scores(q, k, self.a), edges)
+
+
+def _gat(h, W, a_1, a_2):
+    return definitions.gat(h, W, a_1[0], a_2[0])  # one head
+
+
+def _gatv2(h, W_l, W_r, a):
+    return definitions.gatv2(h, W_l, W_r, a[0])
+
+
+ROWS = [
+    Variant(
+        "gat", _gat, GAT, "E, A",
+        inputs="h (S, E)",
+        parameters="W (A, E), a_1 (1, A), a_2 (1, A)",
+        multiplications="S*A*E + 2*S*A + S*S + S*S*A",
+        about="""score: e_ij = LeakyReLU(a_1 . W h_i + a_2 . W h_j), the mask is a graph
+        can average the neighbours of a node, with learned weights
+        cannot let two nodes prefer different neighbours, in one head
+        lesson 19: lookup among the nodes of a graph; Velickovic et al. 2018""",
+    ),
+    Variant(
+        "gatv2", _gatv2, GATv2, "E, A",
+        inputs="h (S, E)",
+        parameters="W_l (A, E), W_r (A, E), a (1, A)",
+        multiplications="2*S*A*E + 3*S*S*A",
+        about="""score: e_ij = a . LeakyReLU(W_l h_i + W_r h_j), the mask is a graph
+        can let each node prefer a neighbour of its own
+        cannot read beyond the neighbours in one layer
+        lesson 19: lookup among the nodes of a graph; Brody, Alon and Yahav 2022""",
+    ),
+]  # fmt: skip

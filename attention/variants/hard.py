@@ -29,13 +29,18 @@ Williams 1992 (REINFORCE); Xu et al. 2015 (hard attention); Jang et al. 2017 and
 et al. 2017 (the smooth form).
 """
 
+import functools
+
 import numpy as np
 
 from minigrad import Tensor, arguments, log, where
 from minigrad.random import generator
 from minigrad.shapes import shapes
 
+from .. import definitions
 from ..softmax import softmax_over_allowed
+from ..template import attend
+from .row import Variant
 
 
 def gumbel_noise(shape, rng=None, dtype=np.float32):
@@ -122,3 +127,38 @@ def _onehot(x, allowed):
     largest = x.argmax(-1)[..., None] if x.shape[-1] else 0
     one = np.arange(x.shape[-1]) == largest
     return Tensor((one if allowed is None else one & allowed).astype(x.dtype))
+
+
+def _definition(normalize, q, k, v, G, **options):
+    return normalize(definitions.scaled_dot(q, k), G, **options) @ v
+
+
+def _attention(normalize, q, k, v, G, **options):
+    def with_noise(scores, allowed):
+        return normalize(scores, allowed, noise=G, **options)
+
+    return attend(q, k, v, normalize=with_noise)[0]
+
+
+ROWS = [
+    Variant(
+        "hard", functools.partial(_definition, definitions.hard_weights),
+        functools.partial(_attention, hard_weights),
+        inputs="q (L, E), k (S, E), v (S, Ev), G (L, S)",
+        about="""normaliser: one key, drawn from softmax(s), has the weight 1
+        can return one value unmixed; learn by REINFORCE
+        cannot pass a gradient to the scores by itself
+        lesson 15: choosing one of 8 keys by its label; Xu et al. 2015""",
+    ),
+    Variant(
+        "gumbel", functools.partial(_definition, definitions.gumbel_softmax),
+        functools.partial(_attention, gumbel_softmax),
+        inputs="q (L, E), k (S, E), v (S, Ev), G (L, S)",
+        options=dict(tau=0.5),
+        about="""normaliser: p = softmax((s + G) / tau) with noise G: a draw for tau ->
+        0
+        can choose one key forwards, and learn by the smooth form's gradient
+        cannot have an unbiased gradient: it is that of the smooth form
+        lesson 15: choosing one of 8 keys by its label; Jang et al. 2017""",
+    ),
+]  # fmt: skip

@@ -21,12 +21,14 @@ from minigrad import linear, reshape
 from minigrad.arguments import whole
 from minigrad.shapes import shapes
 
+from .. import definitions
 from ..exact.multihead import heads, side_by_side
 from ..exact.sdpa import scaled_dot_product_attention
 from ..scores import scaled_dot
 from ..softmax import masked_softmax
 from ..template import clear_unused
 from .lengths import for_each_key
+from .row import Variant
 
 
 @shapes
@@ -82,3 +84,35 @@ def shared_attention(x, key, value, W_q, W_o, num_heads=1, is_causal=False):
         enable_gqa=True,
     )
     return linear(side_by_side(o), W_o)
+
+
+def _shared(x, key, value, W_q, W_o):
+    return shared_attention(x, key[None], value[None], W_q, W_o)  # one head
+
+
+ROWS = [
+    Variant(
+        "talking", definitions.talking_heads, talking_heads,
+        inputs="q (H, L, E), k (H, S, E), v (H, S, Ev)",
+        parameters="P (H, H), Q (H, H)",
+        multiplications="H*(L*E + L*S*E) + 2*H*H*L*S + H*L*S*Ev",
+        numbers=dict(H=1),
+        small=dict(H=2),
+        about="""score: two H x H matrices mix scores and weights of the heads
+        can let a head use the scores and the weights of the others
+        cannot be computed in tiles: the weights of all heads must exist at once
+        lesson 17: nothing trained, identity matrices give multi-head attention; Shazeer
+        et al. 2020""",
+    ),
+    Variant(
+        "shared", definitions.shared, _shared,
+        inputs="x (L, E), k (S, E), v (S, E)",
+        parameters="W_q (E, E), W_o (E, E)",
+        multiplications="2*L*E*E + L*E + 2*L*S*E",
+        about="""source: keys and values are those of the layer before
+        can halve the cache of a stack of layers
+        cannot compute other keys and values than that layer
+        lesson 17: lookup among many pairs, by bytes of the cache; Brandon et al.
+        2024""",
+    ),
+]  # fmt: skip

@@ -31,13 +31,15 @@ Sukhbaatar et al. 2015 (hops); Graves, Wayne and Danihelka 2014 (addresses).
 
 import numpy as np
 
-from minigrad import concat, differentiable, softmax
+from minigrad import concat, differentiable, minimum, softmax
 from minigrad.arguments import whole
 from minigrad.shapes import shapes
 
+from .. import definitions
 from ..scores import dot
 from ..template import attend
 from .qk_norm import unit
+from .row import Variant
 
 
 @shapes
@@ -110,3 +112,45 @@ def sharpen(p, gamma):
         return gamma * ds / np.where(inside, p, 1), (np.log(ratio) * ds).sum(-1)
 
     return y, backward
+
+
+def _address(key, memory, *others):
+    """Return the new weights (L, S), with numbers of any sign as arguments."""
+    last, beta, gate, shift, gamma = map(abs, others)
+    return address(key, memory, last, beta, minimum(gate, 1.0), shift, 1 + gamma)
+
+
+def _definition(key, memory, *others):
+    """Return the same by the definition, query by query."""
+    last, beta, gate, shift, gamma = map(abs, others)
+    rows = zip(key, last, beta, np.minimum(gate, 1), shift, 1 + gamma)
+    return np.stack([definitions.address(q, memory, *each) for q, *each in rows])
+
+
+ROWS = [
+    Variant(
+        "hops", definitions.hops, hops,
+        inputs="u (L, E), m (S, E), c (S, E)",
+        multiplications="2*hops*L*S*E",
+        options=dict(hops=2),
+        small=dict(hops=3),
+        about="""template: u <- u + context, and the sum is the next query of the same
+        memory
+        can follow a chain of facts, one fact a hop
+        cannot follow a chain that is longer than the number of hops
+        lesson 19: chains of two facts; Sukhbaatar et al. 2015""",
+    ),
+    Variant(
+        "ntm", _definition, _address,
+        inputs=(
+            "key (L, E), memory (S, E), last (L, S), beta (L), gate (L), "
+            "shift (L, 3), gamma (L)"
+        ),
+        multiplications="L*(2*S*E + E + 7*S)",
+        about="""normaliser: weights by content, mixed with the last ones, moved and
+        sharpened
+        can move from place to place, whatever the contents are
+        cannot compute all queries at once: each needs the weights of those before
+        lesson 19: an address that moves by one; Graves, Wayne and Danihelka 2014""",
+    ),
+]  # fmt: skip

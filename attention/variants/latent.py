@@ -33,11 +33,13 @@ from minigrad import concat, expand, nn, reshape, swapaxes
 from minigrad.arguments import flag, probability, whole
 from minigrad.shapes import shapes
 
+from .. import definitions
 from ..exact.multihead import check_heads, heads, side_by_side
 from ..exact.sdpa import scaled_dot_product_attention
 from ..positions.rope import rope
 from .lengths import for_each_key
 from .qk_norm import rms_norm
+from .row import Variant
 
 
 class LatentAttention(nn.Module):
@@ -145,3 +147,24 @@ class LatentAttention(nn.Module):
     def extra_repr(self):
         """Return the options, for ``repr``."""
         return f"{self.width}, {self.num_heads}, {self.latent}, {self.rotated}"
+
+
+ROWS = [
+    # R numbers of the latent vector and F rotated ones are cached for each token
+    Variant(
+        "mla", definitions.mla, LatentAttention, "E, 1, R, F",
+        inputs="x (S, E)",
+        parameters=(
+            "W_q (E + F, E), W_d (R, E), W_r (F, E), gain (R), W_k (E, R), W_v (E, R), "
+            "W_o (E, E)"
+        ),
+        multiplications="S*E*(2*E + 2*F + 3*R) + S*(2*R + 4*F) + S*S*(2*E + F)",
+        numbers=dict(R=16, F=8),
+        small=dict(R=3, F=2),
+        about="""source: keys and values of all heads are made from one cached vector
+        can cache R + F numbers a token, a vector and its part for positions, and
+        compute with these alone
+        cannot rotate more than F numbers of its keys by position
+        lesson 17: lookup among many pairs, by bytes of the cache; DeepSeek-AI 2024""",
+    ),
+]  # fmt: skip

@@ -31,8 +31,10 @@ from minigrad import Tensor, concat, exp, matmul, swapaxes, where
 from minigrad.arguments import called, flag, number
 from minigrad.shapes import shapes
 
+from .. import definitions
 from .lengths import for_each_key, row_lengths
 from .recurrence import recurrence
+from .row import Variant
 
 NAME = "linear_attention"
 
@@ -143,3 +145,19 @@ def _validated_eps(name, eps):
     if number(name, "eps", eps) < 0:
         raise ValueError(f"{name}: eps is {eps}; expected 0 or more.")
     return float(eps)
+
+
+ROWS = [
+    # phi(q) (sum_j phi(k_j) v_j^T) / phi(q) sum_j phi(k_j), without pairs. It holds the
+    # features, [v; 1] and its sums, the denominators twice, and the output.
+    Variant(
+        "linear", definitions.linear, linear_attention,
+        multiplications="L*E + (S + L)*E*Ev",
+        held="(L + S)*(E + Ev + 1) + L*(Ev + 2)",
+        about="""template: exp(q . k) becomes phi(q) . phi(k): sums over the keys come
+        first
+        can continue a text with a state of fixed size
+        cannot give one of more keys than phi has numbers nearly all weight
+        lesson 12: lookup by distance; Katharopoulos et al. 2020""",
+    ),
+]  # fmt: skip

@@ -29,10 +29,12 @@ from minigrad import Tensor, differentiable, exp, linear, matmul, nn, sigmoid, t
 from minigrad.arguments import broadcastable, called, flag, one_of, whole
 from minigrad.shapes import shapes
 
+from .. import definitions
 from ..layers import Attention, xavier_matrix, xavier_vector
 from ..template import attend
 from .lengths import row_lengths
 from .luong import KINDS, LuongAttention
+from .row import Variant
 
 NAME = "LocalAttention"
 
@@ -256,3 +258,30 @@ def _score_layer(score, query_size, key_size, rng):
             "an attention layer such as AdditiveAttention(Dq, Dk, A)."
         )
     return LuongAttention(score, query_size, key_size, rng=rng)
+
+
+ROWS = [
+    # 2 D + 1 keys for each query
+    Variant(
+        "local-m", definitions.local_m, LocalAttention, "E, Dk, D, 'm', 'dot'",
+        multiplications="L*min(2*D + 1, S)*(E + Ev)",
+        options=dict(D=10),
+        small=dict(D=2),
+        about="""mask: only the keys from t - D to t + D, for query t
+        can align two sequences in the same order, at a fixed cost for each query
+        cannot find a key that stands elsewhere, as in a reversal
+        lesson 8: copying and reversal in windows; Luong et al. 2015""",
+    ),
+    # the same around a predicted centre, with a Gaussian on the values
+    Variant(
+        "local-p", definitions.local_p, LocalAttention, "E, Dk, D, 'p', 'dot'",
+        parameters="W_p (E, E), v_p (E)",
+        multiplications="L*(E*E + E) + L + L*min(2*D + 1, S)*(E + 2 + 2*Ev)",
+        options=dict(D=10),
+        small=dict(D=2),
+        about="""mask: a window around a predicted centre, weights times a Gaussian
+        can move its window to any place, with a gradient for the centre
+        cannot read two distant places with one query
+        lesson 8: copying and reversal in windows; Luong et al. 2015""",
+    ),
+]  # fmt: skip

@@ -29,8 +29,10 @@ from minigrad import differentiable, linear, nn, stack
 from minigrad.arguments import whole
 from minigrad.shapes import shapes
 
+from .. import definitions
 from ..layers import xavier_matrix
 from .coverage import CoverageAttention
+from .row import Variant
 
 
 @shapes
@@ -106,3 +108,20 @@ class LocationAttention(CoverageAttention):
         """
         keys = self._projected(query[..., None, :], keys, valid_lens)
         return self._attend(query, keys, values, coverage, weights, valid_lens)
+
+
+ROWS = [
+    # N filters of width M over the last weights and their sum, from the second query on
+    Variant(
+        "location", definitions.location, LocationAttention, "E, Dk, A, N, M",
+        parameters="W_q (A, E), W_k (A, Dk), w_v (A), F (N, 2, M), U (A, N)",
+        multiplications="A*(L*E + S*Dk) + L*S*A + (L - 1)*S*N*(2*M + A) + L*S*Ev",
+        numbers=dict(N=8, M=5),
+        small=dict(N=2, M=3),
+        about="""score: U f_j is added in the tanh of additive, f_j filters of past
+        weights
+        can move on by one key from the last step, even among equal keys
+        cannot compute all queries at once: each needs the weights of those before
+        lesson 16: copying three letters; Chorowski et al. 2015""",
+    ),
+]  # fmt: skip

@@ -42,10 +42,12 @@ from minigrad import matmul, swapaxes, where
 from minigrad.arguments import whole
 from minigrad.shapes import shapes
 
+from .. import definitions
 from ..exact.sdpa import scaled_dot_product_attention
 from ..scores import scaled_dot
 from ..softmax import masked_softmax
 from .lengths import for_each_key
+from .row import Variant
 
 
 @shapes
@@ -110,3 +112,36 @@ def _segments(m, x):
     for i, segment in enumerate(np.array_split(np.arange(n), m)):
         means[i, segment] = 1 / len(segment)
     return means
+
+
+def _landmarks(L, S, landmarks):
+    return {"M": min(landmarks, L, S)}
+
+
+ROWS = [
+    # S keys are reduced to A
+    Variant(
+        "linformer", definitions.linformer, linformer_attention,
+        parameters="P (A, S), F (A, S)",
+        multiplications="A*S*(E + Ev) + L*E + L*A*E + L*A*Ev",
+        about="""source: P K and F V with learned P and F: r sums over the positions in
+        the place of S keys
+        can keep values that change slowly along the text, in linear time
+        cannot keep more than r independent tokens; be causal; change its length
+        lesson 18: one key, and a smooth average; Wang et al. 2020""",
+    ),
+    # M landmarks, and six steps of the inverse of four products each
+    Variant(
+        "nystrom", definitions.nystrom, nystrom_attention,
+        multiplications=(
+            "2*M*E + L*E + (M*M + M*S + L*M)*E + 24*M**3 + (M*S + M*M + L*M)*Ev"
+        ),
+        options=dict(landmarks=32),
+        small=dict(landmarks=2),
+        letters=_landmarks,
+        about="""template: weights by way of m landmarks, means of segments of the text
+        can approximate smooth weights with few landmarks
+        cannot give one key all weight unless it is a landmark; be causal
+        lesson 18: one key, and a smooth average; Xiong et al. 2021""",
+    ),
+]  # fmt: skip

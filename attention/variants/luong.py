@@ -12,12 +12,16 @@ Luong et al. 2015, section 3.1. In their section 5.3, dot works well with global
 attention, and general is better with local attention.
 """
 
+import functools
+
 from minigrad import linear
 from minigrad.arguments import one_of, whole
 from minigrad.shapes import shapes
 
+from .. import definitions
 from ..layers import Attention, FusedScore, xavier_matrix, xavier_vector
 from ..scores import dot, general, tanh_scores
+from .row import Score
 
 NAME = "LuongAttention"
 KINDS = ("dot", "general", "concat")
@@ -108,3 +112,32 @@ class LuongAttention(Attention):
         if self.kind == "concat":
             sizes += f", {len(self.v_a)}"
         return f"{sizes}, {super().extra_repr()}"
+
+
+def _concat(q, k, W_a, v_a):
+    """Return the scores by W_a [q; k] = W_q q + W_k k, without the pairs [q; k]."""
+    W_q, W_k = W_a[:, : q.shape[1]], W_a[:, q.shape[1] :]
+    return definitions.additive(q, k, W_q, W_k, v_a)
+
+
+ROWS = [
+    Score(
+        "dot", definitions.dot, functools.partial(LuongAttention, "dot"), "E, Dk",
+        multiplications="L*S*E + L*S*Ev",
+        held="2*L*S + L*Ev",
+        about="""score: s = q . k
+        can be one matrix product, without parameters
+        cannot compare queries and keys of two widths; keep the deviation of its scores
+        as the width grows
+        lesson 4: which keys a score can prefer; Luong et al. 2015""",
+    ),
+    Score(
+        "concat", _concat, functools.partial(LuongAttention, "concat"), "E, Dk",
+        parameters="W_a (A, E + Dk), v_a (A)",
+        multiplications="A*(L*E + S*Dk) + L*S*A + L*S*Ev",
+        about="""score: s = v_a . tanh(W_a [q; k])
+        can compute all that additive can: W_a is W_q beside W_k
+        cannot be one matrix product: each pair takes a tanh for each of A hidden units
+        lesson 4: which keys a score can prefer; Luong et al. 2015""",
+    ),
+]  # fmt: skip

@@ -30,6 +30,8 @@ bias r of e should begin below 0, so that a step does not stop at once.
 Raffel et al. 2017; Chiu and Raffel 2018 (MoChA).
 """
 
+import functools
+
 import numpy as np
 
 from minigrad import differentiable, nn, sigmoid, where
@@ -37,11 +39,13 @@ from minigrad.arguments import number, whole
 from minigrad.random import generator
 from minigrad.shapes import shapes
 
+from .. import definitions
 from ..layers import AdditiveAttention, xavier_matrix, xavier_vector
 from ..scores import additive
 from ..softmax import masked_softmax
 from ..template import clear_masked
 from .lengths import row_lengths
+from .row import Variant
 
 
 @shapes
@@ -187,3 +191,38 @@ class MoChA(MonotonicAttention):
     def weights_of(self, a, queries, keys):
         u = additive(queries, keys, self.V_q, self.V_k, self.w_u)
         return chunk_weights(a, u, self.chunk)
+
+
+def _keys_of_chunks(L, S, width):
+    return {"W": min(width, S)}
+
+
+ROWS = [
+    Variant(
+        "monotonic", definitions.monotonic,
+        functools.partial(MonotonicAttention, noise=0.0), "E, Dk, A",
+        parameters="W_q (A, E), W_k (A, Dk), w_v (A), r ()",
+        multiplications="A*(L*E + S*Dk) + L*S*A + 2*L*S + L*S*Ev",
+        about="""normaliser: a_ij = P(step i stops at j), reading on from the last stop
+        can read in linear time, before the whole source has arrived
+        cannot go back; move on to an equal key if the query is the same
+        lesson 16: runs of letters; Raffel et al. 2017""",
+    ),
+    # the chunks of a query have S W - W (W - 1) / 2 keys together, for W keys each
+    Variant(
+        "mocha", definitions.mocha, functools.partial(MoChA, noise=0.0),
+        "E, Dk, A, width",
+        parameters=(
+            "W_q (A, E), W_k (A, Dk), w_v (A), r (), V_q (A, E), V_k (A, Dk), w_u (A)"
+        ),
+        multiplications="2*A*(L*E + S*Dk) + 2*L*S*A + 2*L*S + L*S*Ev"
+        " + L*(S*W - W*(W - 1)//2)",
+        options=dict(width=4),
+        small=dict(width=3),
+        letters=_keys_of_chunks,
+        about="""normaliser: a softmax over the W keys that end at each monotonic stop
+        can average a few keys, and still read in one direction
+        cannot go back further than W keys
+        lesson 16: runs of letters; Chiu and Raffel 2018""",
+    ),
+]  # fmt: skip

@@ -21,7 +21,9 @@ from minigrad.arguments import whole
 from minigrad.ops.real import real
 from minigrad.shapes import shapes
 
+from .. import definitions
 from ..layers import DotProductAttention, xavier_matrix
+from .row import Variant
 
 
 @shapes
@@ -62,3 +64,17 @@ class GatedAttention(DotProductAttention):
         """Return the options, for ``repr``."""
         value_size, query_size = self.W_g.shape
         return f"{query_size}, {value_size}, {super().extra_repr()}"
+
+
+ROWS = [
+    Variant(
+        "output gate", definitions.gated, GatedAttention, "E, E",
+        parameters="W_g (Ev, E)",
+        multiplications="L*E*Ev + L*E + L*S*E + L*S*Ev + L*Ev",
+        about="""average: context = sigmoid(W_g q) times weights @ values, entry by
+        entry
+        can return nothing, whatever the weights are
+        cannot depend on whether a key fits: the gate is computed from the query alone
+        lesson 15: lookup where the key may be missing; Qiu et al. 2025""",
+    ),
+]  # fmt: skip

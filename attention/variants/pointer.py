@@ -24,9 +24,11 @@ from minigrad import where
 from minigrad.arguments import between, whole
 from minigrad.shapes import shapes
 
+from .. import definitions
 from ..layers import AdditiveAttention
 from ..template import clear_masked
 from .lengths import for_each_key
+from .row import Variant
 
 
 class Pointer(AdditiveAttention):
@@ -66,3 +68,19 @@ def not_chosen(places, S):
     chosen = places[..., None] == np.arange(S)  # (..., L, S)
     before = np.cumsum(chosen, -2) - chosen  # the steps before t
     return before == 0
+
+
+ROWS = [
+    # the scores, and no values: the weights are the answer
+    Variant(
+        "pointer", definitions.pointer, Pointer, "E, Dk, A",
+        inputs="q (L, E), k (S, Dk)",
+        parameters="W_q (A, E), W_k (A, Dk), w_v (A)",
+        multiplications="A*(L*E + S*Dk) + L*S*A",
+        about="""template: the weights over the elements are the output; there are no
+        values
+        can answer with a place of an input longer than those of the training
+        cannot write what the input does not contain
+        lesson 16: sorting numbers; Vinyals, Fortunato and Jaitly 2015""",
+    ),
+]  # fmt: skip

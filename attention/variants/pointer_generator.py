@@ -36,6 +36,9 @@ from minigrad import differentiable, sigmoid, softmax
 from minigrad.arguments import between, whole
 from minigrad.shapes import shapes
 
+from .. import definitions
+from .row import Variant
+
 
 @shapes
 def copy_probabilities(z, a, r, source, words):
@@ -95,3 +98,35 @@ def copy_loss(z, a, r, source, target, ignore_index=-100):
         return dz, da, g * (np.exp(ln_gate) - pi), None, None
 
     return -ln_P, backward
+
+
+def _source(z, a):
+    """Return source words, one of each weight: half of the words of z, then new ones."""
+    source = np.arange(a.shape[-1]) + z.shape[1] // 2
+    return source, max(z.shape[1], source[-1] + 1)
+
+
+def _definition(z, a, r):
+    """Return P (L, W) for logits z (L, V) and scores a (L, S)."""
+    source = _source(z, a)
+    rows = zip(z, definitions.softmax(a), r)
+    return np.stack([definitions.copy_probabilities(*row, *source) for row in rows])
+
+
+def _copy(z, a, r):
+    return copy_probabilities(z, softmax(a), r, *_source(z, a))
+
+
+ROWS = [
+    # E words of a vocabulary, and S scores of source words for each of L outputs
+    Variant(
+        "copy", _definition, _copy,
+        inputs="z (L, E), a (L, S), r (L)",
+        multiplications="L*S + L*E",
+        about="""average: P(w) = g softmax(z)_w + (1 - g) times the sum of the weights
+        of the places with the word w
+        can write words of the source that the vocabulary lacks
+        cannot write a word that neither the vocabulary nor the source has
+        lesson 16: sentences with unseen names; See, Liu and Manning 2017""",
+    ),
+]  # fmt: skip

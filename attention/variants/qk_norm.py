@@ -33,8 +33,10 @@ from minigrad.arguments import whole
 from minigrad.ops.real import real
 from minigrad.shapes import shapes
 
+from .. import definitions
 from ..layers import Attention
 from ..scores import dot, scaled_dot
+from .row import Score
 
 
 @shapes
@@ -140,3 +142,28 @@ class CosineAttention(Attention):
     def extra_repr(self):
         """Return the options, for ``repr``."""
         return f"tau={float(self.tau.data):.3g}, {super().extra_repr()}"
+
+
+ROWS = [
+    # the squares of q and k, and tau q
+    Score(
+        "cosine", definitions.cosine, CosineAttention, "",
+        parameters="tau ()",
+        multiplications="2*L*E + S*E + L*S*E + L*S*Ev",
+        about="""score: s = tau cos(q, k), with a learned tau
+        can keep its scores between -tau and tau, whatever training does
+        cannot give a long key a larger weight than a short one
+        lesson 15: training without the factor 1 / sqrt(E); Henry et al. 2020""",
+    ),
+    # the squares, the gains, and the scale of q
+    Score(
+        "qk-norm", definitions.qk_norm, QKNormAttention, "E",
+        parameters="g_q (E), g_k (E)",
+        multiplications="3*L*E + 2*S*E + L*S*E + L*S*Ev",
+        about="""score: s = q^ . k^ / sqrt(E), with x^ = gain x / root of the mean
+        square of x
+        can keep its scores bounded by the gains
+        cannot give a long key a larger weight than a short one
+        lesson 15: training without the factor 1 / sqrt(E); Dehghani et al. 2023""",
+    ),
+]  # fmt: skip

@@ -45,8 +45,10 @@ from minigrad.arguments import whole
 from minigrad.random import generator
 from minigrad.shapes import shapes
 
+from .. import definitions
 from .lengths import for_each_key
 from .linear import check_causal, linear_attention
+from .row import Variant
 
 NAME = "performer_attention"
 
@@ -139,3 +141,18 @@ def _rotation(E, rng):
     """
     Q, R = np.linalg.qr(rng.standard_normal((E, E)))
     return Q * np.sign(np.diag(R))
+
+
+ROWS = [
+    # A random features
+    Variant(
+        "performer", definitions.performer, performer_attention,
+        parameters="W (A, E)",
+        multiplications="(L + S)*(A*E + E) + L*A + (L + S)*A*Ev",
+        about="""template: phi(x) = exp(W x - |x|^2 / 2), whose products are exp on
+        average
+        can approximate softmax in linear time, where scores are small
+        cannot find one of many keys: its error grows like exp(|q + k|^2)
+        lesson 18: the error against the number of features; Choromanski et al. 2021""",
+    ),
+]  # fmt: skip

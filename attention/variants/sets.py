@@ -24,8 +24,10 @@ from minigrad import expand, nn, relu
 from minigrad.arguments import whole
 from minigrad.shapes import shapes
 
+from .. import definitions
 from ..exact.multihead import MultiHeadAttention
 from ..layers import xavier_matrix
+from .row import Variant
 
 
 class MAB(nn.Module):
@@ -125,3 +127,56 @@ def for_each_example(vectors, x):
     vectors (m, D), x (..., n, D)  ->  out (..., m, D)
     """
     return expand(vectors, (*x.shape[:-2], *vectors.shape))
+
+
+def _parameters(mab):
+    """Return the names and shapes of the parameters of a MAB."""
+    square = [f"attention.{W} (E, E)" for W in ("W_q", "W_k", "W_v", "W_o")]
+    norm1, norm2 = ([f"norm{i} (E)", f"norm{i}.bias (E)"] for i in (1, 2))
+    layers = ["inner (E, E)", "inner.bias (E)", "outer (E, E)", "outer.bias (E)"]
+    return ", ".join(f"{mab}.{each}" for each in (*square, *norm1, *layers, *norm2))
+
+
+# A MAB with M queries and S keys takes (4 M + 2 S) E E + 4 M E for projections, network
+# and two layer norms, and M E + 2 M S E for the attention.
+ROWS = [
+    # M learned queries
+    Variant(
+        "pma", definitions.pma, PMA, "E, 1, M",
+        inputs="x (S, E)",
+        parameters="seeds (M, E), " + _parameters("mab"),
+        multiplications="(4*M + 2*S)*E*E + 5*M*E + 2*M*S*E",
+        numbers=dict(M=4),
+        small=dict(M=2),
+        about="""source: the queries are m learned vectors, the same for every input
+        can pool a set of any size, in any order, into m vectors
+        cannot keep more of a set than m vectors hold
+        lesson 19: the largest of a set, and what is beside it; Lee et al. 2019""",
+    ),
+    Variant(
+        "isab", definitions.isab, ISAB, "E, 1, M",
+        inputs="x (S, E)",
+        parameters=f"seeds (M, E), {_parameters('collect')}, {_parameters('read')}",
+        multiplications="6*(M + S)*E*E + 5*(M + S)*E + 4*M*S*E",
+        numbers=dict(M=4),
+        small=dict(M=2),
+        about="""source: m learned vectors read the set, and the set reads the result
+        can let n elements read each other with 2 n m scores
+        cannot be causal; pass more than m vectors between the elements
+        lesson 19: lookup among the nodes of a graph; Lee et al. 2019""",
+    ),
+    Variant(
+        "perceiver", definitions.perceiver, Perceiver, "E, 1, M",
+        inputs="x (S, E)",
+        parameters=(
+            f"latents (M, E), {_parameters('read.0')}, {_parameters('think.0')}"
+        ),
+        multiplications="(10*M + 2*S)*E*E + 10*M*E + 2*M*S*E + 2*M*M*E",
+        numbers=dict(M=4),
+        small=dict(M=2),
+        about="""source: m latent vectors read the input, then each other, in turn
+        can read long inputs of any kind at a cost that is linear in n
+        cannot give an output for each element; keep more than m vectors hold
+        lesson 19: the mean and the largest of a set; Jaegle et al. 2021""",
+    ),
+]  # fmt: skip

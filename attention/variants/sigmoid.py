@@ -24,6 +24,9 @@ from minigrad import differentiable
 from minigrad.ops.real import real
 from minigrad.shapes import shapes
 
+from .. import definitions
+from .row import Normalizer
+
 
 @shapes
 @differentiable
@@ -44,3 +47,15 @@ def sigmoid_weights(scores, allowed, b=0.0):
         return ds, None, ds.copy()
 
     return p, backward
+
+
+ROWS = [
+    Normalizer(
+        "sigmoid", definitions.sigmoid_weights, sigmoid_weights,
+        parameters="b ()",
+        about="""normaliser: p = sigmoid(s + b), without a sum over the keys
+        can count the keys that fit, or give little weight to all
+        cannot keep its output in the range of the values as n grows
+        lesson 15: how often a symbol occurs; Ramapuram et al. 2024""",
+    ),
+]  # fmt: skip

@@ -29,6 +29,9 @@ import numpy as np
 from minigrad import arguments, differentiable, nn, sigmoid
 from minigrad.shapes import shapes
 
+from .. import definitions
+from .row import Normalizer
+
 
 @shapes
 @differentiable
@@ -89,3 +92,24 @@ class Sink(nn.Module):
     def extra_repr(self):
         """Return the options, for ``repr``."""
         return f"{self.num_heads}"
+
+
+ROWS = [
+    Normalizer(
+        "softmax+1", definitions.sink_softmax, softmax_plus_one,
+        about="""normaliser: p = exp(s) / (1 + sum of exp(s))
+        can give little weight to all keys where no key fits
+        cannot learn from which score on a key fits
+        lesson 15: lookup where the key may be missing; Miller 2023""",
+    ),
+    Normalizer(
+        "sink", definitions.sink_softmax, sink_softmax,
+        parameters="b ()",
+        heads=Sink,
+        about="""normaliser: p = exp(s) / (exp(b) + sum of exp(s)), with a learned b
+        can give little weight to all keys where no key fits, and learn from which score
+        on a key fits
+        cannot return more than an average: the weights sum to less than 1
+        lesson 15: lookup where the key may be missing; OpenAI 2025""",
+    ),
+]  # fmt: skip

@@ -22,11 +22,13 @@ Xiao et al. 2024 (streams); Zhang et al. 2023 (heavy hitters); Liu et al. 2024 (
 
 import numpy as np
 
-from minigrad import concat, unsqueeze
+from minigrad import concat, stack, unsqueeze
 from minigrad.arguments import whole
 from minigrad.shapes import shapes
 
+from .. import definitions
 from ..template import attend
+from .row import Variant
 
 
 class SmallCache:
@@ -101,3 +103,62 @@ def quantize(x, axis):
 def dequantize(codes, scale, zero):
     """Return zero + scale * code."""
     return zero + scale * codes
+
+
+def _stepwise(q, k, v, budget, recent, sinks):
+    """Return the contexts of all tokens, with a ``SmallCache`` of one head."""
+    cache = SmallCache(budget, recent, sinks)
+    rows = ((x[t][None] for x in (q, k, v)) for t in range(len(q)))
+    return stack([cache.step(*row)[0][0] for row in rows])
+
+
+def _quantized(q, *cache):
+    return attend(q, dequantize(*cache[:3]), dequantize(*cache[3:]))[0]
+
+
+def _pairs(L, S, budget, recent, sinks):
+    """Return {"P"}: all pairs of the first tokens, then budget + 1 keys for each."""
+    first = min(budget, S)
+    return {"P": first * (first + 1) // 2 + (S - first) * (budget + 1)}
+
+
+OF_A_CACHE = dict(
+    inputs="q (S, E), k (S, E), v (S, Ev)",
+    multiplications="S*E + P*E + P*Ev",
+    letters=_pairs,
+)
+ROWS = [
+    Variant(
+        "stream", definitions.small_cache, _stepwise, **OF_A_CACHE,
+        options=dict(budget=36, recent=32, sinks=4),
+        small=dict(budget=4, recent=2, sinks=2),
+        about="""mask: the newest keys and the first ones, positions counted in the
+        cache
+        can read a text of any length with a cache of a fixed size
+        cannot find what has left the window
+        lesson 17: long texts after training on short ones; Xiao et al. 2024""",
+    ),
+    Variant(
+        "evict", definitions.small_cache, _stepwise, **OF_A_CACHE,
+        options=dict(budget=36, recent=8, sinks=0),
+        small=dict(budget=4, recent=2, sinks=0),
+        about="""mask: the newest keys and those with the largest weights so far
+        can keep far tokens that were read often, in a cache of a fixed size
+        cannot find a token that becomes important only later
+        lesson 17: lookup among many pairs, by bytes of the cache; Zhang et al. 2023""",
+    ),
+    # a scale and a zero for each channel of the keys, and for each token of the values
+    Variant(
+        "quantized", definitions.quantized, _quantized,
+        inputs=(
+            "q (L, E), k (S, E), k.scale (E), k.zero (E), "
+            "v (S, Ev), v.scale (S, 1), v.zero (S, 1)"
+        ),
+        multiplications="L*E + L*S*E + S*E + L*S*Ev + S*Ev",
+        about="""source: keys and values are codes of 8 bits: x = zero + scale times
+        code
+        can hold a cache in a quarter of the bytes of float32, with a known error
+        cannot represent differences that are smaller than a scale
+        lesson 17: lookup among many pairs, by bytes of the cache; Liu et al. 2024""",
+    ),
+]  # fmt: skip

@@ -31,6 +31,9 @@ from minigrad import differentiable
 from minigrad.ops.real import real
 from minigrad.shapes import shapes
 
+from .. import definitions
+from .row import Normalizer
+
 
 @shapes
 @differentiable
@@ -59,3 +62,16 @@ def stick_breaking(scores, allowed):
 def _softplus(x):
     """Return ln(1 + exp(x)), without overflow."""
     return np.maximum(x, 0) + np.log1p(np.exp(-abs(x)))
+
+
+ROWS = [
+    Normalizer(
+        "stick-breaking", definitions.stick_breaking, stick_breaking,
+        multiplications="L*E + L*S*E + 2*L*S + L*S*Ev",
+        about="""normaliser: p_j = sigmoid(s_j) prod over later keys l of (1 -
+        sigmoid(s_l))
+        can prefer the last fitting key, without positions
+        cannot average fitting keys equally: near ones take most
+        lesson 15: the last value of a name; Tan et al. 2024""",
+    ),
+]  # fmt: skip

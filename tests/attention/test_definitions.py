@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from attention import choices, definitions
+import attention
+from attention import definitions
 from attention.costs import trials
 from attention.costs.counted import definition_of
 from attention.costs.formulas import ARRAY
-from attention.variants import table
 from attention.variants.table import SCORES, VARIANTS
 from minigrad import differentiable
 
@@ -30,7 +30,6 @@ def test_the_function_or_layer_of_a_row_computes_its_definition(name):
     """In values and gradients, with the parameters that the row names."""
     row = VARIANTS[name]
     options = row.options | row.small
-    options.pop("tile", None)  # of the definition
     sizes = trials.SMALL | dict(A=trials.SMALL["E"])  # as the layers have it
     if not row.equal_widths:
         sizes["Dk"] = 3
@@ -60,8 +59,8 @@ def test_every_definition_is_compared_with_the_package():
     """A row or a test names it, or another definition that is named calls it."""
     files = [*TESTS.glob("attention/**/*.py"), *TESTS.glob("ops/*.py")]
     text = "".join(f.read_text("utf-8") for f in files if f != Path(__file__))
-    rows = [Path(choices.__file__), *Path(table.__file__).parent.glob("*.py")]
-    text += "".join(f.read_text("utf-8") for f in rows)
+    pages = Path(attention.__file__).parent.rglob("*.py")
+    text += "".join(f.read_text("utf-8") for f in pages if f.name != "counted.py")
     named = set(re.findall(r"\bdefinitions\.(\w+)", text)) & FUNCTIONS.keys()
     called = {n for name in named for n in FUNCTIONS[name].__code__.co_names}
     assert FUNCTIONS.keys() - named - called == set()

@@ -225,24 +225,3 @@ def test_masked_keys_may_be_nan(normalizer):
     clean = attend(q, k, v, **options)[0].data
     k[0, 2:], v[0, 2:] = np.nan, np.nan
     np.testing.assert_array_equal(attend(q, k, v, **options)[0].data, clean)
-
-
-TILED = [name for name, row in ROWS.items() if row.tiles]
-
-
-@pytest.mark.parametrize("name", TILED)
-def test_tiles_compute_the_normalizers_whose_row_says_so(name):
-    row, (_, definition) = ROWS[name], NORMALIZERS[name]
-    shapes = shapes_of(row.parameters, {}).values()
-    rng = np.random.default_rng(7)
-    parameters = [rng.standard_normal(shape) for shape in shapes]
-    dots = batched(definitions.scaled_dot, "(l,d),(s,d)->(l,s)")
-    every = np.ones((1, 70, 90), bool)
-    check(
-        functools.partial(row.tiles, **row.options),
-        lambda q, k, v, *parameters: average(
-            dots(q, k), v, every,
-            functools.partial(with_parameters, row.definition, parameters, row.options),
-        )[0],
-        [*draw((1, 70, D), (1, 90, D), (1, 90, Ev)), *parameters],
-    )  # fmt: skip

@@ -19,10 +19,10 @@ import numpy as np
 import minigrad as mg
 from minigrad import optim
 
-from ...choices import evaluations_of
 from ...tasks.bindings import NOTHING, Bindings
 from ...training import Run, fit
 from ...transformer import DecoderOnly
+from ...variants.table import evaluations_of
 from ..configs import ExtrapolationConfig
 from ..run_folder import restore
 

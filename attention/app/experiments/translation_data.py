@@ -14,14 +14,13 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...choices import GRAMMARS, TASKS
 from ...tasks import algorithmic, questions
 from ...tasks.batching import split
-from ...tasks.grammar import Pair, splits
+from ...tasks.grammar import GRAMMARS, Pair, splits
 from ...tasks.parallel_text import read_pairs
 from ...tasks.vocabulary import Vocabulary
 from ...tasks.words import tokenize
-from ..configs import task_of
+from ..configs import TASKS, task_of
 
 PART = 0.1  # of a file: the share for validation, and for the test
 FEWEST = 6  # pairs: a tenth of them is rounded to one

@@ -16,9 +16,9 @@ entry in the vocabulary wherever it occurs, which matters with only 500 pairs.
 """
 
 from ..batching import Splits
-from .dataset import BUCKETS, MOST, TASKS, by_length, generate, splits
+from .dataset import BUCKETS, GRAMMARS, MOST, TASKS, by_length, generate, splits
 from .sentence_pairs import Pair
 
 __all__ = [
-    "BUCKETS", "MOST", "TASKS", "Pair", "Splits", "by_length", "generate", "splits",
+    "BUCKETS", "GRAMMARS", "MOST", "TASKS", "Pair", "Splits", "by_length", "generate", "splits",
 ]  # fmt: skip

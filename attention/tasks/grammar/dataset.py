@@ -41,6 +41,7 @@ TASKS = {
     "english-german": Task(lexicon_german.LEXICON, german.sentence),
     "english-french": Task(lexicon_french.LEXICON, french.sentence),
 }
+GRAMMARS = {"en-de": "english-german", "en-fr": "english-french"}  # names of commands
 
 
 def generate(task, n, seed=0):

@@ -12,10 +12,15 @@ Which keys can each score prefer, and what does it cost?
 # which a decoder can use its context.
 
 # %%
+from functools import partial
+from importlib import import_module
+
 import numpy as np
 
 import minigrad as mg
-from attention import additive, concat, dot, general, nadaraya_watson, scaled_dot
+from attention import (
+    additive, concat, definitions, dot, general, nadaraya_watson, scaled_dot,
+)  # fmt: skip
 from attention.costs import cost_of
 from attention.costs.counted import count
 from attention.plotting.palette import looks
@@ -24,6 +29,7 @@ from lessons.classroom.records import how_made, record
 from lessons.pages.figures import GREY, figure, show
 from minigrad import draw
 
+costs = import_module("lessons.book.04_scores.costs")
 rng = np.random.default_rng(0)
 
 # %% [markdown]
@@ -508,11 +514,11 @@ print([np.allclose(leaf.grad, mine) for leaf, mine in zip(leaves, right)])
 # written, multiplies with a matrix of $d \times 2d$ numbers for *every* key, and then
 # with $v_a$.
 #
-# The library has a formula for each (`cost_of`). Its parts are `projecting`, for the
-# matrices, and `scoring`; `multiplications` adds those of the weighted average. The
-# function `count` does not trust the formula: it runs the score on special arrays,
-# which count every multiplication. The counts in `printed` are those of a textbook
-# (section 38.6):
+# The library has a formula for each (`cost_of`), which includes the weighted average,
+# $T d$ multiplications. Its concat projects each key once; to follow the printed
+# formula takes those of `costs.pairs`. The function `count` does not trust a formula: it runs
+# the definition on special arrays, which count every multiplication. The counts in
+# `printed` are those of a textbook (section 38.6):
 
 # %%
 T, d = 6, 4
@@ -520,12 +526,19 @@ few = [rng.normal(size=size) for size in ((1, d), (T, d), (T, d))]  # q, k, v
 printed = {"dot": T * d, "scaled": T * d + T, "general": d * d + T * d}
 printed["concat"] = T * (2 * d * d + d)
 matrices = {"general": [W_g], "concat": [W_a, v_a]}
+
+
+def concat_attention(q, k, v, *parameters):
+    return definitions.attend(definitions.concat(q, k, *parameters), v)
+
+
 for name, of_book in printed.items():
-    how = {"projected": "pairs"} if name == "concat" else {}
-    cost = cost_of(name, L=1, S=T, E=d, **how)
-    print(f"{name:8s} score {cost.projecting + cost.scoring} (38.6: {of_book})", end="")
-    print(f"   with the average {cost.multiplications}", end=", ")
-    _, ops = count(name, *few, parameters=matrices.get(name, []), **how)
+    whole, definition = cost_of(name, L=1, S=T, E=d).multiplications, name
+    if name == "concat":
+        whole, definition = costs.pairs(1, T, d) + T * d, concat_attention
+    print(f"{name:8s} score {whole - T * d} (38.6: {of_book})", end="")
+    print(f"   with the average {whole}", end=", ")
+    _, ops = count(definition, *few, parameters=matrices.get(name, []))
     print("counted", ops.multiplications)
 
 # %% [markdown]
@@ -551,12 +564,11 @@ claim("38.6", "the table of costs counts floating-point operations (of the dot "
 
 # %%
 ds, lines = np.array([16, 32, 64, 128, 256, 512, 1024]), {}
-projected = {"dot": None, "general": None, "additive, keys once": "once"}
-projected |= {"additive, keys each step": "steps", "additive, every pair": "pairs"}
-for way, how in projected.items():
-    sizes = [{"L": 50, "S": 50, "E": int(d), "projected": how} for d in ds]
-    costs = [cost_of(way.partition(",")[0], **size) for size in sizes]
-    line = lines[way] = np.array([c.projecting + c.scoring for c in costs]) / 50
+ways = {name: partial(costs.of_scores, name) for name in ("dot", "general")}
+ways |= {"additive, keys once": partial(costs.of_scores, "additive")}
+ways |= {"additive, keys each step": costs.steps, "additive, every pair": costs.pairs}
+for way, formula in ways.items():
+    line = lines[way] = np.array([formula(50, 50, int(d)) for d in ds]) / 50
     print(f"{way:24s} d = 64: {line[2]:>9,.0f}   d = 128: {line[3]:>10,.0f}", end="")
     print(f"   d to the {np.log2(line[3] / line[2]):.2f}")
 
@@ -596,10 +608,9 @@ for way, words in (
 ):
     claim("6.3.4", f"{words}: cost proportional to T d (factor when d doubles: 2.00)",
           "2.00", lines[way][3] / lines[way][2])
-with_tanhs, without = (
-    cost_of(name, L=50, S=50, E=64).exponentials for name in ("additive", "dot")
-)
-rows = (with_tanhs - without) // 64  # beside the exponentials of the softmax
+x = np.ones((50, 64))
+_, ops = count(definitions.additive, x, x, np.eye(64), np.eye(64), np.ones(64))
+rows = ops.exponentials // 64
 claim("38.2", "50 by 50 words are 2500 evaluations of a network (rows of tanhs)",
       "2500", rows, f"{rows:,}, which share 100 products with a matrix")
 
@@ -626,11 +637,15 @@ print("at once:", np.allclose(np.tanh(a + b) @ w, [w @ np.tanh(a + r) for r in b
 # %%
 shapes = [(1, S, A), (2, S, A), (1, 2 * S, A), (1, S, 2 * A)]  # B, T, d
 for name, fused in (("dot", 1), ("general", 1), ("additive", 1), ("additive", 0)):
-    size = cost_of(name, L=50, S=S, E=A, fused=bool(fused)).extra_bytes
+    tanhs = 0 if fused else 1  # a number for each pair of query and key, and unit
+    size = cost_of(name, L=50, S=S, E=A).extra_bytes + tanhs * 4 * 50 * S * A
     print(f"{name:9s} {size:>7,} bytes for 50 queries{'' if fused else ', tanhs kept'}")
-    held = [cost_of(name, L=1, B=B, S=T, E=d, fused=bool(fused)) for B, T, d in shapes]
+    held = [
+        cost_of(name, L=1, B=B, S=T, E=d).extra_bytes // 4 + tanhs * B * T * d
+        for B, T, d in shapes
+    ]
     cells = zip(("as above", "2 B", "2 T", "2 d"), held)
-    print("   ", *(f"{size}: {c.extra_bytes // 4:,}  " for size, c in cells))
+    print("   ", *(f"{size}: {n:,}  " for size, n in cells))
 
 # %% [markdown]
 # Dot and general hold the same: $B T$ scores, as many weights, and the $B d$ numbers of

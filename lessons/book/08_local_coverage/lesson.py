@@ -19,10 +19,9 @@ import numpy as np
 
 import minigrad as mg
 from attention import CoverageAttention, LocalAttention, coverage_loss, definitions
-from attention.choices import GRAMMARS
 from attention.costs.counted import count
 from attention.masks import everything, local, sliding_window
-from attention.tasks.grammar import splits
+from attention.tasks.grammar import GRAMMARS, splits
 from lessons.classroom.records import how_made, record
 from lessons.instrument import fair
 from lessons.instrument.verdict import above, between, verdict

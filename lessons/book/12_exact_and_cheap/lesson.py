@@ -316,13 +316,13 @@ for name, tokens in (("no global token", None), ("token 0 is global", [0])):
 
 # %%
 ways = dict.fromkeys(("dense", "tiled", "window", "bigbird", "linear"), {})
-ways["window"] = {"window": (255, 0)}
+ways["window"] = {"left": 255, "right": 0}
 for name, options in ways.items():
     a, b = (cost_of(name, L=n, **options) for n in (2**16, 2**17))
     times, held = b.multiplications / a.multiplications, b.extra_bytes / a.extra_bytes
     print(f"{name:8s} n to the {np.log2(times):.2f}", end="")
     print(f"   memory n to the {np.log2(held):.2f}")
-wide = [cost_of("window", L=2**16, window=(w - 1, 0)) for w in (128, 256, 512)]
+wide = [cost_of("window", L=2**16, left=w - 1) for w in (128, 256, 512)]
 print("w = 128, 256, 512:", *(f"{c.multiplications / 1e9:.2f} billion" for c in wide))
 
 # %% [markdown]

@@ -15,7 +15,7 @@ import minigrad as mg
 from attention import MultiHeadAttention, linear_attention, masks
 from attention.exact.multihead import heads
 from attention.transformer import Block, TransformerConfig
-from attention.transformer.schemes import Scheme
+from attention.positions.scheme import Scheme
 from lessons.classroom.studies import study
 from lessons.instrument.fair import Study
 from minigrad import nn, reshape, swapaxes

@@ -14,8 +14,9 @@ import numpy as np
 import attention
 import minigrad as mg
 from attention.exact.multihead import heads, side_by_side
-from attention.transformer import SCHEMES, Block, TransformerConfig
+from attention.transformer import Block, TransformerConfig
 from attention.variants.recurrent_heads import RecurrentHeads
+from attention.variants.table import POSITIONS
 from lessons.classroom.studies import study
 from lessons.instrument import fair
 from minigrad import nn
@@ -145,7 +146,7 @@ class Reader(nn.Module):
             nn.Parameter(rng.standard_normal((n, WIDTH), np.float32))
             for n in (first, second)
         )
-        self.scheme = SCHEMES[config.positions](config, True, rng)
+        self.scheme = POSITIONS[config.positions].scheme(config, True, rng)
         self.blocks = [
             Block(config, self.scheme, causal=True, rng=rng) for _ in range(LAYERS)
         ]

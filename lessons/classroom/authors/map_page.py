@@ -1,7 +1,7 @@
 """The page "The map": a row for each variant, from the table of the library."""
 
 from attention.costs.variants_map import TEMPLATE, map_rows
-from attention.variants.table import PARTS
+from attention.variants.row import PARTS
 
 from ..catalogue import lesson_folders, number
 

@@ -10,7 +10,7 @@ from attention import kernels
 from attention.app.commands.extrapolate import table
 from attention.app.configs import TRAINED
 from attention.app.experiments import extrapolation as experiment
-from attention.choices import evaluations_of
+from attention.variants.table import evaluations_of
 from attention.positions.t5 import first_distances
 from attention.tasks.bindings import NOTHING, Bindings
 

@@ -9,7 +9,7 @@ from attention import kernels
 from attention.app.commands import translate_train
 from attention.app.configs import USUAL
 from attention.app.experiments import scoring, translation
-from attention.choices import QUESTIONS
+from attention.tasks.algorithmic import QUESTIONS
 from attention.seq2seq import translator
 from attention.tasks import algorithmic, questions
 from attention.tasks.grammar import Splits

@@ -26,7 +26,7 @@ def test_the_tables_fit_a_terminal_and_hold_all_variants():
     assert options == {
         variant: ", ".join(f"{name}={value}" for name, value in each.items())
         for variant, row in VARIANTS.items()
-        if (each := row.options)
+        if (each := row.options | row.numbers)
     }
 
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from attention.choices import ATTENTIONS
 from attention.decoding.greedy import greedy
 from attention.decoding.sampling import (
     draw,
@@ -14,7 +13,7 @@ from attention.decoding.sampling import (
     mixed_inputs,
     sample,
 )
-from attention.seq2seq.config import Seq2SeqConfig
+from attention.seq2seq.config import ATTENTIONS, Seq2SeqConfig
 from attention.seq2seq.model import Seq2Seq
 from attention.tasks.batch import PAD, SOS
 from attention.tasks.batching import in_order

@@ -72,9 +72,9 @@ def test_every_colour_has_contrast_with_the_page(page):
 
 
 def test_things_drawn_together_look_different():
-    from attention.transformer import SCHEMES
+    from attention.variants.table import POSITIONS
 
-    new = *SCHEMES, "mine", "yours"
+    new = *POSITIONS, "mine", "yours"
     for names in (new, ("additive", "dot", "general", "scaled", "mine", "yours")):
         found = {tuple(look.values()) for look in looks(names).values()}
         assert len(found) == len(names)

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from attention.choices import QUESTIONS
 from attention.tasks import algorithmic, questions
-from attention.tasks.algorithmic import Addition, Copy, Recall, Sort
+from attention.tasks.algorithmic import QUESTIONS, Addition, Copy, Recall, Sort
 
 from ...messages import check_message
 

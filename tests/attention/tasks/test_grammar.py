@@ -7,9 +7,8 @@ import pathlib
 import numpy as np
 import pytest
 
-from attention.choices import GRAMMARS
 from attention.tasks import grammar
-from attention.tasks.grammar import dataset, english, french, german
+from attention.tasks.grammar import GRAMMARS, dataset, english, french, german
 from attention.tasks.grammar.draw import Drawer
 from attention.tasks.grammar.sentence_pairs import Pair
 

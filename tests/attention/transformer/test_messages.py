@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from attention.choices import POSITIONS
 from attention.exact.torch_state import load_torch_state, torch_state
 from attention.transformer import (
     DecoderOnly,
@@ -15,8 +14,8 @@ from attention.transformer import (
     TransformerConfig,
 )
 from attention.transformer.block import Block
-from attention.transformer.schemes import SCHEMES
-from attention.variants.table import NORMALIZERS
+from attention.positions.scheme import Scheme
+from attention.variants.table import NORMALIZERS, POSITIONS
 
 from ...messages import check_message
 
@@ -37,7 +36,7 @@ def both(**options):
 
 
 def block(**options):
-    return Block(config(**options), SCHEMES["none"]())
+    return Block(config(**options), Scheme())
 
 
 def steps(m, tokens):

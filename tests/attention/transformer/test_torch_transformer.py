@@ -22,7 +22,7 @@ from attention.transformer import (
     EncoderDecoderConfig,
     TransformerConfig,
 )
-from attention.transformer.schemes import Scheme
+from attention.positions.scheme import Scheme
 
 GOLDEN = pathlib.Path(__file__).parents[2] / "golden" / "torch_transformer.npz"
 PAGE = pathlib.Path(__file__).parents[3] / "lessons" / "PYTORCH.md"

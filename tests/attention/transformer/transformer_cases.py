@@ -2,14 +2,12 @@
 
 import numpy as np
 
-from attention.choices import POSITIONS
 from attention.transformer import (
-    SCHEMES,
     DecoderOnly,
     EncoderDecoderConfig,
     TransformerConfig,
 )
-from attention.variants.table import NORMALIZERS
+from attention.variants.table import NORMALIZERS, POSITIONS
 
 V, D, H = 7, 8, 2
 TRAINED, L = 4, 9  # the length in training, and a longer one
@@ -20,14 +18,14 @@ KINDS = [  # of attention
     {"normalizer": "sink", "qk_norm": True, "forgetting": True},
 ]
 NORMS = ("pre", "post")
-GRID = [(scheme, norm) for scheme in SCHEMES for norm in NORMS]
+GRID = [(scheme, norm) for scheme in POSITIONS for norm in NORMS]
 SMALL = dict(width=D, heads=H, hidden=12, num_buckets=4, max_distance=5, base=50.0)
 close = dict(rtol=1e-10, atol=1e-10)  # logits have size ten
 
 
 def model(positions="rope", norm="pre", kind=DecoderOnly, seed=0, **options):
     """A model for L tokens in evaluation mode, in which no parameter is 0."""
-    max_length = L if POSITIONS[positions].bounded else TRAINED
+    max_length = L if POSITIONS[positions].scheme.bounded else TRAINED
     options = SMALL | {"max_length": max_length} | options
     cls = TransformerConfig if kind is DecoderOnly else EncoderDecoderConfig
     rng = np.random.default_rng(seed)
