@@ -26,7 +26,7 @@ import minigrad as mg
 from minigrad import Tensor, nn
 from minigrad.arguments import between
 
-from ..layers import FORMULA, Attention, ProjectedKeys
+from ..layers import Attention, ProjectedKeys
 from ..tasks.batch import PAD
 from ..variants.local import LocalAttention
 from ..variants.steps import BahdanauStep, LuongStep
@@ -92,19 +92,13 @@ class Decoder(nn.Module):
             step = BahdanauStep if c.attention == "bahdanau" else luong
             self.order = step(E, H, c.memory, _attention(c, rng), cell, rng=rng)
         self.output = nn.Linear(self.order.output_size, c.target_vocabulary, rng=rng)
-
-    @property
-    def fused(self):
-        """The ``FusedScore`` of the steps; None if ``attention_gru`` differs."""
-        step, layer = self.order, self.order.attention
-        is_gru = (
-            type(step) is BahdanauStep
-            and [type(cell) for cell in step.cell.layers] == [nn.GRUCell]
+        layer = self.order.attention
+        self.is_fused = (
+            (c.attention, c.cell, c.layers) == ("bahdanau", "gru", 1)
             and isinstance(layer, Attention)
             and not layer.dropout
-            and vars(layer).keys().isdisjoint(FORMULA)  # no method was replaced
+            and layer.fused_score(H) is not None
         )
-        return layer.fused_score(self.config.hidden) if is_gru else None
 
     def start(self, memory, lengths, recurrent):
         """Return the first State. Without attention it holds ``recurrent`` alone."""
@@ -129,8 +123,8 @@ class Decoder(nn.Module):
         """Compute all steps for the correct tokens (B, L), the inputs of the steps."""
         x = self._dropout(self.embed(tokens))  # (B, L, E)
         coverages = None
-        if fused := self.fused:
-            outputs, weights, _ = self._fused(fused, x, state, _n_steps(tokens))
+        if self.is_fused:
+            outputs, weights, _ = self._fused(x, state, _n_steps(tokens))
         elif hasattr(self.order, "run") and not self.config.coverage:
             outputs, weights = self.order.run(
                 x, state.recurrent, *_source(state), **self._options(state)
@@ -140,9 +134,10 @@ class Decoder(nn.Module):
         logits = self.output(self._dropout(outputs))
         return TeacherForcedOutput(logits, weights, coverages)
 
-    def _fused(self, score, x, state, n_steps=None):
+    def _fused(self, x, state, n_steps=None):
         """Return [s_t; c_t] (B, L, H + M), the weights (B, L, S) and s_t (B, L, H)."""
         cell = self.order.cell.layers[0]
+        score = self.order.attention.fused_score(self.config.hidden)
         states, contexts, weights = attention_gru(
             x, state.recurrent[0], state.memory, state.keys.projected,
             cell.weight_ih, cell.weight_hh, cell.bias_ih, cell.bias_hh,
@@ -161,8 +156,8 @@ class Decoder(nn.Module):
 
     def _step(self, x, state):
         """Return the output o_t (B, O), the next State, and weights (B, S) or None."""
-        if fused := self.fused:
-            output, weights, states = self._fused(fused, x[:, None], state)
+        if self.is_fused:
+            output, weights, states = self._fused(x[:, None], state)
             output, weights, recurrent = output[:, 0], weights[:, 0], (states[:, 0],)
         else:
             recurrent, output, weights = self.order(
