@@ -175,7 +175,9 @@ def prepared(variant, inputs, parameters, options):
 def function_of(row, q, k, **options):
     """Return the attention (*inputs, *parameters) of a row that is not a layer."""
     if row.name in PATTERNS:
-        tiles = BlockMask.from_mask(row.definition(**options), len(q), len(k))
+        tiles = BlockMask.from_mask(
+            row.definition(**options), q.shape[-2], k.shape[-2]
+        )
         return functools.partial(
             scaled_dot_product_attention, path="tiled", block_mask=tiles
         )

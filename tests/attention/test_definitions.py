@@ -1,6 +1,5 @@
 """Every variant has a definition, every definition a test; what ``check`` notices."""
 
-import functools
 import inspect
 import re
 from pathlib import Path
@@ -11,10 +10,6 @@ import pytest
 import minigrad as mg
 import attention
 from attention import definitions
-from attention.costs import trials
-from attention.costs.counted import definition_of
-from attention.costs.formulas import ARRAY
-from attention.variants.table import SCORES, VARIANTS
 from minigrad import differentiable
 
 from ..minigrad.array_cases import draw
@@ -25,39 +20,9 @@ TESTS = Path(__file__).resolve().parents[1]
 FUNCTIONS = dict(inspect.getmembers(definitions, inspect.isfunction))
 
 
-@pytest.mark.parametrize("name", VARIANTS)
-def test_the_function_or_layer_of_a_row_computes_its_definition(name):
-    """In values and gradients, with the parameters that the row names."""
-    row = VARIANTS[name]
-    options = row.options | row.small
-    sizes = trials.SMALL | dict(A=trials.SMALL["E"])  # as the layers have it
-    if not row.equal_widths:
-        sizes["Dk"] = 3
-    if "Ev" in row.parameters:
-        sizes["Ev"] = sizes["E"]
-    inputs, parameters = trials.arrays_of(name, **sizes | options)
-    function, own = trials.prepared(name, inputs, parameters, options)
-    for parameter in own.values():
-        parameter.data = parameter.data.astype(float)
-    names = [name for name, _ in ARRAY.findall(row.parameters)]
-    assert [n.removesuffix(".weight") for n in own][: len(names)] == names
-    definition = functools.partial(definition_of(name), **options)
-    check(function, definition, inputs, list(own.values()))
-
-
-@pytest.mark.parametrize("name", SCORES)
-def test_equal_widths_of_queries_and_keys_are_what_a_layer_needs(name):
-    try:
-        SCORES[name].layer(D, 3, None).score(*draw((5, D), (7, 3)))
-        refused = False
-    except ValueError:
-        refused = True
-    assert refused == SCORES[name].equal_widths
-
-
 def test_every_definition_is_compared_with_the_package():
     """A row or a test names it, or another definition that is named calls it."""
-    files = [*TESTS.glob("attention/**/*.py"), *TESTS.glob("ops/*.py")]
+    files = TESTS.rglob("*.py")
     text = "".join(f.read_text("utf-8") for f in files if f != Path(__file__))
     pages = Path(attention.__file__).parent.rglob("*.py")
     text += "".join(f.read_text("utf-8") for f in pages if f.name != "counted.py")

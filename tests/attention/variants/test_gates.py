@@ -19,8 +19,7 @@ from attention.variants.qk_norm import unit
 from minigrad import Tensor, nn
 
 from ...minigrad.array_cases import draw
-from ..definition_cases import batched, check
-from .variant_cases import close
+from ..definition_cases import batched, check, close
 
 L, D, Ev = 6, 4, 3
 

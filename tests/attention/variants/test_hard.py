@@ -15,7 +15,7 @@ from attention.variants.hard import gumbel_noise
 from minigrad import Tensor, softmax
 
 from ...minigrad.array_cases import draw
-from .variant_cases import all_keys, close
+from ..definition_cases import all_keys, close
 
 S = 5
 (E_, LOSS) = draw((S,), (S,))

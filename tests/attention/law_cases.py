@@ -1,0 +1,690 @@
+"""Calls of the package beside their definitions, for ``tests/test_laws.py``.
+
+    subject.run(module, *inputs, lens=None)   the function or layer, of B examples
+    subject.definition(P, *inputs)            of attention/definitions.py, of one
+
+Each row of the table of variants is a subject, without a line here. The others are
+compositions that have no row: options of exact attention, heads, steps of a decoder.
+"""
+
+import contextlib
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from unittest import mock
+
+import numpy as np
+
+import attention as A
+import minigrad as mg
+from attention import definitions, masks
+from attention.costs.counted import definition_of
+from attention.costs.formulas import ARRAY, shapes_of
+from attention.costs.trials import first, function_of
+from attention.positions import OffsetBias
+from attention.variants.table import VARIANTS
+from minigrad import Tensor, nn
+
+from ..ops.recurrent import gru_step
+from .definition_cases import with_bias, with_ones
+
+B, D = 2, 8  # examples; the width of compositions, with 2 heads of 4
+
+
+class Parameters(nn.Module):
+    """The parameters of a function, by name."""
+
+    def __init__(self, **shapes):
+        for name, shape in shapes.items():
+            setattr(self, name, nn.Parameter(np.zeros(shape, np.float32)))
+
+
+def letters_of(text):
+    """Return [["L", "E"], ["S", "E"]] for the text "q (L, E), k (S, E)"."""
+    arrays = [sizes.split(",") for _, sizes in ARRAY.findall(text)]
+    return [[x.strip() for x in sizes if x.strip()] for sizes in arrays]
+
+
+@dataclass
+class Subject:
+    """A call of the package, beside its definition.
+
+    make      (L, S) -> a module with the parameters
+    text      the inputs of one example and their shapes, as in a row of the table
+    letters   of the shapes, beside L and S
+    padded    whether ``run`` takes lens, the number of keys of each example
+    alone     whether the outputs of n keys are those of the first n keys alone
+    window    (i, j) -> the pairs that the definition gets as ``allowed``; None: all
+    long      whether a call may have several tiles or chunks
+    """
+
+    run: Callable
+    definition: Callable
+    make: Callable = lambda L, S: Parameters()
+    text: str = "q (L, E), k (S, E), v (S, E)"
+    letters: dict = field(default_factory=lambda: {"E": D})
+    padded: bool = True
+    alone: bool = True
+    window: Callable | None = None
+    long: bool = False
+
+    def __post_init__(self):
+        self.axes = letters_of(self.text)
+
+    def inputs(self, L, S, B=B, dtype=float, seed=0):
+        """Return arrays from N(0, 1), with an axis of examples."""
+        rng = np.random.default_rng(seed)
+        shapes = shapes_of(self.text, self.letters | {"L": L, "S": S}).values()
+        return [
+            (rng.standard_normal((B, *shape)) * self.scale(shape)).astype(dtype)
+            for shape in shapes
+        ]
+
+    def scale(self, shape):
+        return 1
+
+    def module(self, L, S, dtype=float, seed=0):
+        """Return the module with parameters from N(0, 1/4)."""
+        module, rng = self.make(L, S), np.random.default_rng(seed)
+        for _, p in sorted(module.named_parameters()):
+            p.data = np.asarray(rng.standard_normal(p.shape) / 2, dtype)
+        return module
+
+    def first_keys(self, x, axes, n):
+        """Return what an input has of the first n keys."""
+        return x[tuple(slice(n if letter == "S" else None) for letter in axes)]
+
+    def defined(self, module, lens=None):
+        """Return the definition of all examples: (*inputs, *parameters) -> outputs.
+
+        Of an example with n keys, it gets the first n alone. If there is an output for
+        each key, those of the others are 0.
+        """
+        names = list(dict(module.named_parameters()))
+
+        def of_examples(*arrays):
+            inputs, outputs = arrays[: len(self.axes)], []
+            P = dict(zip(names, arrays[len(self.axes) :], strict=True))
+            for b in range(len(inputs[0])):
+                example = [x[b] for x in inputs]
+                if lens is not None:
+                    example = [
+                        self.first_keys(x, axes, lens[b])
+                        for x, axes in zip(example, self.axes)
+                    ]
+                if self.window is not None:
+                    i, j = definitions.positions(len(example[0]), len(example[1]))
+                    outputs.append(self.definition(P, *example, self.window(i, j)))
+                else:
+                    outputs.append(self.definition(P, *example))
+            n = max(map(len, outputs), default=0)
+            rows = [(0, n - len(y)) for y in outputs]
+            return np.stack([
+                np.pad(y, [each, *[(0, 0)] * (y.ndim - 1)])
+                for y, each in zip(outputs, rows)
+            ])  # fmt: skip
+
+        return of_examples
+
+    def sizes(self, inputs):
+        """Return {letter: size} of the axes of one example's inputs."""
+        pairs = [zip(axes, x.shape[-len(axes) :]) for axes, x in zip(self.axes, inputs)]
+        return {letter: size for each in pairs for letter, size in each}
+
+
+# -- the rows of the table -------------------------------------------------------------
+
+SIZES = dict(E=4, Dk=3, Ev=5, A=4, H=1, Hk=1)
+MASKS = {  # argument of a function or layer: its value for an example with n keys
+    "key_mask": lambda L, S, n: np.arange(S) < n,
+    "mask": lambda L, S, n: np.broadcast_to(np.arange(S) < n, (L, S)),
+}
+MASKS |= dict.fromkeys(("attn_mask", "edges"), MASKS["mask"])
+
+
+def argument_of(function, names):
+    """Return the first of the names that is an argument of the function, or None."""
+    return next((name for name in names if name in arguments(function)), None)
+
+
+@functools.cache
+def arguments(function):
+    return inspect.signature(function).parameters
+
+
+def called(function, names, change, *inputs, **options):
+    """Call a row's function, with ``change(f, name)`` for f with one of the arguments.
+
+    f is the row's function, or a public one that it calls.
+    """
+    if (name := argument_of(function, names)) is not None:
+        return change(function, name)(*inputs, **options)
+    with contextlib.ExitStack() as stack:
+        for public, f, name in public_functions(tuple(names)):
+            stack.enter_context(mock.patch.object(A, public, change(f, name)))
+        return function(*inputs, **options)
+
+
+@functools.cache
+def public_functions(names):
+    """Return (its name, function, argument) of those with one of the arguments."""
+    every = ((public, getattr(A, public)) for public in A.__all__)
+    return [
+        (public, f, argument_of(f, names)) for public, f in every
+        if inspect.isfunction(f) and argument_of(f, names) is not None
+    ]  # fmt: skip
+
+
+class Row(Subject):
+    """A row of the table: its function, or its layer."""
+
+    def __init__(self, name):
+        row = self.row = VARIANTS[name]
+        self.name, self.options = name, row.options | row.small
+        self.options.pop("tile", None)  # of the definition
+        letters = SIZES | self.options
+        letters["Dk"] = letters["E"] if row.equal_widths else letters["Dk"]
+        letters["Ev"] = letters["E"] if "Ev" in row.parameters else letters["Ev"]
+        super().__init__(
+            self.compute, self.define, self.build, row.inputs, letters,
+            long=row.layer is None and ["L", "S"] not in letters_of(row.inputs),
+        )  # fmt: skip
+        self.padded = self.has("valid_lens", *MASKS)
+        self.alone = name != "bigbird"  # its random blocks depend on the number of keys
+
+    def scale(self, shape):
+        """Rows of length 1 on average, so that no recurrence overflows."""
+        return max(shape[-1], 1) ** -0.5
+
+    def build(self, L, S):
+        row, letters = self.row, self.letters | {"L": L, "S": S}
+        if row.layer is None:
+            return Parameters(**shapes_of(row.parameters, letters))
+        shapes = [*shapes_of(row.inputs, letters).values()]
+        queries, keys = shapes[0], shapes[1 % len(shapes)]
+        return row.layer(queries[-1], keys[-1], None, **self.options)
+
+    def define(self, P, *inputs):
+        P = [*P.values()]
+        for i, sizes in enumerate(letters_of(self.row.parameters)):
+            P[i] = self.first_keys(P[i], sizes, self.sizes(inputs).get("S"))
+        return definition_of(self.name)(*inputs, *P, **self.options)
+
+    def function(self, m):
+        """Return the function of one example's inputs, or the layer."""
+        row = self.row
+        if row.layer is not None:
+            return lambda *x, **more: first(m(*x, **more))
+        own = {x: n for x, n in self.options.items() if x in row.options}
+        return lambda *x: first(
+            function_of(row, *x[:2], **own)(*x, *m.parameters())
+        )
+
+    def compute(self, m, *inputs, lens=None):
+        """Call a layer with all examples, and a function with one after the other."""
+        f, layer = self.function(m), self.row.layer is not None
+        if layer and lens is None:
+            return f(*inputs)
+        if layer and argument_of(m.forward, ["valid_lens"]):
+            return f(*inputs, valid_lens=lens)
+        sizes, outputs = self.sizes(inputs), []
+        for b in range(len(inputs[0])):
+            example, n = [x[b] for x in inputs], lens is not None and lens[b]
+
+            def change(g, name, n=n):
+                S = sizes["S"]
+                return functools.partial(
+                    g, **{name: MASKS[name](sizes.get("L", S), S, n)}
+                )
+
+            if lens is None:
+                outputs.append(f(*example))
+            elif layer:
+                name = argument_of(m.forward, MASKS)
+                outputs.append(change(f, name)(*example))
+            else:
+                outputs.append(called(f, MASKS, change, *example))
+        return mg.stack(outputs)
+
+    def has(self, *names):
+        """Return whether the layer, or a function of the row, has such an argument."""
+        m = self.module(3, 3)
+        if self.row.layer is not None:
+            return argument_of(m.forward, names) is not None or hasattr(m, names[0])
+        found = []
+
+        def change(f, name):
+            return lambda *x, **options: found.append(name) or f(*x, **options)
+
+        called(self.function(m), names, change, *(x[0] for x in self.inputs(3, 3)))
+        return bool(found)
+
+
+# -- what streams ----------------------------------------------------------------------
+# A row whose function or layer takes what an earlier call has returned. Each returns
+# the outputs of all tokens, of one call and of calls with a token each, or with parts.
+
+PARTS = [slice(0, 5), slice(5, 6), slice(6, None)]
+
+
+def by_state(row, m, inputs):
+    """``state``: a call returns its outputs and the state after them."""
+
+    def outputs(parts):
+        state = None
+
+        def change(f, name):
+            def call(*x, **options):
+                nonlocal state
+                o, state = f(*x, **options, state=state)
+                return o, state
+
+            return call
+
+        f = row.function(m)
+        return [called(f, ["state"], change, *(x[:, t] for x in inputs)) for t in parts]
+
+    return outputs([slice(None)]), outputs(PARTS)
+
+
+def by_cache(row, m, inputs):
+    """``cache``: a KVCache, which grows; the whole text is read causally."""
+    x, cache = inputs[0], A.KVCache()
+    steps = [m(x[:, t], is_causal=True, cache=cache) for t in PARTS]
+    return [m(x, is_causal=True)], steps
+
+
+def by_weights(row, m, inputs):
+    """``before``: the weights of the query before."""
+    q, k, v = inputs
+    before, steps = None, []
+    for t in range(q.shape[1]):
+        context, weights = m(q[:, t : t + 1], k, v, before=before)
+        steps.append(context)
+        before = weights[:, 0]
+    return [first(m(q, k, v))], steps
+
+
+def by_place(row, m, inputs):
+    """``start``: the place of the first query."""
+    q, k, v = inputs
+    return [m(q, k, v)], [m(q[:, t], k, v, start=t.start) for t in PARTS]
+
+
+def by_step(row, m, inputs):
+    """A method ``step``: the sum of the earlier weights, and the last ones."""
+    q, k, v = inputs
+    names, steps, coverage, weights = arguments(type(m).step), [], None, None
+    for t in range(q.shape[1]):
+        last = {"weights": weights} if "weights" in names else {}
+        context, weights = m.step(q[:, t], m.precompute(k), v, coverage, **last)
+        coverage = weights if coverage is None else coverage + weights
+        steps.append(context[:, None])
+    return [first(m(q, k, v))], steps
+
+
+STREAMS = {
+    "state": by_state, "cache": by_cache, "before": by_weights, "start": by_place,
+    "step": by_step,
+}  # fmt: skip
+
+
+# -- definitions of the compositions, with their parameters by name --------------------
+
+
+def by_score(score, *names, **options):
+    """Return the attention of a definition of scores with these parameters."""
+
+    def attention(P, q, k, v):
+        s = score(q, k, *(P[name] for name in names), **options)
+        return definitions.attend(s, v)
+
+    return attention
+
+
+def gaussian(P, q, k, v):
+    s = definitions.gaussian(q, k, np.exp(P["log_bandwidth"]))
+    return definitions.attend(s, v)
+
+
+def transformer_xl(P, q, k, v):
+    distance = np.arange(len(q) - 1, -len(k), -1)
+    R = definitions.sinusoidal(distance, D) @ P["W_kR"].T
+    return definitions.attend(definitions.transformer_xl(q, k, R, P["u"], P["w"]), v)
+
+
+def longformer(P, q, k, v):
+    """Compute the first L outputs for the tokens [q; k + v]; token 0 is global."""
+    x, contexts = with_ones(np.concatenate([q, k + v])), []
+    for rows in slice(0, D // 2), slice(D // 2, D):
+        W, W_global = (
+            [with_bias(P, f"W_{n}{of}")[rows] for n in "qkv"] for of in ("", "_global")
+        )
+        contexts.append(definitions.longformer(x, W, W_global, 2, [0]))
+    return (with_ones(np.concatenate(contexts, 1)) @ with_bias(P, "W_o").T)[: len(q)]
+
+
+def steps(order):
+    """Return the outputs of all steps of a decoder, "bahdanau" or "luong"."""
+
+    def outputs(P, q, k, v):
+        h = h_tilde = np.zeros(D, q.dtype)
+        matrices = [P[f"attention.{name}"] for name in ("W_q", "W_k", "w_v")]
+
+        def attention(h):
+            return definitions.attend(definitions.additive(h, k, *matrices), v)
+
+        def cell(x, h):
+            a, b = (
+                P[f"cell.weight_{n}"] @ y + P[f"cell.bias_{n}"]
+                for n, y in (("ih", x), ("hh", h))
+            )
+            return gru_step(a, b, (h,))[0]
+
+        outputs = []
+        for x in q:
+            if order == "bahdanau":
+                h, output = definitions.bahdanau_step(x, h, attention, cell)
+            else:
+                h, output = h, h_tilde = definitions.luong_step(
+                    x, h, h_tilde, attention, cell, P["W_c"], P["b_c"]
+                )
+            outputs.append(output)
+        return np.stack(outputs)
+
+    return outputs
+
+
+# -- the compositions ------------------------------------------------------------------
+
+
+def t(x):
+    return mg.swapaxes(x, -1, -2)
+
+
+def split_heads(x, H=2):
+    return mg.swapaxes(mg.reshape(x, (*x.shape[:2], H, x.shape[2] // H)), 1, 2)
+
+
+def merged_heads(o):
+    o = mg.swapaxes(o, 1, 2)
+    return mg.reshape(o, (*o.shape[:2], o.shape[2] * o.shape[3]))
+
+
+def attend(score, definition, **shapes):
+    """Return ``attend`` with a score(module, q, k)."""
+
+    def run(m, q, k, v, lens=None):
+        return A.attend(q, k, v, functools.partial(score, m), valid_lens=lens)[0]
+
+    return Subject(run, definition, lambda L, S: Parameters(**shapes))
+
+
+def layer(make, definition):
+    def run(m, q, k, v, lens=None):
+        return first(m(q, k, v, lens))
+
+    return Subject(run, definition, lambda L, S: make())
+
+
+def run_longformer(m, q, k, v, lens=None):
+    L = q.shape[1]
+    lens = None if lens is None else L + np.asarray(lens)
+    x = mg.concat([q, k + v], 1)
+    return m(x, np.arange(x.shape[1]) == 0, lens)[:, :L]
+
+
+def score_of_shaw(m, q, k):
+    return A.shaw_scores(q, k, m.a_K)
+
+
+def score_of_transformer_xl(m, q, k):
+    at = A.transformer_xl_distances(q.shape[1], k.shape[1])
+    R = A.sinusoidal(at, D, dtype=q.dtype) @ t(m.W_kR)
+    return A.transformer_xl_scores(q, k, R, m.u, m.w)
+
+
+def run_steps(m, q, k, v, lens=None):
+    """Run a decoder: q are the inputs of its steps, and its state starts from 0."""
+    state = m.start(Tensor(np.zeros((q.shape[0], D), q.dtype)))
+    keys, outputs = m.attention.precompute(k), []
+    for i in range(q.shape[1]):
+        state, output, _ = m(q[:, i], state, keys, v, lens)
+        outputs.append(output)
+    return mg.stack(outputs, 1)
+
+
+def scaled_dot(P, q, k, h):
+    return definitions.scaled_dot(q, k)
+
+
+def sdpa(path, score=scaled_dot, groups=1, window=None, shapes=None, **extra):
+    """Return two query heads beside one or two key heads, by one of the two paths.
+
+    score    (P, q, k, h) -> the scores of head h
+    extra    options, or functions (parameters, L, S) that make them
+    """
+
+    def run(m, q, k, v, lens=None):
+        L, S = q.shape[1], k.shape[1]
+        options = {n: x(m, L, S) if callable(x) else x for n, x in extra.items()}
+        if lens is not None:
+            options["mask_mod"] = masks.padding(lens)
+        q, k, v = (
+            split_heads(q),
+            split_heads(k[..., : D // groups], 2 // groups),
+            split_heads(v)[:, : 2 // groups],
+        )
+        o = A.scaled_dot_product_attention(
+            q, k, v, enable_gqa=groups > 1, path=path, **options
+        )
+        return merged_heads(o)
+
+    def definition(P, q, k, v, allowed=True):
+        def head(h):
+            return lambda q, k, v: definitions.attend(score(P, q, k, h), v, allowed)
+
+        one = np.eye(D, dtype=q.dtype)  # no projections
+        few = one[: D // groups]
+        heads = [head(0), head(1)]
+        return definitions.multi_head(q, k, v, one, few, few, one, heads)
+
+    make = lambda L, S: Parameters(**shapes or {})  # noqa: E731
+    return Subject(run, definition, make, window=window, long=True)
+
+
+def by_offset(P, q, k, h):
+    i, j = definitions.positions(len(q), len(k))
+    return definitions.scaled_dot(q, k) + P["b"][h][j - i + len(q) - 1]
+
+
+def sdpa_subjects():
+    """Return {name: Subject} of scaled_dot_product_attention, on both paths."""
+    slopes = definitions.alibi_slopes(2)
+    options = {
+        "": {},
+        " causal": dict(window=definitions.causal, is_causal=True),
+        " groups": dict(groups=2),
+        " softcap": dict(
+            score=lambda P, q, k, h: 1.5 * np.tanh(definitions.scaled_dot(q, k) / 1.5),
+            softcap=1.5,
+        ),
+        " ALiBi": dict(
+            score=lambda P, q, k, h: definitions.alibi(q, k, slopes[h]),
+            bias=lambda m, L, S: A.alibi_bias(2, L, S, dtype=float),
+        ),
+        " bias by offset": dict(
+            score=by_offset,
+            bias=lambda m, L, S: OffsetBias(m.b[:, : max(L + S - 1, 0)]),
+            shapes={"b": (2, 150)},
+        ),
+        " window": dict(
+            window=lambda i, j: definitions.window(i, j, 3, 3), window_size=(3, 3)
+        ),
+    }
+    return {
+        f"{path} path{name}": sdpa(path, **each)
+        for path in ("dense", "tiled")
+        for name, each in options.items()
+    }
+
+
+def multihead(num_kv_heads, causal=False, rotate=None):
+    def run(m, q, k, v, lens=None):
+        return m(q, k, v, valid_lens=lens, is_causal=causal, rotate=rotate)
+
+    def definition(P, q, k, v, allowed=True):
+        def head(q, k, v):
+            if rotate is not None:
+                w = definitions.frequencies(q.shape[1])
+                q, k = (definitions.rope(x, np.arange(len(x)), w) for x in (q, k))
+            return definitions.scaled_dot_attention(q, k, v, allowed)
+
+        W_q, W_k, W_v = (with_bias(P, f"W_{n}") for n in "qkv")
+        q, k, v = (with_ones(x) for x in (q, k, v))
+        o = definitions.multi_head(q, k, v, W_q, W_k, W_v, P["W_o.weight"], [head] * 2)
+        return o + P["W_o.bias"]
+
+    make = lambda L, S: A.MultiHeadAttention(D, 2, num_kv_heads)  # noqa: E731
+    window = definitions.causal if causal else None
+    return Subject(run, definition, make, window=window, long=True)
+
+
+def merged(m, q, k, v, lens=None):
+    """Merge the attention to even keys and to odd keys."""
+    parts = []
+    for some in slice(0, None, 2), slice(1, None, 2):
+        own = None if lens is None else (np.asarray(lens) + (some.start == 0)) // 2
+        o, lse = A.scaled_dot_product_attention(
+            *(split_heads(x) for x in (q, k[:, some], v[:, some])),
+            mask_mod=None if own is None else masks.padding(own),
+            return_lse=True,
+        )
+        parts += [o, lse]
+    return merged_heads(A.merge(*parts)[0])
+
+
+def causal_linear(m, q, k, v, lens=None):
+    return A.linear_attention(q, k, v, is_causal=True, valid_lens=lens)
+
+
+def causal_performer(m, q, k, v, lens=None):
+    keep = None if lens is None else np.arange(k.shape[1]) < np.reshape(lens, (-1, 1))
+    return A.performer_attention(q, k, v, m.W, True, key_mask=keep)
+
+
+def causal_performer_definition(P, q, k, v):
+    def phi(x):
+        return definitions.random_features(x / D**0.25, P["W"])
+
+    return definitions.causal_linear(q, k, v, phi, eps=0)
+
+
+def forgetting_tiled(m, *inputs):
+    return A.forgetting_attention(*inputs, path="tiled")
+
+
+def nadaraya_watson(kernel):
+    def run(m, q, k, v, lens=None):
+        h = 4 * mg.exp(m.log_bandwidth)
+        return A.nadaraya_watson(q, k, v, kernel, h, valid_lens=lens)[0]
+
+    def definition(P, q, k, v):
+        h = 4 * np.exp(P["log_bandwidth"])
+        return definitions.nadaraya_watson(q, k, v, kernel, h)
+
+    return Subject(run, definition, lambda L, S: Parameters(log_bandwidth=()))
+
+
+def compositions():
+    def step(kind, **options):
+        return lambda: kind(D, D, D, A.AdditiveAttention(D, D, 6), **options)
+
+    whole = sdpa("tiled")
+    tokens = "q (L, E), k (L, E), v (L, E)"
+    return sdpa_subjects() | {
+        "temperature": Subject(
+            lambda m, q, k, v, lens=None: A.attend(
+                q, k, v, "dot", valid_lens=lens, temperature=2.5
+            )[0],
+            by_score(lambda q, k: definitions.dot(q, k) / 2.5),
+        ),
+        "disentangled": attend(
+            lambda m, q, k: A.disentangled_scores(q, k, m.Q_r, m.K_r),
+            by_score(definitions.disentangled, "Q_r", "K_r"),
+            Q_r=(6, D),
+            K_r=(6, D),
+        ),
+        "Shaw": attend(score_of_shaw, by_score(definitions.shaw, "a_K"), a_K=(7, D)),
+        "Transformer-XL": attend(
+            score_of_transformer_xl, transformer_xl, W_kR=(D, D), u=(D,), w=(D,)
+        ),
+        "additive with bias": layer(
+            lambda: A.AdditiveAttention(D, D, 6, bias=True),
+            by_score(definitions.additive, "W_q", "W_k", "w_v", "b"),
+        ),
+        "coverage with bias": layer(
+            lambda: A.CoverageAttention(D, D, 6, bias=True),
+            lambda P, q, k, v: definitions.coverage(q, k, v, **P),
+        ),
+        "local-p, renormalized": layer(
+            lambda: A.LocalAttention(D, D, 2, "p", renormalize=True), renormalized
+        ),
+        "layer of Longformer": Subject(
+            run_longformer, longformer, lambda L, S: A.LongformerAttention(D, 2, 4)
+        ),
+        "Bahdanau's step": Subject(
+            run_steps, steps("bahdanau"), lambda L, S: step(A.BahdanauStep)()
+        ),
+        "Luong's step": Subject(
+            run_steps, steps("luong"), lambda L, S: step(A.LuongStep, bias=True)()
+        ),
+        **{f"kernel {name}": nadaraya_watson(name) for name in definitions.KERNELS},
+        **{
+            f"Luong {kind}": layer(
+                lambda kind=kind: A.LuongAttention(kind, D, D),
+                by_score(getattr(definitions, kind), *names),
+            )
+            for kind, names in {
+                "dot": [], "general": ["W_a"], "concat": ["W_a", "v_a"]
+            }.items()
+        },
+        "linear causal": Subject(
+            causal_linear,
+            lambda P, q, k, v: definitions.causal_linear(q, k, v),
+            text=tokens,
+            alone=False,
+            long=True,
+        ),
+        "performer causal": Subject(
+            causal_performer,
+            causal_performer_definition,
+            lambda L, S: Parameters(W=(5, D)),
+            text=tokens,
+            alone=False,
+            long=True,
+        ),
+        "forgetting tiled": Subject(
+            forgetting_tiled,
+            lambda P, *inputs: definitions.forgetting(*inputs),
+            text=f"{tokens}, f (L)",
+            padded=False,
+            long=True,
+        ),
+        "heads": multihead(2),
+        "heads causal": multihead(2, True),
+        "one key head": multihead(1),
+        "heads with RoPE": multihead(2, rotate=A.rope),
+        "merge": Subject(merged, whole.definition, long=True),
+    }
+
+
+def renormalized(P, q, k, v):
+    score = functools.partial(definitions.general, W_a=P["score.W_a"])
+    weights = definitions.local_p(q, k, np.eye(len(k)), P["W_p"], P["v_p"], 2, score)
+    return definitions.divide_by_sum(weights) @ v
+
+
+ROWS = {name: Row(name) for name in VARIANTS}
+SUBJECTS = ROWS | compositions()
