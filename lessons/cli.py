@@ -15,11 +15,16 @@ import time
 from attention.app import stopping
 
 from .classroom import copies, journal
+from .classroom.authors.grading import grade
 from .classroom.catalogue import UsageError, exercises, find, work_folder
 from .classroom.copies import hash_of
 from .classroom.learner import hints, progress, report
+from .classroom.learner.solution import solution
 from .classroom.terminal import display_path, fit, prepared, say, width, without_breaks
+from .course.new import new
+from .course.read import sealed
 from .course.run import FAILED, USAGE
+from .pages.reading import read
 
 
 def main(argv=None):
@@ -125,7 +130,7 @@ def _parser():
     text = "your progress and the next step"
     verb("status", text, lambda args: progress.status(), aliases=["next"])
     verb("list", "all lessons and exercises", lambda args: progress.list_all())
-    lessons(verb("read", "show the page of a lesson", _read))
+    lessons(verb("read", "show the page of a lesson", read))
     lessons(verb("run", "run the script of a lesson", _run_lesson))
     text = "write the book as HTML pages, to read in a browser"
     sub = verb("site", text, _site)
@@ -145,12 +150,7 @@ def _parser():
     seed(sub)
     seed(verb("watch", "check after every change", _watch, "optional"))
     verb("hint", "the next hint", _hint, "optional")
-    sub = verb(
-        "solution",
-        "compare with the reference",
-        _solution,
-        "required",
-    )
+    sub = verb("solution", "compare with the reference", solution, "required")
     sub.add_argument("--peek", action="store_true", help="even before you have passed")
     verb("reset", "a fresh stub", _reset, "required")
     sub = verb("undo", "restore your text before this one", _undo, "required")
@@ -168,7 +168,7 @@ def _parser():
     )
     seed(sub)
     text = "check the answers of a class: a folder for each student"
-    sub = verb("grade", text, _grade)
+    sub = verb("grade", text, grade)
     sub.add_argument("folder", metavar="FOLDER", nargs="+", help="of students")
     sub.add_argument("--only", metavar="IDS", help="the exercises, such as E.1,E.2,6.5")
     form = sub.add_mutually_exclusive_group()
@@ -184,7 +184,7 @@ def _parser():
         sub = verb(name, text, run, to=dev)
         sub.add_argument("id", nargs="*", metavar="ID", help="without it, all")
     verb("sync", "write the tables", _sync, to=dev)
-    sub = verb("new", "write the file of a new exercise", _new, to=dev)
+    sub = verb("new", "write the file of a new exercise", new, to=dev)
     for name, text in (
         ("lesson", "the number of its lesson, 09"),
         ("id", "a word and a number, W.1"),
@@ -195,12 +195,6 @@ def _parser():
     lessons(sub)
     sub.add_argument("--check", action="store_true", help="compare, write nothing")
     return parser
-
-
-def _read(args):
-    from .pages.reading import read
-
-    return read(args)
 
 
 def _run_lesson(args):
@@ -222,18 +216,6 @@ def _notebooks(args):
     return notebooks(args)
 
 
-def _solution(args):
-    from .classroom.learner.solution import solution
-
-    return solution(args)
-
-
-def _grade(args):
-    from .classroom.authors.grading import grade
-
-    return grade(args)
-
-
 def _sync(args):
     from .classroom.authors.tables import sync
 
@@ -244,12 +226,6 @@ def _audit(args):
     from .course.audit import audit
 
     return audit(args)
-
-
-def _new(args):
-    from .course.new import new
-
-    return new(args)
 
 
 def _weave(args):
@@ -364,8 +340,6 @@ def _undo(args):
 
 def _seal(args):
     """Leave what a learner gets in plain text, and compress the rest."""
-    from .course.read import sealed
-
     for exercise in [find(id) for id in args.id] or exercises():
         if not exercise.is_withheld:
             text = exercise.file.read_text(encoding="utf-8")

@@ -91,14 +91,18 @@ def write_record(name, results, *, seeds, records=None):
     made = {
         "command": command_of(PATH),
         "seeds": list(seeds),
-        "python": platform.python_version(),
-        "numpy": importlib.metadata.version("numpy"),
+        **_versions(),
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",
         "seconds": round(time.perf_counter() - START, 1),
         "code": fingerprint(SCRIPT),
     }
     folder = pathlib.Path(records or os.environ.get("LESSONS_RECORDS") or RECORDS)
     return _write(folder / f"{name}.json", {"made": made} | results)
+
+
+def _versions():
+    numpy = importlib.metadata.version("numpy")
+    return {"python": platform.python_version(), "numpy": numpy}
 
 
 def command_of(script):
@@ -183,34 +187,28 @@ def experiment(args, svg_of):
         say("\n".join(failure.lines))
         return runner.FAILED
     except SyntaxError as error:
-        say("\n".join(check.cannot_load(error, path).lines))
+        say("\n".join(check.not_loaded(error, path).lines))
         return runner.FAILED
-    picture = my.right.get("picture")
     if args.quick:
+        target = _folder("work") / f"{exercise.stem}-quick.svg"
         say("A quick run shows what the long one does. It does not count, nor is kept.")
-        if picture:
-            target = _folder("work") / f"{exercise.stem}-quick.svg"
-            copies.write(target, svg_of(picture, result))
-            say(f"drawn in {without_breaks(display_path(target))}")
-        return 0
-    kept = {
-        "exercise": exercise.id,
-        "impl": args.impl,
-        "seed": seed,
-        "seconds": round(time.perf_counter() - start, 1),
-        "tokens": answer_hash(exercise, text),
-        "versions": {
-            "python": platform.python_version(),
-            "numpy": importlib.metadata.version("numpy"),
-        },
-        "machine": platform.machine(),
-        "result": result,
-    }
-    target = _write(_folder(args.impl) / f"{exercise.stem}.json", kept)
-    say(f"recorded in {without_breaks(display_path(target))}, {kept['seconds']} s")
-    if args.impl == "work" and picture:
+    else:
+        seconds = round(time.perf_counter() - start, 1)
+        kept = {
+            "exercise": exercise.id,
+            "impl": args.impl,
+            "seed": seed,
+            "seconds": seconds,
+            "tokens": answer_hash(exercise, text),
+            "versions": _versions(),
+            "machine": platform.machine(),
+            "result": result,
+        }
+        target = _write(_folder(args.impl) / f"{exercise.stem}.json", kept)
+        say(f"recorded in {without_breaks(display_path(target))}, {seconds} s")
+    if "picture" in my.right and (args.quick or args.impl == "work"):
         target = target.with_suffix(".svg")
-        copies.write(target, svg_of(picture, result))
+        copies.write(target, svg_of(my.right["picture"], result))
         say(f"drawn in {without_breaks(display_path(target))}")
     return 0
 

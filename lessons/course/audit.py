@@ -140,13 +140,9 @@ def judge(source, text, name=None):
                 if name and outcome.tag == name:
                     break
     except Exception as error:
-        failure = check.cannot_load(error, path)
-        outcomes = [check.Outcome("written", "the file", "failed", failure.tag,
-                                  failure.lines)]  # fmt: skip
-    return (
-        [outcome for outcome in outcomes if outcome.result == "failed"],
-        [outcome for outcome in outcomes if outcome.result == "unwritten"],
-    )
+        outcomes = [check.not_loaded(error, path)]
+    kinds = "failed", "unwritten"
+    return tuple([o for o in outcomes if o.result == kind] for kind in kinds)
 
 
 def leaks(source):

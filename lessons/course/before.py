@@ -14,6 +14,8 @@ from .outcome import CheckFailed
 
 def answers_pass(my, *ids):
     """Fail unless the earlier answers pass whose functions this answer uses."""
+    if pathlib.Path(my.path).parent == LESSONS / "exercises":
+        return  # it uses the reference answers
     text = "".join(linecache.getlines(my.path))
     for id in ids:
         exercise = find(id)
@@ -22,8 +24,6 @@ def answers_pass(my, *ids):
         parts = [f"{id} {name}" for name in used]
         if not parts:
             continue  # the learner has written it anew
-        if path.parent == LESSONS / "exercises":
-            continue  # the reference answer, which is another file
         if not path.exists():
             raise NotWritten(parts[0])
         changed = max(each.stat().st_mtime_ns for each in path.parent.glob("*.py"))

@@ -10,6 +10,7 @@ import copy
 import functools
 import inspect
 import linecache
+import operator
 import re
 import traceback
 
@@ -22,7 +23,6 @@ from .outcome import CheckFailed
 
 CONTAINERS = list, dict, tuple
 PLAIN = str, int, float, complex, np.generic  # compared by value, not by identity
-NUMBERS = {int, float}
 REDUCES = re.compile(r"\b(sum|mean|max|min|std|var|norm)\(")
 
 _dtype_name = functools.cache(str)  # NumPy builds it anew each time, slowly
@@ -180,12 +180,11 @@ def readonly(value):
         value = tuple(map(readonly, value))
     elif isinstance(value, list):
         items, value = value, copy.copy(value)
-        if not {*map(type, items)} <= NUMBERS:  # a curve of thousands of numbers
-            value[:] = map(readonly, items)
+        value[:] = [x if isinstance(x, PLAIN) else readonly(x) for x in items]
     elif isinstance(value, dict):
         items, value = value, copy.copy(value)
-        for key in items:
-            value[key] = readonly(items[key])
+        for key, item in items.items():
+            value[key] = item if isinstance(item, PLAIN) else readonly(item)
     return value
 
 
@@ -200,7 +199,10 @@ def is_changed(before, now):
             is_changed(before[key], now[key]) for key in before
         )
     if isinstance(before, CONTAINERS):
-        return len(before) != len(now) or any(map(is_changed, before, now))
+        if len(before) != len(now):
+            return True
+        same = all(map(operator.is_, before, now))
+        return not same and any(map(is_changed, before, now))
     return not (isinstance(before, PLAIN) and (before == now or before != before))
 
 

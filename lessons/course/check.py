@@ -32,6 +32,7 @@ CLOSE = 1e-11  # of an entry: a formula has these digits, a difference quotient 
 ROUNDING = 1e-12  # of the largest entry; a tenth of a larger tolerance
 TINY = 1e-200  # numbers below are 0
 COTANGENTS = 2  # of each backward
+NOT_YET = object()
 
 
 def load(source, path, text=None, seed=0):
@@ -40,6 +41,9 @@ def load(source, path, text=None, seed=0):
     text  stands for the text of the file: a mistake that an audit plants
     """
     text = stubs.text_of(path) if text is None else text
+    if not text.strip():
+        again = f"python -m lessons undo {source.id} restores the text before; reset "
+        raise CheckFailed("empty", "the file is empty", again + "gives a fresh stub")
     return My(source, run(text, str(path)), str(path), text, seed)
 
 
@@ -110,8 +114,7 @@ def outcome_of(my, step, failed, debug=False):
     if debug:
         print("\n".join(failure.lines))
         open_debugger(cause, my)
-    facts = failure.tag, failure.lines, part, uses, failure.question
-    return Outcome(title, "", "failed", *facts)
+    return Outcome(title, "", "failed", failure.tag, failure.lines, part, uses)
 
 
 def second_draw(my, step):
@@ -129,7 +132,8 @@ def second_draw(my, step):
 class Made:
     """A call of a function of the answer, with its result; it can be repeated.
 
-    gs  the cotangents, if it is a call of the backward that the function returned
+    gs      the cotangents, if it calls the backward that the function returned
+    wanted  what the reference returns, or the exception that it raises
     """
 
     name: str
@@ -137,6 +141,7 @@ class Made:
     options: dict
     gs: tuple | None = None
     result: object = None
+    wanted: object = NOT_YET
 
     def repeat(self, names):
         """Return the result of the same call of another answer."""
@@ -145,6 +150,16 @@ class Made:
         if self.gs is None:
             return with_parameters(as_numbers(result), args)
         return result[-1](*map(readonly, self.gs))
+
+    def of_reference(self, names):
+        """Return what the reference returns, computed once."""
+        if self.wanted is NOT_YET:
+            try:
+                with np.errstate(all="ignore"):
+                    self.wanted = self.repeat(names)
+            except Exception as error:
+                self.wanted = error
+        return self.wanted
 
 
 def fresh(value, copies=None):
@@ -241,6 +256,7 @@ class My:
         want = None
         if self.compares:
             want, moved = call.repeat(self.right), {}
+            call.wanted = want
             if (whole := with_parameters(got, args)) is not got:
                 want, moved = want
             self._equal(got, want, self.source.results(name))
@@ -287,8 +303,8 @@ class My:
         found = self._run(back, backward, *gs)
         if self.compares:
             try:
-                expected = want[-1](*gs)
-                self._equal(found, expected, self.source.gradients(call.name))
+                back.wanted = want[-1](*gs)
+                self._equal(found, back.wanted, self.source.gradients(call.name))
             except CheckFailed as failure:
                 failure.back = True
                 raise
@@ -468,16 +484,21 @@ def written(my):
     return Outcome("written", "functions", "ok")
 
 
-def cannot_load(error, path):
-    """Return the ``CheckFailed`` for an exception that ``load`` raised."""
+def not_loaded(error, path):
+    """Return the outcome of an answer of which ``load`` raised an exception."""
+    place, failure = ("written", "the file"), error
+    if isinstance(error, NotWritten):
+        return Outcome(*place, "unwritten", lines=[plain(str(error))])
     if isinstance(error, SyntaxError):
         lines = [f"the file is not Python yet: {error.msg}"]
         if error.lineno:  # Python gives no line for a NUL byte
             lines.append(f"line {error.lineno}:  {(error.text or '').strip()}")
-        return CheckFailed("syntax", *lines)
-    said = f"{type(error).__name__}: {error}".removesuffix(": ")
-    where = own_line(error, path)
-    return CheckFailed("raises", f"{said}, when the file is loaded", *where)
+        failure = CheckFailed("syntax", *lines)
+    elif not isinstance(error, CheckFailed):
+        said = f"{type(error).__name__}: {error}".removesuffix(": ")
+        where = own_line(error, path)
+        failure = CheckFailed("raises", f"{said}, when the file is loaded", *where)
+    return Outcome(*place, "failed", failure.tag, failure.lines)
 
 
 def unexpected(error, my):
@@ -502,7 +523,9 @@ def open_debugger(error, my):
     """Open pdb in the learner's frame that raised, or call the wrong function again."""
     import pdb
 
-    frames = [step for step in walk(error.__traceback__)]
+    frames = []
+    while (tb := frames[-1].tb_next if frames else error.__traceback__):
+        frames.append(tb)
     own = [tb for tb in frames if tb.tb_frame.f_code.co_filename == my.path]
     if own:
         own[-1].tb_next = None
@@ -516,10 +539,3 @@ def open_debugger(error, my):
                 function, args = function(*args, **options)[-1], fresh(call.gs)
                 options = {}
             pdb.runcall(function, *args, **options)
-
-
-def walk(tb):
-    """Yield the frames of a traceback."""
-    while tb:
-        yield tb
-        tb = tb.tb_next

@@ -13,16 +13,12 @@ import warnings
 
 import numpy as np
 
-from minigrad.checking.diagnosis import Case
-from minigrad.checking.hypotheses import BANK, mask_leak, multiple, one_block
-
 from . import bank, slips, stubs
 from .outcome import CheckFailed
 
 SECONDS = 2.0  # of processor time, for one failure
 MEMORY = 2**30  # bytes that an edit may use more than is used
 SAME = 1e-7  # relative; two orders of the same sums differ by less
-COARSE = 1e-5  # relative; below it the first digits are right, and others are lost
 NUMBERS = 3  # different wrong numbers of an edit by rule; fewer agree by chance
 WEAK = "scale", "block", "unbroadcast"  # identities that come after edits by rule
 
@@ -36,7 +32,7 @@ def named(failure, my, second):
 
     second   the calls of the same part of the check with other random numbers
     """
-    identity = of_engine(failure, my)
+    identity = bank.identity(failure, my)
     quiet = warnings.catch_warnings(action="ignore")  # of edits that are no good code
     with contextlib.suppress(OutOfTime), limited(SECONDS), less_memory(), quiet:
         search = Search(failure, my, second)
@@ -56,7 +52,7 @@ def with_name(failure, sentence, question, tag=None):
     if tag is None:  # of an edit
         tag, sentence = sentence, f"yours equals {sentence}"
     found = CheckFailed(tag, *failure.unfolded, sentence, *[question] * bool(question))
-    found.question, found.arrays, found.back = question, failure.arrays, failure.back
+    found.arrays, found.back = failure.arrays, failure.back
     return found
 
 
@@ -65,15 +61,15 @@ class Search:
 
     def __init__(self, failure, my, second):
         self.source, self.name = my.source, my.last.name
-        uses = stubs.uses(my.source.answer).get(self.name, ())
-        self.parts = {self.name, *uses}
+        self.uses = self.source.uses
+        self.parts = {self.name, *self.uses[self.name]}
         self.calls = [
             call
             for call in (*my.log, *second)
             # where a result is wrong already, its backward is as well
             if call.name in self.parts and (failure.back or not call.gs)
         ]
-        right = [result_of(call, my.right) for call in self.calls]
+        right = [call.of_reference(my.right) for call in self.calls]
         self.wrong = [k for k, call in enumerate(self.calls)
                       if not same(right[k], call.result)]  # fmt: skip
         rest = [k for k in range(len(self.calls)) if k not in self.wrong]
@@ -88,7 +84,7 @@ class Search:
             key=lambda edit: not own.lineno <= edit.line + 1 <= own.end_lineno,
         )
         for edit in edits if self.wrong else ():
-            if self.agrees(edit.text):
+            if self.agrees(edit):
                 return edit.sentence, self.source.question(edit.line)
 
     def by_rule(self):
@@ -97,34 +93,33 @@ class Search:
         if self.evidence >= NUMBERS:
             with contextlib.suppress(OutOfTime):
                 for edit in slips.edits(self.source, self.name, self.parts):
-                    if self.agrees(edit.text):
+                    if self.agrees(edit):
                         found.append(edit)
         if found:
             # a part left out is the plainest; of the others the shortest
             edit = min(found, key=lambda e: ("without" not in e.sentence, len(e.sentence)))
             return edit.sentence, self.source.question(edit.line)
 
-    def agrees(self, text):
-        """Return whether an edited answer returns the learner's results throughout."""
+    def agrees(self, edit):
+        """Return whether an edited answer returns the learner's results throughout.
+
+        Functions that do not use the edited one return what the reference returns.
+        """
+        changed = self.source.function_at(edit.line)
+        users = {name for name in self.parts if changed in (name, *self.uses[name])}
+        if any(self.calls[k].name not in users for k in self.wrong):
+            return False
         names = {"__name__": "edited", "__file__": self.source.path}
         try:
             with np.errstate(all="ignore"):
-                exec(stubs.compiled(text, "edited"), names)
+                exec(stubs.compiled(edit.text, "edited"), names)
                 return all(
                     same(self.calls[k].repeat(names), self.calls[k].result)
                     for k in self.order
+                    if self.calls[k].name in users
                 )
         except Exception:  # another mistake
             return False
-
-
-def result_of(call, names):
-    """Return what another answer returns for a call; the exception that it raises."""
-    try:
-        with np.errstate(all="ignore"):
-            return call.repeat(names)
-    except Exception as error:
-        return error
 
 
 def evidence(pairs):
@@ -176,56 +171,6 @@ def same(a, b, close=SAME):
         return False
     size = np.abs(b[np.isfinite(b)]).max(initial=0)
     return bool(np.allclose(a, b, close, close * size, equal_nan=True))
-
-
-def of_engine(failure, my):
-    """Return (tag, sentence) of an identity that holds for a wrong array, or None."""
-    if failure.arrays is None or my.last.result is None:
-        return None
-    found, want = failure.arrays
-    arguments = {
-        f"argument {k + 1}": np.asarray(a)
-        for k, a in enumerate(my.last.args)
-        if isinstance(a, np.ndarray)
-    }
-    if want.dtype == bool:
-        return of_masks(found, want)
-    got, want = np.asarray(found, float), np.asarray(want, float)
-    if not want.size or not np.isfinite(want).all() or not want.any():
-        return None
-    if got.shape == want.shape and same(got, want, COARSE):
-        return of_digits(got, want, failure, my)
-    return of_bank(got, want, arguments, failure, my)
-
-
-def of_digits(got, want, failure, my):
-    """Return (tag, sentence) for numbers whose first digits are right."""
-    tag, sentence = bank.of_nearly(got, want, my.text)
-    if tag == "nearly" and failure.back:
-        return "differences", f"{sentence}, as a difference quotient of the forward does"
-    return tag, sentence
-
-
-def of_masks(found, want):
-    """Return (tag, sentence) of an identity of two masks, or None."""
-    if want.any() and not want.all() and np.array_equal(found, ~want):
-        return "complement", "yours equals not expected: True and False exchanged"
-    return bank.of_masks(found, want)
-
-
-def of_bank(got, want, arguments, failure, my):
-    """Return (tag, sentence) of the first identity of the engine that holds."""
-    case = Case(yours=got, numeric=want)
-    if failure.back and len(my.last.gs) == 1:
-        case.cotangent = my.last.gs[0]
-    few = bank.is_evidence(want, arguments)
-    for hypothesis in BANK:
-        if hypothesis is mask_leak or want.size < 3 and hypothesis in (multiple, one_block):
-            continue
-        with contextlib.suppress(Exception):
-            if few and (found := hypothesis(case)):
-                return found[0], found[1].replace("numeric", "expected")
-    return bank.of_values(got, want, arguments)
 
 
 @contextlib.contextmanager

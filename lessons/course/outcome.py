@@ -15,8 +15,7 @@ class CheckFailed(AssertionError):
     lines  the report, folded; ``unfolded`` is it as well, for another failure
     """
 
-    arrays = None  # found and expected; ``back``: they are gradients
-    back, question = False, ""  # the question: a hint on the mistake, if it has a name
+    arrays, back = None, False  # found and expected; whether they are gradients
 
     def __init__(self, tag, *lines):
         self.tag, self.lines = tag, [part for line in lines for part in folded(line)]
@@ -32,7 +31,6 @@ class Outcome:
     tag     of a failure: the name of the measured mistake, or "unknown"
     lines   of a failure: the report; of an unwritten part: its name
     part    of a failure: the learner's function that the report is about, or None
-    question  a hint on the mistake that was named
     uses    the other functions of the answer that ``part`` calls, also through others
     """
 
@@ -43,7 +41,6 @@ class Outcome:
     lines: list = field(default_factory=list)
     part: str | None = None
     uses: list = field(default_factory=list)
-    question: str = ""
 
     as_dict = asdict
 

@@ -90,6 +90,19 @@ class Source:
             raise stubs.StubError(f"{self.id}: no statement stands in line {line + 1}")
         return max(around)
 
+    @functools.cached_property
+    def uses(self):
+        """{function of the answer: the others that it calls, also through others}."""
+        return stubs.uses(self.answer)
+
+    def function_at(self, line):
+        """Return the name of the function in which a line of the answer stands."""
+        return next(
+            name
+            for name, node in self.functions.items()
+            if node.lineno <= line + 1 <= node.end_lineno
+        )
+
     def question(self, line):
         """Return the question of the statement to which a line belongs, or ""."""
         first, last = self.statement(line)

@@ -9,7 +9,6 @@ Only the child imports NumPy and the engine.
 """
 
 import contextlib
-import faulthandler
 import json
 import os
 import pathlib
@@ -24,7 +23,6 @@ import zipfile
 from dataclasses import dataclass, field
 
 from ..classroom.catalogue import ROOT, UsageError, find
-from ..classroom.terminal import plain
 from . import stubs
 
 SECONDS = 10  # of processor time for a check, unless it states TIME_LIMIT = …
@@ -122,10 +120,9 @@ def run(exercise, path, seed=0, limit=None, save=None, cwd=None):
     """
     limit = time_limit(exercise) if limit is None else limit
     with tempfile.TemporaryDirectory(prefix="lessons-") as temporary:
-        names = "results", "stack", "place", "printed"
-        results, stack, place, printed = (pathlib.Path(temporary) / n for n in names)
-        stops = {"limit": limit, "stack": str(stack), "place": str(place)}
-        cases = pathlib.Path(temporary) / "cases"
+        names = "results", "place", "printed", "cases"
+        results, place, printed, cases = (pathlib.Path(temporary) / n for n in names)
+        stops = {"limit": limit, "place": str(place)}
         own = {}
         if cwd:  # with its journal, and the journal's second copy
             own = {"LESSONS_WORK": str(cwd), "XDG_STATE_HOME": f"{cwd}/.state"}
@@ -155,7 +152,7 @@ def run(exercise, path, seed=0, limit=None, save=None, cwd=None):
         if by_timer or not in_time:
             report.code = TIMEOUT
             waited = PATIENCE > 1 and not by_timer
-            report.ending = _out_of_time(place, stack, path, limit, waited)
+            report.ending = _out_of_time(place, limit, waited)
         elif not report.done or process.returncode != report.code:
             report.code, report.done = FAILED, False
             report.ending = _how_it_ended(process.returncode)
@@ -247,7 +244,7 @@ def _read(results, report):
     return report
 
 
-def _out_of_time(place, stack, path, limit, waited):
+def _out_of_time(place, limit, waited):
     """Return where the answer was when its time ran out."""
     said = f"out of time after {limit:g} s"
     if waited:
@@ -257,21 +254,8 @@ def _out_of_time(place, stack, path, limit, waited):
         facts = json.loads(place.read_text(encoding="utf-8"))
         if facts["call"]:
             said += f"; in {facts['call']}"
-        return f"{said}; at {facts['where']}:  {facts['line']}"
-    # no thread of Python could run: the system's own stack is left
-    where = _last_line(stack, path)
-    return said + (f"; at {where}" if where else "")
-
-
-def _last_line(stack, path):
-    """Return where in the learner's file the process was, from its saved stack."""
-    if not stack.exists():
-        return None
-    # faulthandler writes ASCII
-    name = str(path).encode("ascii", "backslashreplace").decode()
-    pattern = rf'File "{re.escape(name)}", line (\d+) in (\S+)'
-    found = re.search(pattern, stack.read_text(encoding="utf-8", errors="replace"))
-    return f"{found[2]}, line {found[1]}" if found else None
+        said += f"; at {facts['where']}:  {facts['line']}"
+    return said
 
 
 def _how_it_ended(code):
@@ -304,24 +288,15 @@ def child():
             results.flush()
 
         code = check(exercise, path, order, write)
-        faulthandler.cancel_dump_traceback_later()
         write(done=code)
     return code
 
 
 def check(exercise, path, order, write):
     """Load the answer and run the check; ``write`` each outcome; return the code."""
-    part = {"step": "written", "title": "the file", "result": "failed"}
-    if not path.read_bytes().strip():
-        lines = [
-            "the file is empty",
-            f"python -m lessons undo {exercise.id} restores the text before; reset "
-            "gives a fresh stub",
-        ]
-        write(outcome=part | {"tag": "empty", "lines": lines})
-        return FAILED
     try:
         from . import check as course
+        from .slow import Watch
 
         source = exercise.parts
     except Exception as error:
@@ -329,51 +304,36 @@ def check(exercise, path, order, write):
         return FAILED
     watch = None
     if order.get("place"):
-        from . import slow
-
-        watch = slow.Watch(
-            path, order["limit"], pathlib.Path(order["place"]), PATIENCE
-        )
-    write(ready=True)
-    if order.get("stack"):  # save the stack when the time runs out, or shortly before
-        stack = open(order["stack"], "w", encoding="utf-8")
+        watch = Watch(path, order["limit"], pathlib.Path(order["place"]), PATIENCE)
         if PATIENCE > 1:
-            faulthandler.register(signal.SIGPROF, stack, chain=True)
             signal.setitimer(signal.ITIMER_PROF, order["limit"])
-        else:
-            faulthandler.dump_traceback_later(0.8 * order["limit"], file=stack)
+    write(ready=True)
     try:
         my = course.load(source, path, seed=order["seed"])
-        if watch:
-            watch.calls = my.calls
     except (Exception, SystemExit) as error:
-        if type(error).__name__ == "NotWritten":
-            lines = [plain(str(error))]
-            write(outcome=part | {"result": "unwritten", "lines": lines})
-            return UNWRITTEN
-        failure = course.cannot_load(error, path)
-        write(outcome=part | {"tag": failure.tag, "lines": failure.lines})
-        return FAILED
-    # a function of the check stops at the first unwritten part: here all are named
-    todo = {"step": "written", "title": "functions", "result": "unwritten", "tag": None}
-    names = stubs.unwritten_functions(stubs.text_of(path))
-    waiting = [todo | {"lines": [f"{exercise.id} {name}"]} for name in names]
-    outcomes, written = [], 0
-    for outcome in course.outcomes(my, order.get("pdb", False)):
-        while waiting and outcome.result == "unwritten":
-            write(outcome=waiting.pop(0))
-            written += 1
-        if order.get("cases") and outcome.result == "failed":
-            my.save_case(pathlib.Path(order["cases"]) / f"{written}.npz")
+        my, outcomes, todo = None, [course.not_loaded(error, path)], []
+    else:
+        outcomes = course.outcomes(my, order.get("pdb", False))
+        # a function of the check stops at the first unwritten part: here all are named
+        todo = [f"{source.id} {n}" for n in stubs.unwritten_functions(my.text)]
+    if watch and my:
+        watch.calls = my.calls
+    results, number = set(), 0
+    for outcome in outcomes:
+        results.add(outcome.result)
+        if outcome.result == "unwritten":
+            todo += outcome.lines
+            continue
+        if outcome.result == "failed" and my and my.last and order.get("cases"):
+            my.save_case(pathlib.Path(order["cases"]) / f"{number}.npz")
         write(outcome=outcome.as_dict())
-        written += 1
-        outcomes.append(outcome)
-    results = {outcome.result for outcome in outcomes}
+        number += 1
     code = FAILED if "failed" in results else UNWRITTEN if "unwritten" in results else 0
     for line in my.after_pass if code == PASSED else ():
         print(line)
-    for part in waiting if code else ():  # a right answer needs no more parts
-        write(outcome=part)
+    for part in dict.fromkeys(todo) if code else ():  # a right answer needs no more
+        unwritten = course.Outcome("written", "functions", "unwritten", lines=[part])
+        write(outcome=unwritten.as_dict())
     return code
 
 

@@ -2,9 +2,11 @@
 
 import ast
 import functools
+import re
 import tokenize
 
 IMPORT = "from lessons import NotWritten"
+OWN = re.compile(r"(from|import) (attention|minigrad|lessons)\b")
 
 
 class StubError(Exception):
@@ -21,15 +23,6 @@ def text_of(path):
 def compiled(text, path):
     """Return the code of a text; a search for a name runs the same ones often."""
     return compile(text, path, "exec")
-
-
-def signatures(text):
-    """Return {name: [parameters]} of the public functions that an answer must have."""
-    return {
-        node.name: [a.arg for a in (*node.args.posonlyargs, *node.args.args)]
-        for node in ast.parse(text).body
-        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")
-    }
 
 
 def unwritten_functions(text):
@@ -82,23 +75,10 @@ def _reachable(node):
 
 
 def with_import(lines):
-    """Insert the import that a stub needs at its sorted place among the imports."""
+    """Insert the import that a stub needs after the other imports, or the docstring."""
     body = ast.parse("".join(lines)).body
     imports = [n for n in body if isinstance(n, (ast.Import, ast.ImportFrom))]
-    own = [
-        n for n in imports if _sort_key(n)[1] in ("attention", "minigrad", "lessons")
-    ]
-    if own:
-        later = [n for n in own if _sort_key(n) >= (True, "lessons")]
-        last = later[0].lineno - 1 if later else own[-1].end_lineno
-        return [*lines[:last], IMPORT + "\n", *lines[last:]]
-    # after the other imports, or after the docstring
-    last = (imports or body)[-1 if imports else 0].end_lineno
-    return [*lines[:last], "\n", IMPORT + "\n", *lines[last:]]
-
-
-def _sort_key(node):
-    """Sort ``import a`` before ``from a``, then by package."""
-    is_from = isinstance(node, ast.ImportFrom)
-    name = node.module if is_from else node.names[0].name
-    return is_from, (name or "").split(".")[0]
+    last = (imports or body)[-1 if imports else 0]
+    is_own = OWN.match(lines[last.lineno - 1])
+    gap = [] if is_own else ["\n"]
+    return [*lines[: last.end_lineno], *gap, IMPORT + "\n", *lines[last.end_lineno :]]
