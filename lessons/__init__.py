@@ -12,6 +12,9 @@ import functools
 import pathlib
 
 
+EXERCISES = pathlib.Path(__file__).resolve().parent / "exercises"
+
+
 class NotWritten(NotImplementedError):
     """Raised by a part of an exercise that is not written yet."""
 
@@ -26,7 +29,7 @@ def earlier(file, id, name):
     stem = "ex_" + id.lower().replace(".", "_")
     path = pathlib.Path(file).with_name(f"{stem}.py")
     namespace = {"__name__": stem, "__file__": str(path)}
-    if path.parent == pathlib.Path(__file__).resolve().parent / "exercises":
+    if path.parent == EXERCISES:
         namespace["__file__"], code = _reference(id)
         exec(code, namespace)
     elif path.exists():

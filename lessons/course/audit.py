@@ -6,6 +6,7 @@ library's functions (tests/lessons/test_references.py).
 """
 
 import contextlib
+import itertools
 import pathlib
 import time
 import warnings
@@ -93,9 +94,11 @@ def _audited(exercise):
     for edit in source.right:
         if failed := judge(source, edit.text)[0]:
             fault(f"a right form fails, line {edit.line + 1}: {failed[0].lines}")
+    calls = calls_of(source)
     for edit in source.slips:
         found.written += 1
-        failed = judge(source, edit.text, edit.sentence)[0]
+        changed = source.function_at(edit.line)
+        failed = judge(source, edit.text, edit.sentence, without(calls, changed, source))[0]
         names = [outcome.tag for outcome in failed]
         found.noticed += bool(failed)
         found.named += edit.sentence in names
@@ -103,7 +106,7 @@ def _audited(exercise):
             fault(f"not noticed, line {edit.line + 1}: {edit.sentence}")
         elif edit.sentence not in names:
             fault(f"line {edit.line + 1}: {edit.sentence}: is named {names[0]}")
-    for sentence in gradients_of(source):
+    for sentence in gradients_of(source, calls):
         fault(sentence)
     return found
 
@@ -125,17 +128,19 @@ def _backend(exercise):
     return contextlib.nullcontext()
 
 
-def judge(source, text, name=None):
+def judge(source, text, name=None, skip=()):
     """Return (failed outcomes, unwritten ones) of an answer, given as text.
 
     name   of a mistake: what follows a failure that has it is not checked
+    skip   functions of the check that do not run
     """
     path = pathlib.Path(source.path).with_name("answer.py")  # beside the others
     try:
         with silent():
             my = check.load(source, path, text)
+            my.searches = name is None
             outcomes = []
-            for outcome in check.outcomes(my):
+            for outcome in check.outcomes(my, skip=skip):
                 outcomes.append(outcome)
                 if name and outcome.tag == name:
                     break
@@ -145,6 +150,27 @@ def judge(source, text, name=None):
     return tuple([o for o in outcomes if o.result == kind] for kind in kinds)
 
 
+def calls_of(source):
+    """Return {function of the check: the calls that it makes of the answer}."""
+    found, my = {}, check.load(source, source.path, source.answer)
+    with np.errstate(all="ignore"):
+        for step in check.steps(my):
+            my.log.clear()
+            step(my, check.rng_of(step, 0))
+            found[step.__name__] = [*my.log]
+    return found
+
+
+def without(calls, changed, source):
+    """Return the functions of the check that call no function with an edit in it."""
+    users = {name for name, uses in source.uses.items() if changed in (name, *uses)}
+    return [
+        step
+        for step, made in calls.items()
+        if made and not users & {call.name for call in made}
+    ]
+
+
 def leaks(source):
     """Return the lines that a learner writes and that can be read in the stub."""
     kept, stub = {*source.stub.splitlines()}, source.stub
@@ -152,18 +178,15 @@ def leaks(source):
     return [t for t in map(str.strip, lines) if len(t) >= LONG and t in stub]
 
 
-def gradients_of(source):
+def gradients_of(source, calls):
     """Yield a sentence for each wrong gradient of the reference, by differences."""
-    my = check.load(source, source.path, source.answer)
-    with np.errstate(all="ignore"):
-        for step in check.steps(my):
-            step(my, check.rng_of(step, 0))
-    tried = {}
-    for call in [c for c in my.log if c.gs]:
-        tried.setdefault(call.name, []).append(call)
+    names, tried = check.run(source.answer, source.path), {}
+    for call in itertools.chain(*calls.values()):
+        if call.gs:
+            tried.setdefault(call.name, []).append(call)
     for name, calls in tried.items():
         for call in calls[:: max(len(calls) // 3, 1)]:
-            if sentence := wrong_gradient(source, my.right, call):
+            if sentence := wrong_gradient(source, names, call):
                 yield f"{name}: {sentence}"
                 break
 

@@ -1,7 +1,6 @@
 """Long runs of a learner's own code: comparisons of models, and their records."""
 
 import functools
-import itertools
 import json
 import math
 import pathlib
@@ -25,9 +24,7 @@ def examine(my, but):
 
     but   the name of the function of the check that needs the record of the long run
     """
-    steps = [step for step in check.steps(my) if step.__name__ != but]
-    outcomes = (check.outcome_of(my, step, {}) for step in steps)
-    for outcome in itertools.chain([check.written(my)], outcomes):
+    for outcome in check.outcomes(my, skip=[but]):
         if outcome.result == "unwritten":
             raise NotWritten(*outcome.lines)
         if outcome.result == "failed":

@@ -40,7 +40,7 @@ def named(failure, my, second):
             return with_name(failure, *found)
         if identity and not identity[0].startswith(WEAK):
             return with_name(failure, identity[1], "", identity[0])
-        if found := search.by_rule():
+        if found := my.searches and search.by_rule():
             return with_name(failure, *found)
     if identity:
         return with_name(failure, identity[1], "", identity[0])
