@@ -95,5 +95,7 @@ def polynomial(counts, letters):
     for powers in np.argwhere(c):
         factors = [x for x, power in zip(letters, powers) for _ in range(power)]
         number = f"{c[tuple(powers)]:g}"
-        terms.append("*".join(factors if factors and number == "1" else [number, *factors]))
+        if number != "1" or not factors:
+            factors.insert(0, number)
+        terms.append("*".join(factors))
     return " + ".join(terms) or "0"

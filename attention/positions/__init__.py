@@ -16,10 +16,11 @@ contextual.py     a term of the score           1 table n x d        as position
 rope.py           rotates queries and keys      nothing              defined
 
 "Defined" means that the formula gives a number. It does not mean that a trained model
-works with it. scheme.py says how a stack of layers uses them. offsets.py is shared by the relative schemes: a bias that depends only on
-j - i has one value for each offset, L + S - 1 values instead of L S. scaling.py reduces
-the frequencies of rope.py for sequences longer than in training. grid.py cuts images
-into patches and rotates by rows and columns.
+works with it. scheme.py says how a stack of layers uses them. offsets.py is shared by
+the relative schemes: a bias that depends only on j - i has one value for each offset, L
++ S - 1 values instead of L S. scaling.py reduces the frequencies of rope.py for
+sequences longer than in training. grid.py cuts images into patches and rotates by rows
+and columns.
 """
 
 from .alibi import alibi_bias, alibi_by_offset, alibi_slopes

@@ -14,7 +14,7 @@ import minigrad as mg
 from minigrad import nn
 
 # {kind: (a cell, its operation for all steps, the arrays of a layer in the state)}
-KINDS = {"gru": (nn.GRUCell, mg.gru, 1), "lstm": (nn.LSTMCell, mg.lstm, 2)}
+CELLS = {"gru": (nn.GRUCell, mg.gru, 1), "lstm": (nn.LSTMCell, mg.lstm, 2)}
 
 
 class StackedCells(nn.Module):
@@ -27,7 +27,7 @@ class StackedCells(nn.Module):
     def __init__(
         self, input_size, hidden_size, kind="gru", layers=1, dropout=0.0, rng=None
     ):
-        self.cell, self.over_time, self.arrays_per_layer = KINDS[kind]
+        self.cell, self.over_time, self.arrays_per_layer = CELLS[kind]
         self.dropout, self.rng = dropout, rng
         self.layers = [
             self.cell(hidden_size if i else input_size, hidden_size, rng=rng)

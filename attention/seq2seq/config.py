@@ -14,8 +14,8 @@ from minigrad.arguments import flag, one_of, probability, whole
 
 from ..tasks.batch import EOS
 from ..variants.table import SCORES
+from .cells import CELLS
 
-CELLS = ("gru", "lstm")
 ATTENTIONS = ("none", "bahdanau", "luong")
 CHOICES = {
     "cell": CELLS,

@@ -22,9 +22,9 @@ from minigrad.shapes import shapes
 from ..exact.multihead import MultiHeadAttention
 from ..variants.chosen_blocks import FIRST, choose_blocks, in_tiles
 from ..variants.latent import LatentAttention
-from ..variants.recurrent_heads import RecurrentHeads
+from ..variants.recurrent_heads import RECURRENT, RecurrentHeads
 from ..variants.table import NORMALIZERS
-from .config import ACTIVATIONS
+from .config import ACTIVATIONS, CAUSAL, OWN_KEYS
 
 
 class FeedForward(nn.Module):
@@ -52,8 +52,8 @@ class Block(nn.Module):
     """Self-attention, cross-attention if there is a source, and a feed-forward network.
 
     config   a ``TransformerConfig``
-    scheme   the positions, see positions/scheme.py. All blocks of a stack share the scheme; the
-             stack holds its parameters and passes it to each call
+    scheme   the positions, see positions/scheme.py. All blocks of a stack share the
+             scheme; the stack holds its parameters and passes it to each call
     cross    whether the block attends to a memory as well
     causal   whether tokens attend to themselves and earlier tokens only
     """
@@ -61,25 +61,13 @@ class Block(nn.Module):
     def __init__(self, config, scheme, cross=False, causal=False, rng=None):
         D = self.width = config.width
         self.norm, self.causal = config.norm, causal
-        self.has_state = config.memory is not None
-        self.best_blocks, self.block = config.best_blocks, config.block
-        for option in ("memory", "best_blocks"):
-            if getattr(config, option) is not None and not causal:
-                raise ValueError(
-                    f"Block: {option} is {getattr(config, option)!r} and causal False; "
-                    f"expected causal=True: {option} reads earlier tokens only."
-                )
-        if config.forgetting and causal and scheme.replaces:
-            raise ValueError(
-                f"{type(config).__name__}: forgetting is True and positions "
-                f"{config.positions!r}, which replace the products that the gates are "
-                "added to; expected positions that add a bias, rotate, or change the "
-                "input."
-            )
+        _check_fit(config, scheme, causal)
+        self.has_state = config.attention in RECURRENT
+        self.chosen = (config.block, config.best_blocks) * (config.attention == "blocks")
         self.self_attn = _self_attention(config, scheme.scale, rng, causal)
         self.normalize = None  # the softmax
-        if config.normalizer != "softmax":
-            self.normalize = NORMALIZERS[config.normalizer].of_heads(config.heads)
+        if config.attention in NORMALIZERS and config.attention != "softmax":
+            self.normalize = NORMALIZERS[config.attention].of_heads(config.heads)
         self.self_attn_norm = nn.LayerNorm(D)
         self.cross_attn = None
         if cross:
@@ -131,7 +119,7 @@ class Block(nn.Module):
             if self.has_state:
                 return self.self_attn(x, mask, cache)
             options = scheme.options(self.self_attn, positions)
-            if self.best_blocks is not None:
+            if self.chosen:
                 options |= {"choose": self._choice(mask)}
             return self.self_attn(
                 x,
@@ -164,7 +152,7 @@ class Block(nn.Module):
         first = FIRST if mask is None else mask[:, 0, 0].argmax(-1)  # (B,)
 
         def choose(q, k):
-            chosen = choose_blocks(q, k, self.block, self.best_blocks, first)
+            chosen = choose_blocks(q, k, *self.chosen, first)
             return in_tiles(chosen, q.shape[-2], k.shape[-2])
 
         return choose
@@ -174,17 +162,45 @@ class Block(nn.Module):
         return f"{self.norm}-norm" + ", causal" * self.causal
 
 
+def _check_fit(config, scheme, causal):
+    """Raise ValueError unless attention, positions and block fit together."""
+    kind, name = config.attention, type(config).__name__
+    found = f"{name}: attention is {kind!r} and "
+    if kind in CAUSAL and not causal:
+        raise ValueError(
+            f"{found}a block is not causal; expected a DecoderOnly, or causal=True: "
+            f"{kind!r} reads earlier tokens only."
+        )
+    if kind in OWN_KEYS and scheme.changes not in ("nothing", "input"):
+        raise ValueError(
+            f"{found}positions {config.positions!r}, which change {scheme.changes}; "
+            "expected positions that change the input, or none."
+        )
+    if kind in OWN_KEYS and config.key_heads is not None:
+        raise ValueError(
+            f"{found}key_heads {config.key_heads!r}; expected None: {kind!r} makes the "
+            "keys of each head."
+        )
+    if kind == "forgetting" and causal and scheme.replaces:
+        raise ValueError(
+            f"{found}positions {config.positions!r}, which replace the products that "
+            "the gates are added to; expected positions that add a bias, rotate, or "
+            "change the input."
+        )
+
+
 def _self_attention(config, scale, rng, causal):
-    D, H = config.width, config.heads
-    if config.memory is not None:
-        return RecurrentHeads(D, H, config.memory, config.bias, rng)
-    if config.latent is not None:
+    D, H, kind = config.width, config.heads, config.attention
+    if kind in RECURRENT:
+        return RecurrentHeads(D, H, kind, config.bias, rng)
+    if kind == "latent":
         rotated = 2 * max(D // H // 4, 1)
         return LatentAttention(D, H, config.latent, rotated, rng, config.dropout)
-    return _attention(config, scale, rng, causal)
+    forgetting = kind == "forgetting" and causal
+    return _attention(config, scale, rng, qk_norm=kind == "qk-norm", forgetting=forgetting)
 
 
-def _attention(config, scale, rng, causal=False):
+def _attention(config, scale, rng, **kind):
     attention = MultiHeadAttention(
         config.width,
         config.heads,
@@ -192,9 +208,8 @@ def _attention(config, scale, rng, causal=False):
         config.dropout,
         config.bias,
         scale=scale,
-        qk_norm=config.qk_norm,
-        forgetting=config.forgetting and causal,
         rng=rng,
+        **kind,
     )
     if scale == 1:  # T5: a smaller W_q replaces the factor 1 / sqrt(E) of the scores
         W = attention.W_q.weight

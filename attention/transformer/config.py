@@ -3,8 +3,8 @@
     config = TransformerConfig(vocabulary=29, width=64, positions="alibi")
     TransformerConfig.from_dict(config.to_dict()) == config
 
-Each field is checked when a config is created; some choices that do not fit together
-are found when a model is built from it.
+Each field is checked when a config is created. Whether positions, attention and model
+fit together is checked when the model is built.
 """
 
 from dataclasses import asdict, dataclass, fields
@@ -13,7 +13,7 @@ from functools import partial
 from minigrad import gelu, relu, sigmoid, tanh
 from minigrad.arguments import flag, number, one_of, probability, whole
 
-from ..variants.recurrent_heads import KINDS
+from ..variants.recurrent_heads import RECURRENT
 from ..variants.table import NORMALIZERS, POSITIONS
 
 
@@ -29,6 +29,9 @@ ACTIVATIONS = {
     "swish": swish,
     "tanh": tanh,
 }
+OWN_KEYS = (*RECURRENT, "latent")  # these make keys, and positions, in a way of their own
+CAUSAL = (*OWN_KEYS, "blocks")  # these read earlier tokens only
+SELF_ATTENTIONS = (*NORMALIZERS, "qk-norm", "forgetting", *CAUSAL)
 CHECKS = {
     "norm": partial(one_of, choices=("pre", "post")),
     "final_norm": flag,
@@ -38,13 +41,8 @@ CHECKS = {
     "positions": partial(one_of, choices=POSITIONS),
     "base": partial(number, positive=True),
     "tied": flag,
-    "normalizer": partial(one_of, choices=NORMALIZERS),
-    "qk_norm": flag,
-    "forgetting": flag,
-    "memory": partial(one_of, choices=KINDS),
+    "attention": partial(one_of, choices=SELF_ATTENTIONS),
 }  # all others are whole numbers, 1 or more
-KEYS = ("best_blocks", "key_heads", "qk_norm", "forgetting")
-REPLACED = {"memory": ("latent", "normalizer", *KEYS), "latent": KEYS}
 
 
 @dataclass
@@ -74,20 +72,22 @@ class TransformerConfig:
     base             for "sinusoidal", "transformer-xl" and "rope...": the longest
                      wavelength is about 2 pi base
     tied             whether the embedding table also computes the logits
-    normalizer       of self-attention: a name of ``NORMALIZERS`` (variants/table.py), such
-                     as "sink", which learns a number for each head, or "sparsemax"
-    qk_norm          whether attention normalises queries and keys, see variants/qk_norm
-    forgetting       whether causal self-attention has forgetting gates; they do not fit
-                     positions that replace the products, such as "shaw"
-    memory           of a ``DecoderOnly``: "decay" or "delta" replaces self-attention by
-                     ``RecurrentHeads``, which have a state. None: attention. Options of
-                     scores and weights do not fit it
-    latent           R, of a ``DecoderOnly``: keys and values are made from a cached
-                     vector of R numbers, see ``LatentAttention``, which rotates E / 2
-                     entries of a head by position. None: attention
-    best_blocks      of a ``DecoderOnly``: each token reads the keys of so many blocks,
-                     see variants/chosen_blocks.py. None: all keys
-    block            for ``best_blocks``, the number of keys of a block
+    attention        the kind of self-attention. Names of ``NORMALIZERS`` (variants/
+                     table.py), such as "softmax", "sparsemax", or "sink", which learns a
+                     number for each head; and
+        "qk-norm"        queries and keys are normalised, see variants/qk_norm.py
+        "forgetting"     causal self-attention has forgetting gates; they do not fit
+                         positions that replace the products, such as "shaw"
+        "decay", "delta" ``RecurrentHeads``, which have a state
+        "latent"         keys and values are made from a cached vector of ``latent``
+                         numbers; E / 2 entries of a head are rotated by position
+        "blocks"         each token reads the keys of ``best_blocks`` blocks, see
+                         variants/chosen_blocks.py
+                     The last four are for a ``DecoderOnly``; all of them but "blocks"
+                     only fit positions that change the input
+    latent           for "latent", R
+    best_blocks      for "blocks", how many blocks a token reads
+    block            for "blocks", the number of keys of a block
     """
 
     vocabulary: int
@@ -107,12 +107,9 @@ class TransformerConfig:
     max_distance: int = 128
     base: float = 10000.0
     tied: bool = True
-    normalizer: str = "softmax"
-    qk_norm: bool = False
-    forgetting: bool = False
-    memory: str | None = None
-    latent: int | None = None
-    best_blocks: int | None = None
+    attention: str = "softmax"
+    latent: int = 16
+    best_blocks: int = 4
     block: int = 16
 
     def __post_init__(self):
@@ -133,27 +130,6 @@ class TransformerConfig:
                 f"{owner}: {self.positions!r} rotates pairs of entries, and a head is "
                 f"{E} wide; expected width / heads to be even."
             )
-
-        for option, without in REPLACED.items():
-            if getattr(self, option) is not None:
-                self._check_replaced(owner, option, without)
-
-    def _check_replaced(self, owner, option, without):
-        """Raise ValueError for options of the attention that ``option`` replaces."""
-        changes = POSITIONS[self.positions].scheme.changes
-        found = f"{owner}: {option} is {getattr(self, option)!r} and "
-        if changes not in ("nothing", "input"):
-            raise ValueError(
-                f"{found}positions {self.positions!r}, which changes {changes}; "
-                "expected positions that change the input."
-            )
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if field.name in without and value != field.default:
-                raise ValueError(
-                    f"{found}{field.name} {value!r}; expected {field.default!r}, an "
-                    f"option of the attention that {option} replaces."
-                )
 
     @property
     def ends_with_norm(self):
@@ -187,13 +163,3 @@ class EncoderDecoderConfig(TransformerConfig):
 
     decoder_layers: int | None = None
     target_vocabulary: int | None = None
-
-    def __post_init__(self):
-        super().__post_init__()
-        for option in ("memory", "latent", "best_blocks"):
-            value = getattr(self, option)
-            if value is not None:
-                raise ValueError(
-                    f"EncoderDecoderConfig: {option} is {value!r}; expected None: it is "
-                    "an option of causal self-attention, for a DecoderOnly."
-                )

@@ -10,9 +10,9 @@ r = Hk / H, with biases:
     V D  +  layers ((2 + 2 r) (D^2 + D) + 2 D F + F + D + 4 D)
          +  2 D for the last LN  +  V D unless tied  +  those of the scheme
 
-and in each layer H for "sink", 2 D / H for ``qk_norm``, r H (D + 1) for ``forgetting``,
-D / H + H (D + 1) for the memory "decay", and H (D + 1) more for "delta". With ``latent``
-R and a rotated part of width F, attention has (2 D + 2 R + H F) D + (R + F) D + R
+and in each layer H for "sink", 2 D / H for "qk-norm", r H (D + 1) for "forgetting",
+D / H + H (D + 1) for "decay", and H (D + 1) more for "delta". With "latent", of R
+numbers and a rotated part of width F, attention has (2 D + 2 R + H F) D + (R + F) D + R
 numbers, without biases, in the place of (2 + 2 r) (D^2 + D).
 
 Radford et al. 2018; Liu et al. 2018, section 4.2.3.
@@ -22,7 +22,7 @@ from minigrad import linear, nn
 from minigrad.shapes import shapes
 
 from ..exact.kv_cache import KVCache
-from ..variants.recurrent_heads import StateCache
+from ..variants.recurrent_heads import RECURRENT, StateCache
 from .decoding import Decoding, padding_mask, right_aligned
 from .stack import Stack
 
@@ -67,7 +67,7 @@ class DecoderOnly(nn.Module):
         """
         padding_mask("DecoderOnly", source, lengths)  # raises for wrong lengths
         ids, padding = right_aligned(source, lengths)
-        cache = KVCache if self.config.memory is None else StateCache
+        cache = StateCache if self.config.attention in RECURRENT else KVCache
         state = Decoding(self.config.layers, padding, cache=cache)
         if ids.shape[1]:
             state.logits = self._read(state, ids)

@@ -26,7 +26,7 @@ from .decay import decay_attention
 from .delta_rule import delta_rule
 from .qk_norm import rms_norm
 
-KINDS = ("decay", "delta")
+RECURRENT = ("decay", "delta")
 
 
 class RecurrentHeads(nn.Module):
@@ -41,7 +41,7 @@ class RecurrentHeads(nn.Module):
         D = self.embed_dim = whole("RecurrentHeads", "embed_dim", embed_dim, least=1)
         H = self.num_heads = whole("RecurrentHeads", "num_heads", num_heads, least=1)
         check_heads("RecurrentHeads", D, H)
-        self.kind = one_of("RecurrentHeads", "kind", kind, KINDS)
+        self.kind = one_of("RecurrentHeads", "kind", kind, RECURRENT)
         projections = (nn.Linear(D, D, bias, rng) for _ in range(4))
         self.W_q, self.W_k, self.W_v, self.W_o = projections
         self.W_a, self.W_b = nn.Linear(D, H, True, rng), None

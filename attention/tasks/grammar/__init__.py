@@ -20,5 +20,6 @@ from .dataset import BUCKETS, GRAMMARS, MOST, TASKS, by_length, generate, splits
 from .sentence_pairs import Pair
 
 __all__ = [
-    "BUCKETS", "GRAMMARS", "MOST", "TASKS", "Pair", "Splits", "by_length", "generate", "splits",
+    "BUCKETS", "GRAMMARS", "MOST", "TASKS", "Pair", "Splits", "by_length", "generate",
+    "splits",
 ]  # fmt: skip

@@ -4,19 +4,18 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from attention.variants.recurrent_heads import KINDS, RecurrentHeads, StateCache
+from attention.variants.recurrent_heads import RECURRENT, RecurrentHeads, StateCache
 
 from ...minigrad.array_cases import draw as normal
 from .transformer_cases import D, H, L, close, draw, model
 from .transformer_definition import Definition
 
-every = pytest.mark.parametrize("kind", KINDS)
+every = pytest.mark.parametrize("kind", RECURRENT)
 CHOICES = [
-    *({"memory": kind} for kind in KINDS),
-    {"latent": 3},
-    {"latent": 3, "normalizer": "sink"},
-    {"best_blocks": 2, "block": 2},
-    {"best_blocks": 2, "block": 2, "key_heads": 1, "forgetting": True},
+    *({"attention": kind} for kind in RECURRENT),
+    {"attention": "latent", "latent": 3},
+    {"attention": "blocks", "best_blocks": 2, "block": 2},
+    {"attention": "blocks", "best_blocks": 2, "block": 2, "key_heads": 1},
 ]
 every_choice = pytest.mark.parametrize("options", CHOICES, ids=str)
 
@@ -57,13 +56,13 @@ def test_padding_of_heads_with_a_state_may_be_nan(kind, tokens):
 def test_the_number_of_parameters(kind):
     """That of the docstring of decoder_only.py: with attention, and what is more."""
     more = D // H + (1 + (kind == "delta")) * H * (D + 1)
-    assert parameters(memory=kind) - parameters() == 2 * more  # two layers
+    assert parameters(attention=kind) - parameters() == 2 * more  # two layers
 
 
 def test_the_number_of_latent_parameters():
     R, F = 3, 2
     own = (2 * D + 2 * R + H * F) * D + (R + F) * D + R
-    assert parameters(latent=R) - parameters() == 2 * (own - 4 * (D * D + D))
+    assert parameters(attention="latent", latent=R) - parameters() == 2 * (own - 4 * (D * D + D))
 
 
 @every_choice
@@ -78,7 +77,7 @@ def test_step_by_step_is_the_full_pass(options):
 
 @every
 def test_a_state_has_as_many_numbers_after_9_tokens_as_after_one(kind):
-    m, ids = model("none", memory=kind), draw(3, L)
+    m, ids = model("none", attention=kind), draw(3, L)
     with mg.no_grad():
         state = m.start(ids[:, :0])
         for t in range(L):

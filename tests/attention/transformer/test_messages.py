@@ -15,7 +15,8 @@ from attention.transformer import (
 )
 from attention.transformer.block import Block
 from attention.positions.scheme import Scheme
-from attention.variants.table import NORMALIZERS, POSITIONS
+from attention.transformer.config import SELF_ATTENTIONS
+from attention.variants.table import POSITIONS
 
 from ...messages import check_message
 
@@ -66,25 +67,20 @@ CALLS = [
     (lambda: decoder(key_heads=3), "num_kv_heads 3", "divides"),
     (lambda: config(norm="middle"), "norm is 'middle'", "'pre' or 'post'"),
     (lambda: config(activation="elu"), "activation is 'elu'", "'relu' or 'gelu'"),
-    (lambda: config(memory="lstm"), "memory is 'lstm'", "'decay' or 'delta'"),
-    (lambda: config(memory="decay", positions="rope"), "positions 'rope'", "the input"),
-    (lambda: config(memory="delta", key_heads=1), "key_heads 1", "expected None"),
-    (lambda: config(memory="delta", qk_norm=True), "qk_norm True", "memory replaces"),
-    (lambda: config(latent=4, positions="none", best_blocks=2), "latent is 4", "None"),
-    (lambda: config(latent=4, positions="alibi"), "'alibi'", "that change the input"),
+    (lambda: config(attention="lstm"), "attention is 'lstm'", "'softmax'", "'decay'"),
+    (lambda: decoder("rope", attention="decay"), "positions 'rope'", "the input"),
+    (lambda: decoder("none", attention="delta", key_heads=1), "key_heads 1", "None"),
+    (lambda: decoder("alibi", attention="latent"), "'alibi'", "that change the input"),
     *(
-        (lambda build=build, name=name: build(positions=name, forgetting=True),
-         f"forgetting is True and positions {name!r}", "positions that add a bias")
+        (lambda build=build, name=name: build(positions=name, attention="forgetting"),
+         f"attention is 'forgetting' and positions {name!r}", "positions that add a bias")
         for name in ("shaw", "transformer-xl", "disentangled", "cope")
         for build in (decoder, both)
     ),
-    (lambda: block(memory="decay"), "memory is 'decay' and causal False"),
-    (lambda: block(memory="delta"), "memory is 'delta' and causal False"),
-    (lambda: block(best_blocks=2), "best_blocks is 2 and causal False", "causal=True"),
-    (lambda: both(memory="delta"), "memory is 'delta'", "expected None"),
-    (lambda: both(best_blocks=2), "best_blocks is 2", "for a DecoderOnly"),
+    (lambda: block(attention="decay"), "attention is 'decay'", "is not causal"),
+    (lambda: block(attention="blocks"), "attention is 'blocks'", "causal=True"),
+    (lambda: both(attention="delta"), "attention is 'delta'", "expected a DecoderOnly"),
     (lambda: config(positions="rotary"), "positions is 'rotary'", "'alibi'"),
-    (lambda: config(normalizer="relu"), "normalizer is 'relu'", "'softmax' or"),
     (lambda: config(positions=None), "positions is None", "'none'"),
     (lambda: config(dropout=2), "dropout is 2", "a probability"),
     (lambda: config(bias=1), "bias is 1", "True or False"),
@@ -130,13 +126,8 @@ CALLS = [
 
 OPTIONS = {  # of a config: the values that are tried in pairs
     "positions": POSITIONS,
-    "normalizer": NORMALIZERS,
-    "memory": ("decay", "delta"),
-    "latent": (3,),
-    "best_blocks": (1,),
+    "attention": SELF_ATTENTIONS,
     "key_heads": (1,),
-    "qk_norm": (True,),
-    "forgetting": (True,),
     "norm": ("post",),
     "dropout": (0.1,),
     "tied": (False,),
@@ -158,7 +149,7 @@ def test_a_model_with_two_options_works_or_is_not_built(build, name):
             try:
                 m = build(**{a: x, b: y})
             except ValueError as error:
-                assert f"{a} is {x!r}" in str(error) or f"{b} is {y!r}" in str(error)
+                assert f"attention is {x!r}" in str(error) or f"is {y!r}" in str(error)
             else:
                 works(m)
 

@@ -253,9 +253,9 @@ def test_the_number_of_parameters_is_the_formula(positions, norm):
     assert m.num_parameters() == 2 * V * D + layers * block + last + scheme
     m = model(positions, norm, EncoderDecoder, key_heads=1)
     for option, more in (
-        ({"normalizer": "sink"}, H),
-        ({"qk_norm": True}, 2 * D / H),
-        ({"forgetting": True}, r * H * (D + 1)),
+        ({"attention": "sink"}, H),
+        ({"attention": "qk-norm"}, 2 * D / H),
+        ({"attention": "forgetting"}, r * H * (D + 1)),
     ):
         own = model("none", norm, key_heads=1, tied=False, **option)
         assert own.num_parameters() == 2 * V * D + layers * (block + more) + last

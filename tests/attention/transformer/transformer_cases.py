@@ -12,10 +12,10 @@ from attention.variants.table import NORMALIZERS, POSITIONS
 V, D, H = 7, 8, 2
 TRAINED, L = 4, 9  # the length in training, and a longer one
 KINDS = [  # of attention
-    *({"normalizer": name} for name in NORMALIZERS if name != "softmax"),
-    {"qk_norm": True, "key_heads": 1},
-    {"forgetting": True, "key_heads": 1},
-    {"normalizer": "sink", "qk_norm": True, "forgetting": True},
+    *({"attention": name} for name in NORMALIZERS if name != "softmax"),
+    {"attention": "qk-norm", "key_heads": 1},
+    {"attention": "forgetting", "key_heads": 1},
+    {"attention": "sink", "key_heads": 1},
 ]
 NORMS = ("pre", "post")
 GRID = [(scheme, norm) for scheme in POSITIONS for norm in NORMS]

@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from attention import definitions
+from attention.variants.recurrent_heads import RECURRENT
 from attention.variants.table import NORMALIZERS
 
 from ..definition_cases import with_bias, with_ones
@@ -99,9 +100,9 @@ class Definition:
 
     def attention(self, name, x, y, side=None, causal=False):
         """out (L, D) and weights (H, L, S); a side: it is self-attention."""
-        if self.config.memory is not None:
+        if self.config.attention in RECURRENT:
             return self.recurrent(name, x), None
-        if self.config.latent is not None:
+        if self.config.attention == "latent":
             return self.latent(name, side, x), None
         W_q, W_k, W_v = (with_bias(self.state, f"{name}.W_{w}") for w in "qkv")
         W_o = self.state[f"{name}.W_o.weight"]
@@ -128,7 +129,7 @@ class Definition:
     def chosen(self, q, k, allowed):
         """The mask (L, L) of the blocks that each query chooses, and earlier keys."""
         c = self.config
-        if c.best_blocks is None:
+        if c.attention != "blocks":
             return allowed
         mask = np.zeros((len(q), len(k)), bool)
         for i, row in enumerate(q):
@@ -162,7 +163,7 @@ class Definition:
         q, k, v = (np.split(self.linear(f"{name}.W_{w}", x), H, axis=1) for w in "qkv")
         for h in range(H):
             root, own = math.sqrt(q[h].shape[1]), slice(h, h + 1)
-            if self.config.memory == "decay":
+            if self.config.attention == "decay":
                 o = definitions.decay(q[h] / root, k[h], v[h], log_a[:, own])
             else:
                 q_h, k_h = (self.divided_by_rms(y[h]) / root for y in (q, k))
@@ -177,16 +178,16 @@ class Definition:
 
     def normalizer(self, name, side, h):
         """The way from scores to weights of head h: (s, allowed) -> p."""
-        if side is None:
+        row = NORMALIZERS.get(self.config.attention)
+        if side is None or row is None:
             return definitions.softmax
-        row = NORMALIZERS[self.config.normalizer]
         b = self.state.get(f"{name.removesuffix('self_attn')}normalize.b")
         parameters = [0.0 if b is None else b[h]] * bool(row.parameters)
         return lambda s, allowed: row.definition(s, allowed, *parameters, **row.options)
 
     def normed(self, name, q, k):
         """Queries and keys, each divided by its root mean square, times gains."""
-        if not self.config.qk_norm:
+        if self.config.attention != "qk-norm":
             return q, k
         gains = self.state[f"{name}.g_q"], self.state[f"{name}.g_k"]
         return [
@@ -196,7 +197,7 @@ class Definition:
 
     def forgotten(self, name, side, causal, h, x):
         """c_i - c_j, the logarithm of the gates between j and i."""
-        if not (self.config.forgetting and side and causal):
+        if not (self.config.attention == "forgetting" and side and causal):
             return 0
         f = self.linear(f"{name}.W_f", x)  # (L, Hk)
         c = np.log(definitions.sigmoid(f[:, h * f.shape[1] // self.config.heads]))

@@ -96,8 +96,9 @@ def test_rounding_decides_between_no_blocks(dtype):
 @pytest.mark.parametrize("positions", ["t5", "alibi"])
 def test_a_text_with_repetitions_has_the_same_logits_in_steps(positions, dtype):
     config = TransformerConfig(
-        vocabulary=6, width=16, layers=2, positions=positions, best_blocks=2, block=2
-    )
+        vocabulary=6, width=16, layers=2, positions=positions, attention="blocks",
+        best_blocks=2, block=2,
+    )  # fmt: skip
     ids, after = [2] * 8 + [4, 1, 3, 0], [1, 4, 2, 2]
     for seed in range(5):
         rng = np.random.default_rng(seed)
