@@ -13,18 +13,14 @@ that has some puts them into ``LOOPS`` in a module, and names the module in its 
     minigrad.loops =
         attention = attention.kernels.loops
 
-This module is imported when there was so much work that it pays. ``layer_norm.taught``
-is the function alone.
+A call of ENOUGH numbers or more imports the modules. ``layer_norm.taught`` is the
+function alone.
 """
 
 import functools
-import threading
 
 LOOPS = {}  # {name of a function: its compiled loop}
-ENOUGH = 10**7  # numbers: 10 to 100 ms of work, and so about the time of the search
-
-_numbers = 0  # in all calls so far; None after the search
-_counting = threading.Lock()
+ENOUGH = 10**5  # numbers: for fewer, no loop would be faster than the search
 
 
 def replaceable(function):
@@ -33,8 +29,8 @@ def replaceable(function):
 
     @functools.wraps(function)
     def faster(x, *args, **options):
-        if _numbers is not None:
-            _count(x)
+        if getattr(x, "size", 0) >= ENOUGH:
+            _import_packages()
         if name in LOOPS:
             result = LOOPS[name](x, *args, **options)
             if result is not NotImplemented:
@@ -45,18 +41,10 @@ def replaceable(function):
     return faster
 
 
-def _count(x):
-    """Count the numbers of x; after ENOUGH of them, import the packages with loops."""
-    global _numbers
-    size = getattr(x, "size", 1)
-    with _counting:
-        if _numbers is None:  # another thread has begun the search
-            return
-        _numbers += size
-        enough = _numbers >= ENOUGH
-        _numbers = None if enough else _numbers
-    if enough:
-        from importlib.metadata import entry_points  # slow to import
+@functools.cache
+def _import_packages():
+    """Import the packages that have loops; the second call does nothing."""
+    from importlib.metadata import entry_points  # slow to import
 
-        for found in entry_points(group="minigrad.loops"):
-            found.load()
+    for found in entry_points(group="minigrad.loops"):
+        found.load()

@@ -7,23 +7,23 @@ import math
 
 import numpy as np
 
+from .choice import EXP
 from .compiling import kernel, reads, writes
 from .pool import WORTH_A_CALL, spread
 
-ADAM_NS = 1.0  # for a number, in float32
 BLOCK = 2048  # numbers of a work item
 
 
 def adam_change(adam, t, g, change, m, v):
     """Compute ``adam._change(t, g, change, m, v)``, or return NotImplemented."""
-    time = ADAM_NS * g.size
-    loop = change_loop.version(g.dtype, time) if time >= WORTH_A_CALL else None
+    work = EXP * g.size
+    loop = change_loop.version(g.dtype, work) if work >= WORTH_A_CALL else None
     if loop is None:
         return NotImplemented
     (b1, b2), c = adam.betas, math.sqrt(1 - adam.betas[1] ** t)
     settings = b1, 1 - b1, b2, 1 - b2, c * adam.eps, adam.lr * c / (1 - b1**t)
     settings = np.array(settings, g.dtype)
-    spread(loop, -(-g.size // BLOCK), time, g, settings, change, m, v)
+    spread(loop, -(-g.size // BLOCK), work, g, settings, change, m, v)
 
 
 @kernel

@@ -10,11 +10,11 @@ needs fewer exponentials.
 import numpy as np
 
 from . import additive_product
+from .choice import EXP
 from .compiling import kernel, reads, writes
 from .elementary import tanh
 from .pool import spread
 
-FORWARD_NS, BACKWARD_NS = 0.25, 0.4  # for one tanh, in float32
 ITEMS = 8  # of the backward, at least, where each can have 16 queries
 TILE = 2**16  # numbers in a tile of the twin: they stay in the cache
 
@@ -29,12 +29,12 @@ def forward(q, k, w):
     e = additive_product.forward(q, k, w)
     if e is not None:
         return e
-    time = FORWARD_NS * B * L * S * A
-    loop = forward_loop.version(q.dtype, time)
+    work = EXP * B * L * S * A
+    loop = forward_loop.version(q.dtype, work)
     if loop is None:
         return forward_twin(q, k, w)
     e = np.empty((B, L, S), q.dtype)
-    spread(loop, B * L, time, q, k, w, e)
+    spread(loop, B * L, work, q, k, w, e)
     return e
 
 
@@ -54,10 +54,10 @@ def backward(q, k, w, g):
     """
     (B, L, A), S = q.shape, k.shape[1]
     q, k, w, g = map(np.ascontiguousarray, (q, k, w, g))
-    time, loop = BACKWARD_NS * g.size * A, None
+    work, loop = EXP * g.size * A, None
     if np.isfinite(g).all():
-        loop = additive_product.loop_for(additive_product.backward_loop, q, k, w, time)
-    loop = loop or backward_loop.version(q.dtype, time)
+        loop = additive_product.loop_for(additive_product.backward_loop, q, k, w, work)
+    loop = loop or backward_loop.version(q.dtype, work)
     if loop is None:
         return backward_twin(q, k, w, g)
     # Queries of one example add to the same dk. So each part of them has its own, and
@@ -65,7 +65,7 @@ def backward(q, k, w, g):
     parts = max(1, min(-(-ITEMS // max(B, 1)), L // 16))
     dq, dk = np.empty_like(q), np.empty((parts, B, S, A), q.dtype)
     dw = np.empty((parts, B, A), q.dtype)
-    spread(loop, parts * B, time, q, k, w, g, dq, dk, dw)
+    spread(loop, parts * B, work, q, k, w, g, dq, dk, dw)
     dk = dk[0] if parts == 1 else dk.sum(0)
     return dq, dk, dw.reshape(parts * B, A).sum(0)
 

@@ -23,6 +23,7 @@ sum of all |w_a| to the error of a score.
 
 import numpy as np
 
+from .choice import EXP
 from .compiling import Helper, kernel, reads, writes
 from .elementary import exp
 from .pool import spread
@@ -33,29 +34,28 @@ HALF, QUARTER, LIMIT = np.float32(0.5), np.float32(0.25), np.float32(9)
 PAIRS_A_ROW = 3  # fewer pairs per row are not worth the exponentials. L S >= 3 (L + S)
 # also means that S is 4 or more: the loops take four keys at a time
 QUERIES = 64  # of a work item of the forward, at least, if there are so many
-FORWARD_NS = 0.15  # for one h
 
 
-def loop_for(loop, q, k, w, nanoseconds):
+def loop_for(loop, q, k, w, work):
     """Return the compiled loop; None if it does not suit the inputs, or cannot run."""
     L, S = q.shape[1], k.shape[1]
     if q.dtype != np.float32 or L * S < PAIRS_A_ROW * (L + S):
         return None
     if not all(x.size and -LIMIT <= x.min() and x.max() <= LIMIT for x in (q, k)):
         return None
-    return loop.version(q.dtype, nanoseconds) if np.isfinite(w).all() else None
+    return loop.version(q.dtype, work) if np.isfinite(w).all() else None
 
 
 def forward(q, k, w):
     """Return the scores e (B, L, S), or None where ``loop_for`` returns None."""
     (B, L, A), S = q.shape, k.shape[1]
     parts = max(1, L // QUERIES)
-    time = FORWARD_NS * B * L * S * A
-    loop = loop_for(forward_loop, q, k, w, time)
+    work = EXP * B * L * S * A
+    loop = loop_for(forward_loop, q, k, w, work)
     if loop is None:
         return None
     e = np.empty((B, L, S), q.dtype)
-    spread(loop, parts * B, time, q, k, w, parts, e)
+    spread(loop, parts * B, work, q, k, w, parts, e)
     return e
 
 

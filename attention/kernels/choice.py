@@ -2,13 +2,11 @@
 
     backend("numba")     the compiled kernels, for float32 and float64
     backend("numpy")     always the twins
-    nothing chosen       a kernel that is in the cache runs; a kernel that is not is
-                         compiled when its twin has worked for about as long as
-                         compiling takes
+    nothing chosen       a call of WORTH_COMPILING multiplications or more is compiled
 
-The twins give the same numbers up to rounding. So a program that promises equal bits,
-such as a training that can be resumed, must not change from one to the other. At its
-start it makes the default a choice: ``backend(backend())``.
+The twins give the same numbers up to rounding. What runs depends on the call alone: on
+its sizes, and never on the calls before. A program whose calls are many and small, such
+as a training, chooses "numba" at its start: ``backend(backend())``.
 """
 
 import importlib.util
@@ -16,8 +14,8 @@ import os
 from typing import Any
 
 BACKENDS = ("numba", "numpy")
-COMPILE_NS = 3e9  # about the time to compile one kernel
-TWIN_SLOWDOWN = 10  # about the time of a twin divided by that of its kernel
+WORTH_COMPILING = 10**9  # multiplications: some tenths of a second for a twin
+EXP = 20  # multiplications that take as long as an exponential, or as a few divisions
 MOST_THREADS = 1000
 
 
@@ -27,9 +25,6 @@ class _Chosen:
     backend = None
     explicit = False  # chosen by name: kernels are compiled, even for a little work
     threads = None
-
-
-_work_of_twins = {}  # {name of a kernel: nanoseconds that its twin has worked}
 
 
 def backend(name: str | None = None) -> Any:
@@ -52,18 +47,9 @@ def backend(name: str | None = None) -> Any:
     return _Chosen.backend
 
 
-def worth_compiling(kernel, nanoseconds):
-    """Return whether to compile a kernel now, rather than run its twin once more.
-
-    The work of the twin, this call included, is estimated and counted.
-
-    nanoseconds   the time of this call if the kernel is compiled
-    """
-    if _Chosen.explicit:
-        return True
-    work = _work_of_twins.get(kernel, 0) + TWIN_SLOWDOWN * nanoseconds
-    _work_of_twins[kernel] = work
-    return work >= COMPILE_NS
+def is_compiled(work):
+    """Return whether a call of so many multiplications is compiled."""
+    return backend() == "numba" and (_Chosen.explicit or work >= WORTH_COMPILING)
 
 
 def fall_back_to_twins(error):

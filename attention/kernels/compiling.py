@@ -3,7 +3,7 @@
     @kernel
     def scale(start: int, stop: int, x: reads(2), factor: float, y: writes(2)): ...
 
-    loop = scale.version(x.dtype, 1e6)     1e6: this call will take about 1 ms
+    loop = scale.version(x.dtype, x.size)  for so many multiplications
     loop(0, len(x), x, 2.0, y)             if loop is None, call the NumPy twin instead
 
 A kernel is written once for float32 and float64. Its annotations are its signature, so
@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .cache import cache_directory, discard, is_cached
-from .choice import backend, fall_back_to_twins, worth_compiling
+from .choice import fall_back_to_twins, is_compiled
 from .memory import keep_freed_memory
 
 EXACT_ORDER = {"contract", "nsz"}
@@ -117,20 +117,16 @@ class Kernel:
     def __init__(self, function):
         self.function = function
         self._versions = {}
-        self._not_cached = set()  # dtypes that were not in the cache at the first call
 
-    def version(self, dtype, nanoseconds=float("inf")):
+    def version(self, dtype, work=float("inf")):
         """Return the loop compiled for ``dtype``, or None when the twin should run.
 
-        nanoseconds   how long this call will take when it is compiled; by default long
-                      enough to be worth compiling
+        work   the multiplications of this call; by default enough to be compiled
         """
         char = dtype.char
-        if backend() != "numba" or char not in REAL or not dtype.isnative:
+        if char not in REAL or not dtype.isnative or not is_compiled(work):
             return None
         if char not in self._versions:
-            if not self._now(char, nanoseconds):
-                return None
             try:
                 import numba
             except Exception as error:  # a broken installation raises anything
@@ -140,15 +136,6 @@ class Kernel:
                 self._versions[char] = _compile(numba, self.function, char)
             keep_freed_memory()
         return self._versions[char]
-
-    def _now(self, char, nanoseconds):
-        """Return whether to load the loop from the cache, or to compile it."""
-        name = _name(self.function)
-        if char not in self._not_cached:
-            if is_cached(name, char):
-                return True
-            self._not_cached.add(char)
-        return worth_compiling(name, nanoseconds)
 
 
 def kernel(function):

@@ -7,11 +7,11 @@ import math
 
 import numpy as np
 
+from .choice import EXP
 from .compiling import kernel, reads, writes
 from .elementary import exp, from_ordered, ordered
 from .pool import WORTH_A_CALL, spread
 
-FORWARD_NS = 0.7  # for a logit, in float32
 ROWS = 8  # of a work item
 
 
@@ -26,19 +26,19 @@ def cross_entropy(
     if kinds != (int, float) or label_smoothing or reduction not in ("mean", "sum"):
         return NotImplemented
     *positions, C = logits.shape
-    time = FORWARD_NS * logits.size
-    if time < WORTH_A_CALL or targets.shape != tuple(positions):
+    work = EXP * logits.size
+    if work < WORTH_A_CALL or targets.shape != tuple(positions):
         return NotImplemented
     counted = targets != ignore_index
     if ((targets < 0) | (targets >= C))[counted].any():
         return NotImplemented
-    loop = loss_loop.version(logits.dtype, time)
+    loop = loss_loop.version(logits.dtype, work)
     if loop is None:
         return NotImplemented
     Z = np.ascontiguousarray(logits).reshape(targets.size, C)
     t = np.where(counted, targets, -1).astype(np.int64).ravel()
     losses, d = np.empty(t.size, Z.dtype), np.empty_like(Z)
-    spread(loop, -(-t.size // ROWS), time, Z, t, losses, d)
+    spread(loop, -(-t.size // ROWS), work, Z, t, losses, d)
     n = max(int(np.count_nonzero(counted)), 1) if reduction == "mean" else 1
 
     def backward(g):

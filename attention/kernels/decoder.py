@@ -13,9 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .choice import EXP
 from .compiling import Helper, any_order, as_field, kernel, reads, writes
 from .elementary import exp, tanh
-from .gru import EXAMPLES, MULTIPLY_NS, TANH_NS, Cell, cell_of, step
+from .gru import EXAMPLES, Cell, cell_of, step
 from .pool import spread
 from .product import aligned, multiply
 
@@ -46,14 +47,14 @@ def forward(arguments, parameters, history, n_steps):
     inputs, _, gates, states, weights, queries = history
     (L, B, I), H, S = inputs.shape, states.shape[2], memory.shape[1]  # noqa: E741
     A, dtype = queries.shape[2], inputs.dtype
-    time = L * B * (MULTIPLY_NS * 3 * H * (H + I) + TANH_NS * (3 * H + S * A))
-    loop = forward_loop.version(dtype, time)
+    work = L * B * (3 * H * (H + I) + EXP * (3 * H + S * A))
+    loop = forward_loop.version(dtype, work)
     if loop is None:
         return False
     spread(
         loop,
         -(-B // EXAMPLES),
-        time,
+        work,
         attention_of(memory, keys, lengths, W_q if W_q is None else W_q.T, w_v, scale),
         cell_of(*parameters, dtype),
         as_field(n_steps, np.int64),

@@ -11,14 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .choice import EXP
 from .compiling import Helper, any_order, as_field, kernel, reads, writes
 from .decoder import Attention, add_weighted, attention_of
 from .elementary import tanh
 from .gru import (
     DEPTH,
     EXAMPLES,
-    MULTIPLY_NS,
-    TANH_NS,
     Rows,
     Steps,
     Sums,
@@ -63,8 +62,8 @@ def backward(arguments, parameters, history, g):
     inputs, _, gates, states, weights, queries = history
     (L, B, I), (_, S, M), H = inputs.shape, memory.shape, states.shape[2]  # noqa: E741
     A, dtype = queries.shape[2], states.dtype
-    time = L * B * (MULTIPLY_NS * 6 * H * (H + I) + 2 * TANH_NS * S * A)
-    loop = backward_loop.version(dtype, time)
+    work = L * B * (6 * H * (H + I) + 2 * EXP * S * A)
+    loop = backward_loop.version(dtype, work)
     if loop is None:
         return None
     g_states, *g = (as_field(each, dtype) for each in g)
@@ -74,7 +73,7 @@ def backward(arguments, parameters, history, g):
     spread(
         loop,
         len(sums.da),
-        time,
+        work,
         attention_of(memory, keys, None, W_q, w_v, scale),
         aligned(weight_ih, dtype),
         aligned(weight_hh, dtype),

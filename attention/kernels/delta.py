@@ -32,12 +32,12 @@ def backward(q, k, g, a, beta, D):
     if q.shape[-2] < SHORT:
         return None
     memory = Memory.of(q, k, g, a, D, beta)  # g in the place of the values
-    time = memory.nanoseconds()
-    loop = errors_loop.version(q.dtype, time)
+    work = memory.work()
+    loop = errors_loop.version(q.dtype, work)
     if loop is None:
         return None
     e, first = np.empty_like(memory.v), np.empty_like(memory.state)
-    spread(loop, len(memory.q), time, memory, e, first)
+    spread(loop, len(memory.q), work, memory, e, first)
     return tuple(x.reshape(*D.shape[:-2], *x.shape[1:]) for x in (e, first))
 
 

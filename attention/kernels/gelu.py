@@ -11,11 +11,11 @@ import numpy as np
 from minigrad.ops.normal import TERMS, polynomial
 from minigrad.ops.normal import K as MIDDLE
 
+from .choice import EXP
 from .compiling import Helper, kernel, reads, writes
 from .elementary import exp, real
 from .pool import WORTH_A_CALL, spread
 
-FORWARD_NS, BACKWARD_NS = 0.5, 0.2  # for a number, in float32
 BLOCK = 2048  # numbers of a work item
 
 POWERS32 = tuple(map(real, polynomial(TERMS[4])))
@@ -29,20 +29,20 @@ def gelu(x, approximate="none"):
     """Compute ``minigrad.gelu``; NotImplemented if its taught form should run."""
     if approximate != "none" or not isinstance(x, np.ndarray):
         return NotImplemented
-    time = FORWARD_NS * x.size
-    if time < WORTH_A_CALL:
+    work = EXP * x.size
+    if work < WORTH_A_CALL:
         return NotImplemented
-    loop = forward_loop.version(x.dtype, time)
-    back = backward_loop.version(x.dtype, time)
+    loop = forward_loop.version(x.dtype, work)
+    back = backward_loop.version(x.dtype, work)
     if loop is None or back is None:
         return NotImplemented
     items = -(-x.size // BLOCK)
     y, slope = np.empty(x.shape, x.dtype), np.empty(x.size, x.dtype)
-    spread(loop, items, time, np.ascontiguousarray(x).ravel(), y.ravel(), slope)
+    spread(loop, items, work, np.ascontiguousarray(x).ravel(), y.ravel(), slope)
 
     def backward(g):
         dx, g = np.empty(x.shape, x.dtype), np.ascontiguousarray(g).ravel()
-        spread(back, items, BACKWARD_NS * x.size, g, slope, dx.ravel())
+        spread(back, items, work, g, slope, dx.ravel())
         return dx
 
     return y, backward

@@ -14,13 +14,13 @@ import numpy as np
 from minigrad.ops import recurrent
 from minigrad.ops.packing import check_lengths
 
+from .choice import EXP
 from .compiling import Helper, as_field, kernel, reads, writes
 from .elementary import tanh
 from .pool import spread
 from .product import aligned, multiply
 
 EXAMPLES = 16  # of a work item: enough rows for a product, and enough items for threads
-MULTIPLY_NS, TANH_NS = 0.02, 0.25  # a multiplication and addition, a tanh; in float32
 GROUPS = 8  # at most: each group of examples sums its gradients separately
 DEPTH = 96  # rows that are summed at a time: 96 rows of a block stay in the first cache
 
@@ -93,8 +93,8 @@ def gru(
     """
     (B, T, I), H = x.shape, h0.shape[1]  # noqa: E741
     n_tokens = check_lengths("gru", B, T, lengths)
-    time = T * B * H * 3 * (MULTIPLY_NS * (I + H) + TANH_NS)
-    loop = forward_loop.version(x.dtype, time)
+    work = T * B * H * 3 * (I + H + EXP)
+    loop = forward_loop.version(x.dtype, work)
     if loop is None or not isinstance(reverse, bool):
         return NotImplemented
     order = np.argsort(-n_tokens, kind="stable")  # the longest example first
@@ -121,7 +121,7 @@ def gru(
     gates, states = np.empty((4, T, B, H), x.dtype), np.zeros((T + 1, B, H), x.dtype)
     states[0] = h0[order]
     cell = cell_of(weight_ih, weight_hh, bias_ih, bias_hh, x.dtype)
-    spread(loop, -(-B // EXAMPLES), time, inputs, n_tokens, cell, gates, states)
+    spread(loop, -(-B // EXAMPLES), work, inputs, n_tokens, cell, gates, states)
 
     def backward(g):
         loop = backward_loop.version(x.dtype)
@@ -134,7 +134,7 @@ def gru(
         spread(
             loop,
             len(sums.da),
-            T * B * H * 6 * MULTIPLY_NS * (I + H),
+            2 * work,
             by_time(g[0]),
             n_tokens,
             aligned(weight_ih, x.dtype),

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .choice import EXP
 from .compiling import kernel, reads, writes
 from .pool import WORTH_A_CALL, spread
 
-FORWARD_NS, BACKWARD_NS = 0.4, 0.8  # for a number, in float32
 ROWS = 16  # of a work item of the forward
 GROUPS = 8  # at most: each group of rows sums dw and db separately
 
@@ -32,24 +32,24 @@ def layer_norm(x, weight=None, bias=None, eps=1e-5):
         return NotImplemented
     shape, k, n = x.shape, weight.ndim, weight.size
     fits = 0 < k <= x.ndim and shape[-k:] == weight.shape == bias.shape
-    time = FORWARD_NS * x.size
-    if not fits or not x.dtype == weight.dtype == bias.dtype or time < WORTH_A_CALL:
+    work = EXP * x.size
+    if not fits or not x.dtype == weight.dtype == bias.dtype or work < WORTH_A_CALL:
         return NotImplemented
-    loop = forward_loop.version(x.dtype, time)
-    back = backward_loop.version(x.dtype, time)
+    loop = forward_loop.version(x.dtype, work)
+    back = backward_loop.version(x.dtype, work)
     if loop is None or back is None:
         return NotImplemented
     R = x.size // n
     X = np.ascontiguousarray(x).reshape(R, n)
     w, b = (np.ascontiguousarray(a).reshape(n) for a in (weight, bias))
     norm, y = Norm(np.empty(R, x.dtype), np.empty(R, x.dtype)), np.empty_like(X)
-    spread(loop, -(-R // ROWS), time, X, w, b, eps, norm, y)
+    spread(loop, -(-R // ROWS), work, X, w, b, eps, norm, y)
 
     def backward(g):
         G, dx = np.ascontiguousarray(g).reshape(R, n), np.empty_like(X)
         groups = min(R, GROUPS)
         dw, db = (np.empty((groups, n), x.dtype) for _ in range(2))
-        spread(back, groups, BACKWARD_NS * x.size, G, X, w, norm, dx, dw, db)
+        spread(back, groups, 2 * work, G, X, w, norm, dx, dw, db)
         sums = (a.sum(0).reshape(weight.shape) for a in (dw, db))
         return dx.reshape(shape), *sums
 

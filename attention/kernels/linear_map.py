@@ -9,12 +9,10 @@ import math
 
 import numpy as np
 
-from .choice import TWIN_SLOWDOWN
 from .compiling import Helper, kernel, reads, writes
 from .pool import WORTH_A_CALL, spread
 from .product import aligned_empty, multiply
 
-MULTIPLY_NS = 0.02  # a multiplication and addition, in float32
 DEPTH = 128  # rows of b at a time; 64 of their columns fill the first cache
 WIDTH = 192  # columns of b at a time: whole blocks of 64 columns, and of 24 with AVX2
 ROWS = 32  # rows of a of a work item
@@ -25,19 +23,18 @@ def linear(x, weight, bias=None, *, needs=(True, True, True)):
     """Compute ``minigrad.linear``; NotImplemented if its taught form should run."""
     n_out, n_in = weight.shape
     N = math.prod(x.shape[:-1])
-    time = MULTIPLY_NS * N * n_out * n_in
+    work = N * n_out * n_in
     same = x.dtype == weight.dtype and (bias is None or bias.dtype == x.dtype)
-    if time < WORTH_A_CALL or not same:
+    if work < WORTH_A_CALL or not same:
         return NotImplemented
-    twin_time = time / TWIN_SLOWDOWN  # of a BLAS with one thread: about as long
-    forward = forward_loop.version(x.dtype, twin_time)
-    backwards = backward_loop.version(x.dtype, twin_time)
+    forward = forward_loop.version(x.dtype, work)
+    backwards = backward_loop.version(x.dtype, work)
     if forward is None or backwards is None:
         return NotImplemented
     X, weight = np.ascontiguousarray(x).reshape(N, n_in), np.ascontiguousarray(weight)
     Y = np.empty((N, n_out), x.dtype)
     b = np.empty(0, x.dtype) if bias is None else np.ascontiguousarray(bias)
-    spread(forward, items(N, n_out), time, X, weight, b, Y)
+    spread(forward, items(N, n_out), work, X, weight, b, Y)
 
     def backward(g):
         G = np.ascontiguousarray(g).reshape(N, n_out)
@@ -50,7 +47,7 @@ def linear(x, weight, bias=None, *, needs=(True, True, True)):
         units = max(N // n_out, 1)  # an item of dW is as much work as so many of dX
         number = items(*d[0].shape) + units * items(*d[1].shape)
         number += -(-d[2].size // COLUMNS)
-        spread(backwards, number, 2 * time, units, G, weight, X, *d)
+        spread(backwards, number, 2 * work, units, G, weight, X, *d)
         dX, dW, db = (a if w else None for a, w in zip(d, wanted))
         return None if dX is None else dX.reshape(x.shape), dW, db
 

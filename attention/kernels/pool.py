@@ -14,8 +14,8 @@ import threading
 
 from .choice import threads
 
-WORTH_A_THREAD = 100_000  # ns
-WORTH_A_CALL = 5_000  # ns: for less work, a NumPy twin of a few calls is as fast
+WORTH_A_THREAD = 5_000_000  # multiplications, about 100 us
+WORTH_A_CALL = 250_000  # multiplications: for less, a twin of a few calls is as fast
 PARTS = 4  # for each thread: a thread that ends early takes one more
 
 _jobs = queue.SimpleQueue()
@@ -23,13 +23,13 @@ _workers = 0
 _starting = threading.Lock()
 
 
-def spread(loop, items, nanoseconds, *arguments):
+def spread(loop, items, work, *arguments):
     """Call loop(start, stop, *arguments) for parts that together make range(items).
 
-    ``nanoseconds`` is about how long all of it takes on one thread. Returns when all
-    parts are done; raises what the loop raises.
+    ``work`` is the number of multiplications. Returns when all parts are done; raises
+    what the loop raises.
     """
-    n = min(threads(), items) if nanoseconds > WORTH_A_THREAD else 1
+    n = min(threads(), items) if work > WORTH_A_THREAD else 1
     if n < 2:
         loop(0, items, *arguments)
         return

@@ -25,7 +25,6 @@ from .pool import spread
 from .product import multiply
 
 CHUNK = 64
-MULTIPLY_NS = 0.02  # a multiplication with an addition, in float32
 SHORT = 16  # fewer tokens: the twin computes them alone, the loop a chunk of CHUNK
 BLOCK = 16  # tokens whose errors depend on each other, in ``write_errors``
 
@@ -58,10 +57,10 @@ class Memory(NamedTuple):
             beta = as_field(flatten_heads(beta, leading), dtype)[..., 0]
         return cls(q, k, v, a[..., 0], beta, state, reverse, own)
 
-    def nanoseconds(self):
-        """Return about how long one pass takes on one thread."""
+    def work(self):
+        """Return the multiplications of one pass."""
         (N, L, E), Ev = self.q.shape, self.v.shape[2]
-        return MULTIPLY_NS * N * L * (2 * E * Ev + CHUNK * (E + Ev))
+        return N * L * (2 * E * Ev + CHUNK * (E + Ev))
 
 
 class Results(NamedTuple):
@@ -83,8 +82,8 @@ def memory(q, k, v, a, state, beta=None, **options):
     if q.shape[-2] < SHORT:
         return None
     inputs = Memory.of(q, k, v, a, state, beta, **options)
-    time = inputs.nanoseconds()
-    loop = forward_loop.version(q.dtype, time)
+    work = inputs.work()
+    loop = forward_loop.version(q.dtype, work)
     if loop is None:
         return None
     shape = inputs.v.shape
@@ -93,7 +92,7 @@ def memory(q, k, v, a, state, beta=None, **options):
         np.empty_like(inputs.state),
         np.empty((0, 0, 0) if beta is None else shape, q.dtype),
     )
-    spread(loop, len(inputs.q), time, inputs, results)
+    spread(loop, len(inputs.q), work, inputs, results)
     o, last, errors = (
         x.reshape(*state.shape[:-2], *x.shape[1:]) if len(x) == len(inputs.q) else None
         for x in results

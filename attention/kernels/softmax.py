@@ -12,11 +12,11 @@ import math
 
 import numpy as np
 
+from .choice import EXP
 from .compiling import kernel, reads, writes
 from .elementary import exp, from_ordered, ordered
 from .pool import spread
 
-FORWARD_NS, BACKWARD_NS = 0.5, 0.2  # for one score, in float32
 NO_LENGTHS = np.empty(0, np.int64)
 NO_MASK = np.empty((0, 0), bool), np.empty(0, np.int64)
 
@@ -30,8 +30,8 @@ def forward(x, lengths, mask, temperature):
               r has lengths[r // (R / G)] keys
     mask      bool, broadcasts to x, or None
     """
-    time = FORWARD_NS * x.size
-    loop = forward_loop.version(x.dtype, time)
+    work = EXP * x.size
+    loop = forward_loop.version(x.dtype, work)
     if loop is None:
         return forward_twin(x, lengths, mask, temperature)
     shape = x.shape
@@ -39,7 +39,7 @@ def forward(x, lengths, mask, temperature):
     p = np.empty_like(rows)
     lengths = NO_LENGTHS if lengths is None else np.ascontiguousarray(lengths, np.int64)
     masks, mask_of = NO_MASK if mask is None else _own_rows(mask, shape)
-    spread(loop, len(rows), time, rows, lengths, masks, mask_of, 1 / temperature, p)
+    spread(loop, len(rows), work, rows, lengths, masks, mask_of, 1 / temperature, p)
     return p.reshape(shape)
 
 
@@ -49,14 +49,14 @@ def backward(p, g, temperature):
     Where a weight is exactly 0, dx is 0, whatever g is. Masked weights are among these,
     so the mask is not needed here. If all g of a row are 0, dx is 0, even if p is NaN.
     """
-    time = BACKWARD_NS * p.size
-    loop = backward_loop.version(p.dtype, time)
+    work = EXP * p.size
+    loop = backward_loop.version(p.dtype, work)
     if loop is None:
         return backward_twin(p, g, temperature)
     rows = math.prod(p.shape[:-1]), p.shape[-1]
     dx = np.empty(rows, p.dtype)
     p, g = np.ascontiguousarray(p), np.ascontiguousarray(g)
-    spread(loop, len(dx), time, p.reshape(rows), g.reshape(rows), 1 / temperature, dx)
+    spread(loop, len(dx), work, p.reshape(rows), g.reshape(rows), 1 / temperature, dx)
     return dx.reshape(p.shape)
 
 

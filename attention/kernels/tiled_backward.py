@@ -31,7 +31,6 @@ from .pool import spread
 from .product import aligned_empty, copied, multiply
 from .tile import Inputs, add_terms, apply_cap, mask, pack, read_ranges
 from .tile_plan import SIZE
-from .tiled_forward import MULTIPLY_NS
 
 ITEMS = 8  # in a phase, at least, where there are blocks enough
 
@@ -67,8 +66,8 @@ def backward(
     """
     (N, _, E), (Nk, S, Ev) = q.shape, v.shape
     tiles = plan.tiles().reshape(Nk, N // max(Nk, 1)).sum(1)
-    time = MULTIPLY_NS * SIZE * SIZE * (3 * E + 2 * Ev) * tiles.sum()
-    loop = backward_loop.version(q.dtype, time)
+    work = SIZE * SIZE * (3 * E + 2 * Ev) * tiles.sum()
+    loop = backward_loop.version(q.dtype, work)
     if loop is None:
         return None
     inputs = Inputs.of(q, k, v, terms, plan, draws)
@@ -86,7 +85,7 @@ def backward(
     order = np.argsort(-tiles, kind="stable")  # the longest first
     for phase in range(parts):
         spread(
-            loop, Nk * parts, time / parts, phase, parts, order, inputs, saved, do, d
+            loop, Nk * parts, work / parts, phase, parts, order, inputs, saved, do, d
         )
     doffset = d.offset.sum(0) if wants_offset else None
     return d.q, d.k, d.v, doffset, d.added if wants_added else None

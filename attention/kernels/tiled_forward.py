@@ -21,20 +21,19 @@ from .product import aligned_empty, copied, multiply
 from .tile import Inputs, Results, add_terms, apply_cap, mask, pack, read_ranges
 from .tile_plan import SIZE
 
-MULTIPLY_NS = 0.01  # a multiplication with an addition, in float32
 
 
 def forward(q, k, v, terms, plan, draws):
     """Return the ``Results`` of the ``Inputs``; None when the twin should run."""
     (N, L, E), Ev = q.shape, v.shape[2]
-    time = MULTIPLY_NS * SIZE * SIZE * (E + Ev) * plan.tiles().sum()
-    loop = forward_loop.version(q.dtype, time)
+    work = SIZE * SIZE * (E + Ev) * plan.tiles().sum()
+    loop = forward_loop.version(q.dtype, work)
     if loop is None:
         return None
     inputs = Inputs.of(q, k, v, terms, plan, draws)
     rows = (np.empty((N, L), q.dtype) for _ in range(3))
     results = Results(np.empty((N, L, Ev), q.dtype), *rows)
-    spread(loop, len(plan.order), time, inputs, results)
+    spread(loop, len(plan.order), work, inputs, results)
     return results
 
 

@@ -162,9 +162,8 @@ def fit(
     closing = contextlib.closing(progress) if progress else contextlib.nullcontext()
     # no warnings: ``explained`` reports NaN and infinity
     no_warnings = np.errstate(over="ignore", invalid="ignore")
-    # Unless the user chose NumPy or numba, a loop may change from NumPy to its compiled
-    # version during a run. To choose the present one by name prevents this, so that a
-    # resumed run computes the same bits.
+    # Unless the user chose NumPy or numba, only large calls are compiled. A training has
+    # many small ones; a backend that is chosen by name compiles them too.
     present = kernels.backend()  # "numpy" or "numba"
     with kernels.backend(present), stop_signals() as stop, closing, no_warnings:
         if prepare is not None and not finished():

@@ -79,6 +79,7 @@ def _serve(pipe, make, measure, threads):
     end_with_parent(others=True)
     try:
         kernels.threads(threads)
+        kernels.backend(kernels.backend())  # small calls are compiled too
         side = make()
         while True:
             if pipe.recv() == "result":

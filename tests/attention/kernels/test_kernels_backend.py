@@ -55,7 +55,6 @@ def nothing_chosen(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(choice._Chosen, "backend", None)
     monkeypatch.setattr(choice._Chosen, "explicit", False)
-    monkeypatch.setattr(choice, "_work_of_twins", {})
     return tmp_path
 
 
@@ -98,8 +97,8 @@ def test_loops_that_are_not_compiled():
 
 
 @pytest.mark.deep
-def test_small_work_on_a_cold_cache_runs_the_twin(tmp_path):
-    """It does not even import numba; a kernel in the cache runs whatever the work."""
+def test_small_work_runs_the_twin(tmp_path):
+    """It does not even import numba, also if the kernel is in the cache."""
     pytest.importorskip("numba")
     place = {"XDG_CACHE_HOME": str(tmp_path)}
     assert python(RUN, **place) == ("numba 1.928055 False", "")
@@ -107,7 +106,8 @@ def test_small_work_on_a_cold_cache_runs_the_twin(tmp_path):
     out, err = python(RUN, **chosen)
     line = r"compiling additive\.forward_loop, once on this machine… \d+\.\d s"
     assert out == "numba 1.928055 True" and re.fullmatch(line, err)
-    assert python(RUN, **place) == ("numba 1.928055 True", "")
+    assert python(RUN, **place) == ("numba 1.928055 False", "")
+    assert python(RUN, **chosen) == ("numba 1.928055 True", "")
 
 
 @pytest.mark.deep
@@ -151,17 +151,18 @@ def test_a_damaged_cache_is_replaced(tmp_path):
     assert python(RUN, **place) == ("numba 1.928055 True", "")
 
 
-def test_a_kernel_is_compiled_when_its_twin_has_worked_long_enough(
-    nothing_chosen, monkeypatch
-):
-    built = []
-    monkeypatch.setattr(compiling, "_compile", lambda *a: built.append(a) or "loop")
+def test_what_runs_depends_on_the_call_alone(nothing_chosen, monkeypatch):
+    pytest.importorskip("numba")
+    monkeypatch.setattr(compiling, "_compile", lambda *a: "loop")
     loop, float32 = compiling.Kernel(additive.forward_loop.function), np.dtype("f")
-    tenth = choice.COMPILE_NS / choice.TWIN_SLOWDOWN / 10
-    for _ in range(9):
-        assert loop.version(float32, tenth) is None and not built
-    assert loop.version(float32, tenth) == "loop"
-    assert loop.version(float32, 1) == "loop" and len(built) == 1
+    small, large = choice.WORTH_COMPILING - 1, choice.WORTH_COMPILING
+    for _ in range(2):
+        assert loop.version(float32, small) is None
+        assert loop.version(float32, large) == "loop"
+    with kernels.backend("numba"):
+        assert loop.version(float32, 1) == "loop"
+    with kernels.backend("numpy"):
+        assert loop.version(float32, large) is None
 
 
 def test_one_version_for_each_dtype():
