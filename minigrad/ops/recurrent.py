@@ -1,4 +1,4 @@
-"""GRU and LSTM: one step, as small operations or as one, and whole sequences.
+"""GRU and LSTM: one step of a GRU, and whole sequences, each as one operation.
 
 A recurrent unit reads a sequence. At each step it computes its state h' from the input
 x and the state h of the step before. A GRU computes a candidate n for the new state and
@@ -16,33 +16,8 @@ import numpy as np
 from ..differentiable import differentiable
 from ..loops import replaceable
 from ..shapes import shapes
-from . import activation
 from .gates import affine, by_gate, project, sigmoid
-from .matmul import linear
 from .packing import Packing
-from .shape import split
-
-
-@shapes
-def gru_cell_composed(x, h, weight_ih, weight_hh, bias_ih=None, bias_hh=None):
-    """Compute one step of a GRU from the operations of minigrad.
-
-    x (B, I), h (B, H), weight_ih (3H, I), weight_hh (3H, H),
-    bias_ih? and bias_hh? (3H,)  ->  h' (B, H)
-
-    As in PyTorch, r multiplies m = W_hn h + b_hn, with the rows for n of weight_hh and
-    bias_hh; in Cho et al. 2014, r multiplies h. Products of arrays are element by
-    element. ``gru_cell`` computes the same as one operation, one node of the graph
-    instead of 21, and ``gru`` repeats the step over a sequence.
-    """
-    x_r, x_z, x_n = split(linear(x, weight_ih, bias_ih), 3, axis=-1)  # (B, H) each
-    h_r, h_z, m = split(linear(h, weight_hh, bias_hh), 3, axis=-1)  # m as above
-    r, z = activation.sigmoid(x_r + h_r), activation.sigmoid(x_z + h_z)
-    n = activation.tanh(x_n + r * m)
-    return (1 - z) * n + z * h
-
-
-# ---- A first reading can stop here ----
 
 
 @shapes
@@ -55,14 +30,16 @@ def gru_cell(
     x (B, I), h (B, H), weight_ih (3H, I), weight_hh (3H, H),
     bias_ih? and bias_hh? (3H,)  ->  h' (B, H)
 
-    This is ``gru_cell_composed`` as one operation. W_ir is the part of weight_ih for r,
-    its first H rows, and so on:
+    W_ir is the part of weight_ih for r, its first H rows, and so on:
 
         r = sigmoid(W_ir x + b_ir + W_hr h + b_hr)
         z = sigmoid(W_iz x + b_iz + W_hz h + b_hz)
         m = W_hn h + b_hn
         n = tanh(W_in x + b_in + r m)
         h' = (1 - z) n + z h
+
+    As in PyTorch, r multiplies m; in Cho et al. 2014, r multiplies h. Composed of
+    operations this would be 21 nodes of the graph, and here it is one.
 
     These equations are about one example; their vectors are columns, [u; v] is u above
     v, and a product of two vectors is element by element. In the code a row is such a
@@ -158,8 +135,8 @@ def gru_products(da, x, h, weight_ih, bias_ih, bias_hh, needs):
 
 
 # ``gru`` and ``lstm`` repeat the step for every token of a sequence, as one operation
-# with a hand-derived backward through time. They take about half the time of the
-# composed steps (B = 64, T = 32, I = H = 128). Padding is not computed, but a padded
+# with a hand-derived backward through time. They take about half the time of steps
+# composed of operations (B = 64, T = 32, I = H = 128). Padding is not computed, but a padded
 # batch takes up to a third more time than a full batch of as many tokens: its rows are
 # copied into another order, and its last steps have few examples.
 #
@@ -238,20 +215,6 @@ def gru(
         return packing.unpack(dx) if needs[0] else None, dh0, *dweights
 
     return (packing.unpack(states[B:]), packing.last(states)), backward
-
-
-@shapes
-def lstm_cell_composed(x, h, c, weight_ih, weight_hh, bias_ih=None, bias_hh=None):
-    """Compute one step of an LSTM from small operations; the equations are in ``lstm``.
-
-    x (B, I), h and c (B, H), weight_ih (4H, I), weight_hh (4H, H),
-    bias_ih? and bias_hh? (4H,)  ->  h' (B, H), c' (B, H)
-    """
-    a = linear(x, weight_ih, bias_ih) + linear(h, weight_hh, bias_hh)
-    a_i, a_f, a_n, a_o = split(a, 4, axis=-1)  # (B, H) each
-    i, f, o = map(activation.sigmoid, (a_i, a_f, a_o))
-    c = f * c + i * activation.tanh(a_n)
-    return o * activation.tanh(c), c
 
 
 @shapes
