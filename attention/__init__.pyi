@@ -2,7 +2,6 @@
 
 from . import (
     app as app,
-    choices as choices,
     costs as costs,
     decoding as decoding,
     definitions as definitions,
