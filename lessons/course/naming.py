@@ -13,6 +13,8 @@ import warnings
 
 import numpy as np
 
+from minigrad import Tensor
+
 from . import bank, slips, stubs
 from .outcome import CheckFailed
 
@@ -143,9 +145,8 @@ def leaves(value):
         value = list(value.values())
     if isinstance(value, (tuple, list)):
         return [leaf for each in value for leaf in leaves(each)]
-    array = np.asarray(value) if isinstance(value, (np.ndarray, np.generic, float, int,
-                                                    str)) else None  # fmt: skip
-    return [] if array is None else [array]
+    plain = np.ndarray, np.generic, float, int, str, Tensor
+    return [np.asarray(value)] if isinstance(value, plain) else []
 
 
 def same(a, b, close=SAME):
