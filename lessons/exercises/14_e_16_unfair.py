@@ -35,32 +35,18 @@ def untried_rates(record):
     An arm has tried a rate if there is a run from each of the seeds ``choosing``.
     """
     tried = {(run["arm"], run["rate"], run["seed"]) for run in record["choices"]}  #? The runs in choices chose the rates. What another arm or another rate has tried, or a run that failed: does it count?
-    #! tried = {(arm, run["rate"], run["seed"]) for run in record["choices"] for arm in record["arms"]}  | the rates that no arm has tried
-    #! tried = {(run["arm"], rate, run["seed"]) for run in record["choices"] for rate in record["rates"]}  | every rate of an arm that has too few runs, or none
     #! tried = {(run["arm"], run["rate"], run["seed"]) for run in record["choices"] if not run["diverged"]}  | the rates without a run from each seed that did not diverge
-    found = []
-    for arm in record["arms"]:  #? The record lists what was to be trained: which arms are in the list?
-        for rate in record["rates"]:  #? The record lists what was to be trained: which rates are in the list?
-            #! for rate in sorted({r for _, r, _ in tried}):  | the untried rates among those that some arm tried
-            #! for rate in [record["chosen"][arm]]:  | the chosen rates that were not tried
-            if any((arm, rate, seed) not in tried for seed in record["choosing"]):  #? Two seeds choose a rate. What if one of them has no run with this rate?
-                #! if any((arm, rate, seed) not in tried for seed in record["seeds"]):  | every rate of every arm, as if all these were missing
-                #! if not any((arm, rate, seed) in tried for seed in record["choosing"]):  | the rates without any run
-                #! if (arm, rate, record["choosing"][0]) not in tried:  | the rates without a run from the first seed
-                found.append((arm, rate))
-    return found
+    jobs = [(arm, rate) for arm in record["arms"] for rate in record["rates"]]  #? The record lists what was to be trained: which arms and rates are in the lists?
+    return [  #? Two seeds choose a rate. What if one of them has no run with this rate?
+        job for job in jobs if any((*job, s) not in tried for s in record["choosing"])
+    ]
 
 
 def dropped_seeds(record):
     """Return [(arm, seed)]: the arms and the seeds whose runs are not reported."""
     reported = {(run["arm"], run["seed"]) for run in record["runs"]}  #? Which runs are reported? What another arm has reported, or a run that failed: does it count?
-    #! reported = {(run["arm"], run["seed"]) for run in record["choices"]}  | the seeds without a run in choices
-    #! reported = {(arm, run["seed"]) for run in record["runs"] for arm in record["arms"]}  | the seeds that no arm has reported
     #! reported = {(run["arm"], run["seed"]) for run in record["runs"] if not run["diverged"]}  | the seeds without a run that did not diverge
-    #! reported = {(run["arm"], run["seed"]) for run in record["runs"] if run["plateau"]}  | the seeds without a run that reached a plateau
     wanted = [(arm, seed) for arm in record["arms"] for seed in record["seeds"]]  #? The record lists what was to be trained. Which seeds are in the list?
-    #! wanted = [(arm, seed) for arm in record["arms"] for seed in record["choosing"]]  | the seeds of choosing without a reported run
-    #! wanted = [(arm, seed) for arm in record["arms"] for seed in sorted({s for _, s in reported})]  | the dropped seeds among those that some arm has reported
     return [job for job in wanted if job not in reported]  #? Is the run of this arm from this seed reported? A number of runs does not say it.
 
 
@@ -83,7 +69,6 @@ def movement(curve):
     #! quarters = np.array(curve[: 2 * m]).reshape(2, m)  | movement and noise of the first two quarters
     before, last = quarters.mean(axis=1)  #? Single entries have much noise. A mean of m entries has less.
     #! before, last = np.mean(curve[:-m]), quarters[1].mean()  | the last quarter minus all entries before
-    #! before, last = quarters[0, 0], quarters[1, -1]  | the last entry minus the first of both quarters
     variances = (np.diff(quarters) ** 2).mean(axis=1) / 2  # of single entries  #? By how much do neighbours in a quarter differ? m entries have m - 1 neighbours, and s^2 is half the mean square.
     #! variances = quarters.var(axis=1, ddof=1)  | the noise with variances about the means
     #! variances = (np.diff(quarters) ** 2).sum(axis=1) / m / 2  | the noise with m for m - 1
@@ -116,7 +101,6 @@ def difference(record, a, b):
     both = [seed for arm, seed in figure if arm == a and (b, seed) in figure]
     of_a, of_b = np.array([(figure[a, seed], figure[b, seed]) for seed in both]).T  #? Two runs from one seed had the same batches. Which ones are subtracted?
     #! of_a, of_b = np.array(list(zip(*[[run["figure"] for run in runs if run["arm"] == arm] for arm in (a, b)]))).T  | the runs in the order of the record, subtracted
-    #! of_a, of_b = np.array(list(zip(*[sorted(run["figure"] for run in runs if run["arm"] == arm) for arm in (a, b)]))).T  | the sorted figures, subtracted
     x = of_a - of_b  #? Which arm is subtracted?
     n = len(x)
     if n == 1:  #? Can one difference have a spread?
@@ -125,7 +109,6 @@ def difference(record, a, b):
     #! s = np.sqrt(of_a.var(ddof=1) + of_b.var(ddof=1))  | an interval of two independent means
     half = STUDENT[n] * s / np.sqrt(n)  #? STUDENT has the number of values as its keys, not the degrees of freedom. The mean of n values has a smaller error than one.
     #! half = 1.96 * s / np.sqrt(n)  | the interval with 1.96 for Student's factor
-    #! half = STUDENT[max(n - 1, 2)] * s / np.sqrt(n)  | the interval with Student's factor for n - 1
     return x.mean(), x.mean() - half, x.mean() + half  #? low and high are numbers on the axis of the figure, and low is the smaller one.
     #! return x.mean(), -half, half  | half of the interval, in the place of its ends
 
@@ -146,30 +129,17 @@ def verdict_of(record, a, others):
         #! if untried_rates(record) or dropped_seeds(record) or any(run["diverged"] for run in record["runs"]):  | the verdicts that are unfair if a run diverged
         return "unfair"
     if not {a, *others} <= set(record["arms"]):  #? The arms of a comparison are in record["arms"]. A claim may be about some of them, and of no other.
-        #! if False:  | the verdicts in which an arm of the claim may be missing
-        #! if not {a, *others} <= {run["arm"] for run in record["runs"]}:  | the verdicts in which the arms are those with runs
-        #! if {a, *others} != set(record["arms"]):  | the verdicts that are unfair if the claim leaves out an arm
         return "unfair"
     intervals = [difference(record, a, other)[1:] for other in others]
     for other, (low, high) in zip(others, intervals):
         curves = [run["curve"] for run in record["runs"] if run["arm"] in (a, other)]  #? Which models could still change the result, if the training went on? Those of a and of the arm that is ahead of it.
-        #! curves = [run["curve"] for run in record["runs"] if run["arm"] == a]  | the verdicts in which the other arm needs no plateau
         #! curves = [run["curve"] for run in record["runs"] if run["arm"] == other]  | the verdicts in which arm a needs no plateau
         #! curves = [run["curve"] for run in record["runs"]]  | the verdicts in which every arm needs a plateau
         ended = all(_is_plateau(curve, record["resolution"]) for curve in curves)  #? Every run has to reach its plateau. The entry is what the author thinks: what does the curve show?
-        #! ended = _is_plateau(curves[-1], record["resolution"])  | the verdicts in which the plateau of the last run decides
-        #! ended = all(run["plateau"] for run in record["runs"] if run["arm"] in (a, other))  | the verdicts with the entry "plateau"
         if high < 0 and ended:  #? A no needs an interval below 0, and plateaus. Which end is then below 0?
-            #! if low + high < 0 and ended:  | the verdicts in which a mean below 0 is a no
-            #! if low < 0 and ended:  | the verdicts with low for high
             return "no"
-    return "holds" if all(low > 0 for low, _ in intervals) else "undecided"  #? The claim is about each of the others, and holds if the whole interval is above 0. One that does not hold need not be wrong.
-    #! return "holds" if all(low > 0 for low, _ in intervals) and ended else "undecided"  | the verdicts in which a claim needs a plateau to hold
-    #! return "holds" if intervals[-1][0] > 0 else "undecided"  | the verdicts in which the last of the others decides
-    #! return "holds" if any(low > 0 for low, _ in intervals) else "undecided"  | the verdicts in which one of the others is enough
-    #! return "holds" if all(low + high > 0 for low, high in intervals) else "undecided"  | the verdicts by the mean, without the interval
-    #! return "holds" if all(high > 0 for _, high in intervals) else "undecided"  | the verdicts with high for low
-    #! return "holds" if all(low > 0 for low, _ in intervals) else "no"  | the verdicts with no for undecided
+    return "holds" if all(low > 0 for low, high in intervals) else "undecided"  #? The claim is about each of the others, and holds if the whole interval is above 0. One that does not hold need not be wrong.
+    #! return "holds" if any(low > 0 for low, high in intervals) else "undecided"  | the verdicts in which one of the others is enough
 
 
 # ---- THE CHECK: the record of lesson 14, with drawn figures, and with faults
@@ -183,28 +153,16 @@ A, B, C = "dot", "additive", "mean"
 AHEAD, BEHIND = {A: 0.9, B: 0.7, C: 0.5}, {A: 0.5, B: 0.7, C: 0.3}  # mean figures
 
 
-class Record(dict):
-    """A record, which a report shows by its size."""
-
-    def __repr__(self):
-        sizes = (len(self[name]) for name in ("arms", "rates", "seeds"))
-        return "<{} arms, {} rates, {} seeds>".format(*sizes)
-
-
 def changed(record, part, new, *jobs):
     """Return a record whose runs of jobs have new entries; without new, they lack."""
-    runs = []
-    for run in record[part]:
-        if not any(job.items() <= run.items() for job in jobs):
-            runs.append(run)
-        elif new:
-            runs.append(run | new)
-    return Record(record | {part: runs})
+    is_changed = [any(j.items() <= run.items() for j in jobs) for run in record[part]]
+    pairs = [pair for pair in zip(record[part], is_changed) if new or not pair[1]]
+    return record | {part: [run | new if changes else run for run, changes in pairs]}
 
 
 def draw_record(rng, levels=AHEAD, rising=""):
     """Return a fair record; the curves of the arms ``rising`` are not at a plateau."""
-    kept = Record(records.record("lookup")["lookup"])
+    kept = dict(records.record("lookup")["lookup"])
     of_seed = rng.normal(0, 0.1, 200)  # of all runs of a seed
     for part in ("choices", "runs"):
         runs, kept[part] = kept[part], []
@@ -220,30 +178,27 @@ def draw_record(rng, levels=AHEAD, rising=""):
 
 def cases(rng):
     """Yield (what is true of a record, the record, the others of a claim about a)."""
-    fair, both = draw_record(rng), [B, C]
-    kept = Record(records.record("lookup")["lookup"])
+    fair, both, kept = draw_record(rng), [B, C], records.record("lookup")["lookup"]
     yield from ((OWN, kept, [C]), (OWN, kept, both))
-    first, second, third = fair["rates"]
     yield "it is fair, and a is ahead of b", fair, [B]
     yield "it is fair, and a is ahead of both", fair, both
-    yield "a third seed is to choose", Record(fair, choosing=[101, 102, 103]), both
-    yield "a sixth seed is to be reported", Record(fair, seeds=[*range(1, 7)]), both
-    one = {"arm": B, "rate": third, "seed": 101}
-    rates = [{"rate": first}, {"arm": B, "rate": second}, {"arm": A, "rate": third}]
-    rates += [one, {"arm": C, "rate": third, "seed": 102}]
-    seeds = [{"arm": arm, "seed": s} for arm, s in ((A, 1), (B, 2), (B, 3), (C, 4))]
+    yield "a third seed is to choose", fair | {"choosing": [101, 102, 103]}, both
+    yield "a sixth seed is to be reported", fair | {"seeds": [*range(1, 7)]}, both
+    first, *_, last = fair["rates"]
+    one, other = ({"arm": a, "rate": last, "seed": s} for a, s in ((B, 101), (C, 102)))
     for what, part, new, *jobs in (
         ("b was not tried with each rate", "choices", {}, {"arm": B, "rate": first}),
-        ("many rates were not tried", "choices", {}, *rates),
-        ("a choosing seed stands there twice", "choices", {"seed": 102}, one),
+        ("b was not tried with each rate from the first seed", "choices", {}, one),
+        ("c was not tried with each rate from the second seed", "choices", {}, other),
+        ("no arm was tried with the first rate", "choices", {}, {"rate": first}),
         ("a choosing seed is 999", "choices", {"seed": 999}, one),
         ("a seed of b is not reported", "runs", {}, {"arm": B, "seed": 2}),
-        ("many seeds are not reported", "runs", {}, {"seed": 5}, *seeds),
+        ("no arm reports the last seed", "runs", {}, {"seed": 5}),
         ("a reported seed is 999", "runs", {"seed": 999}, {"arm": B, "seed": 2}),
     ):
         yield what, changed(fair, part, new, *jobs), both
     for gone in (A, B, C):
-        few = Record(fair, arms=[arm for arm in fair["arms"] if arm != gone])
+        few = fair | {"arms": [arm for arm in fair["arms"] if arm != gone]}
         yield f"{gone} is not an arm", few, both
     yield "c is no arm, and has no runs", changed(few, "runs", {}, {"arm": C}), both
     for what, levels, rising in (
@@ -256,7 +211,7 @@ def cases(rng):
     ):
         yield what, draw_record(rng, levels, rising), both
     behind, rising = draw_record(rng, BEHIND), draw_record(rng, BEHIND, A + B)
-    rises, coarse = {"curve": [*np.linspace(0, 1, 30)]}, Record(rising, resolution=1.0)
+    coarse, rises = rising | {"resolution": 1.0}, {"curve": [*np.linspace(0, 1, 30)]}
     yield "a is behind b, and no curve moves by the resolution, 1", coarse, both
     for what, record, new, job in (
         ('"plateau" is a wrong entry', rising, {"plateau": True}, {}),
@@ -270,17 +225,17 @@ def cases(rng):
         near = changed(fair, "runs", {"figure": figure}, {"arm": arm, "seed": 2})
         yield f"a minus {arm} has an interval with 0, and a mean {where} 0", near, both
     alone = changed(fair, "runs", {}, *({"seed": seed} for seed in (2, 3, 4, 5)))
-    yield "one seed has no interval", Record(alone, seeds=[1]), both
+    yield "one seed has no interval", alone | {"seeds": [1]}, both
 
 
 def equal_pairs(my, name, rng):
     """Compare the pairs that a function finds in records, in any order."""
-    for _, record, _ in cases(rng):
+    for what, record, _ in cases(rng):
         want, found = my.right[name](record), getattr(my.only, name)(record)
         is_list = isinstance(found, (list, tuple, set, np.ndarray))
         my.holds(name, is_list, "a list of pairs", type(found).__name__, "type")
         found = sorted((str(arm), float(value)) for arm, value in found)
-        said = f"{want or 'no pairs'}", f"{found or 'no pairs'}"
+        said = f"{want or 'no pairs'}: {what}", f"{found or 'no pairs'}"
         my.holds(name, found == sorted(want), *said, "pairs")
 
 
@@ -327,13 +282,10 @@ dropped_seeds  For each arm and each seed of the plan: is there a run?
 movement  Take the last 2 m entries apart: m and m. What is computed from each quarter?
 difference  Make a dictionary from (arm, seed) to the figure. Then subtract seed by seed.
 verdict_of  Ask in the order of the text: unfair? no? holds? Otherwise it is undecided.
-1  What was planned stands in arms, rates, choosing and seeds. What was done stands in
-   choices and runs. A record is unfair if less was done.
+1  What was planned stands in arms, rates, choosing and seeds, what was done in choices
+   and runs. A record is unfair if less was done.
 2  The set {(arm, rate, seed), …} of all runs in choices answers whether one of them is
    there. A dictionary from (arm, seed) to the figure pairs the runs.
-3  In verdict_of, return "unfair" if one of the two lists has an entry, or an arm is
-   missing. Then compute the interval for each of the others: one that is below 0, with
-   plateaus, is a no; if all are above 0, the claim holds.
 """
 WHY = """Each arm has tried the same rates, each seed counts, the trivial solution is an
 arm, and runs from one seed are compared with each other: what remains is the difference
