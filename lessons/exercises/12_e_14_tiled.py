@@ -20,11 +20,6 @@ import numpy as np
 def row_sums(g, o):
     """Return D (L,) from g (L, E) and o (L, E), without any weight."""
     return (g * o).sum(1)  # sum_l p_il (g_i . v_l) = g_i . o_i  #? D_i contains the values, averaged by the weights. Which array has this average?
-    #! return (g * g).sum(1)  | g . g
-    #! return (o * o).sum(1)  | o . o
-    #! return (g * o).mean(1)  | g . o, divided by E
-    #! return -(g * o).sum(1)  | -g . o
-    #! return (g * o).sum() + np.zeros(len(g))  | the sum of all g . o, in each row
 
 
 def tile(q, k, v, g, lse, D, scale, seen):
@@ -36,38 +31,22 @@ def tile(q, k, v, g, lse, D, scale, seen):
     ->  dq (m, E), dk (n, E), dv (n, E)
     """
     s = scale * (q @ k.T)  # (m, n)  #? s_ij = scale q_i . k_j: the forward used the scale as well.
-    #! s = q @ k.T  | the part with scores q . k, without the scale
     #! s = q @ k.T / np.sqrt(q.shape[1])  | the part with scores q . k / sqrt(E), whatever the scale is
     #! s = q @ k.T / scale  | the part with scores q . k / scale
     p = np.exp(np.where(seen, s - lse[:, None], -np.inf))  #? p = exp(s - lse) sums to 1 over the whole row, and is 0 at pairs that are not allowed. exp of a large score is inf, and inf times 0 is NaN.
-    #! p = np.exp(s - lse[:, None])  | the part with pairs that are not allowed
     #! p = np.exp(np.where(seen, s, 0.0) - lse[:, None])  | the part with scores of 0 for pairs that are not allowed
-    #! p = np.exp(s - lse[:, None]) * seen  | the part with exp of all scores, inf or not, times the mask
-    #! p = np.where(seen, np.exp(s), 0.0)  | the part with p = exp(s), without lse
     #! p = np.where(seen, np.exp(s), 0.0) / lse[:, None]  | the part with p = exp(s) / lse
-    #! p = np.where(seen, np.exp(s), 0.0) / np.exp(lse)[:, None]  | the part with p = exp(s) / exp(lse), which overflow
-    #! p = np.where(seen, np.exp(s + lse[:, None]), 0.0)  | the part with p = exp(s + lse)
     #! p = np.where(seen, np.exp(s - s.max(1, keepdims=True)), 0.0)  | the part with p = exp(s - the maximum of a row of the tile)
     #! p = np.where(seen, np.exp(s - lse[:, None]), 0.0); p = p / np.maximum(p.sum(1, keepdims=True), 1e-300)  | the part with p divided by its sum over the tile
     dp = g @ v.T  #? o_i = sum_j p_ij v_j: what is do_i / dp_ij?
-    #! dp = g @ k.T  | the part with ds = p (g . k - D)
     ds = p * (dp - D[:, None])  #? ds has two terms, both with the factor p. D_i is a sum over all keys of the row, not over those of a tile.
-    #! ds = p * dp  | the part with ds = p (g . v)
-    #! ds = p * (dp + D[:, None])  | the part with ds = p (g . v + D)
     #! ds = p * dp - D[:, None]  | the part with ds = p (g . v) - D
     #! ds = p * (dp - p * D[:, None])  | the part with ds = p (g . v - p D)
     #! ds = p * (dp - (p * dp).sum(1, keepdims=True))  | the part with D summed over the tile alone
-    #! ds = dp - D[:, None]  | the part with ds = g . v - D, without p
     #! ds = p * (1 - p) * dp  | the part with ds = p (1 - p) (g . v), the diagonal alone
-    #! ds = p  | the part with p in place of ds
     dq = scale * (ds @ k)  #? s_ij = scale q_i . k_j: what is ds_ij / dq_i?
-    #! dq = scale * (ds @ v)  | the part summed over v in place of k
-    #! dq = ds @ k  | the part without the scale, in dq
     dk = scale * (ds.T @ q)  #? s_ij = scale q_i . k_j: what is ds_ij / dk_j?
-    #! dk = scale * (ds.T @ g)  | the part summed over g in place of q
-    #! dk = ds.T @ q  | the part without the scale, in dk
     dv = p.T @ g  #? o_i = sum_j p_ij v_j: which factor does v_j have?
-    #! dv = ds.T @ g  | the part summed with ds in place of p
     return dq, dk, dv
 
 
@@ -82,7 +61,6 @@ def backward(q, k, v, o, lse, g, scale, block, causal=False):
     dq, dk, dv = np.zeros_like(q), np.zeros_like(k), np.zeros_like(v)
     D = row_sums(g, o)
     for a in range(0, len(q), block):  #? The last tile may be smaller than block, but it counts.
-        #! for a in range(0, len(q) // block * block, block):  | the sum without the smaller block of queries
         for b in range(0, len(k), block):  #? The last tile may be smaller than block, but it counts.
             #! for b in range(0, len(k) // block * block, block):  | the sum without the smaller block of keys
             i = slice(a, min(a + block, len(q)))
@@ -91,8 +69,6 @@ def backward(q, k, v, o, lse, g, scale, block, causal=False):
             seen = (columns <= rows) | (not causal)  #? With causal, key j counts for the queries i >= j only, in positions of the whole sequence. It is False by default.
             #! seen = columns <= rows  | the sum over the pairs j <= i, where causal is False
             #! seen = np.ones((rows.size, columns.size), bool)  | the sum over all pairs
-            #! seen = (columns < rows) | (not causal)  | the sum over the pairs j < i
-            #! seen = (columns >= rows) | (not causal)  | the sum over the pairs j >= i of all tiles
             #! seen = (columns - b <= rows - a) | (not causal)  | the sum with positions counted inside each tile, of all tiles
             #! seen = (columns <= rows + len(k) - len(q)) | (not causal)  | the sum over the pairs j <= i + S - L
             #! seen = ((columns >= rows) & (b < i.stop)) | (not causal)  | the sum over the pairs j >= i
@@ -100,7 +76,6 @@ def backward(q, k, v, o, lse, g, scale, block, causal=False):
             #! seen = ((columns - b <= rows - a) & (b < i.stop)) | (not causal)  | the sum with positions counted inside each tile
             #! seen = (b < i.stop) | (rows < 0) | (columns < 0) | (not causal)  | the sum over all pairs of the tiles
             if not seen.any():  #? A tile is left out if causal is True and its first key comes after its last query.
-                #! if False:  | the sum of all tiles, also of those without a pair
                 #! if b >= i.stop or not seen.any():  | the sum over the tiles up to the diagonal, where causal is False
                 #! if b < a or not seen.any():  | the sum over the tiles from the diagonal on
                 #! if causal and b >= a or not seen.any():  | the sum without the tiles on the diagonal
@@ -111,11 +86,8 @@ def backward(q, k, v, o, lse, g, scale, block, causal=False):
             #! parts = tile(q[i], k[j], v[j], g[i], lse[i], D[: rows.size], scale, seen)  | the sum with D of the first block for all
             #! parts = tile(q[i], k[j], v[j], g[i], lse[i], D[i], q.shape[1] ** -0.5, seen)  | the sum with 1 / sqrt(E) for scale
             dq[i] += parts[0]  #? Several tiles add to the same rows of dq.
-            #! dq[i] = parts[0]  | the part of the last block of keys, in dq
             dk[j] += parts[1]  #? Several tiles add to the same rows of dk.
-            #! dk[j] = parts[1]  | the part of the last block of queries, in dk
             dv[j] += parts[2]  #? Several tiles add to the same rows of dv.
-            #! dv[j] = parts[2]  | the part of the last block of queries, in dv
     return dq, dk, dv
 
 
@@ -149,33 +121,13 @@ def sums(my, rng):
 
 
 def one_tile(my, rng):
-    """one tile of many, all of it allowed and a part"""
+    """one tile of many: all allowed, a part, scores far above, and of 1000 and -1000"""
     for causal in (False, True):
         my.tile(*cut(*problem(rng, causal), slice(2, 5), slice(1, 5)))
         my.tile(*cut(*problem(rng, causal), slice(1, 6), slice(0, 5)))  # as wide as E
-
-
-def by_tiles(my, rng):
-    """tile by tile, in blocks of several sizes"""
-    for causal in (False, True):
-        arrays, _ = problem(rng, causal)
-        for block in (3, 1, 2, 4, 16):
-            my.backward(*arrays, SCALE, block, causal)
-        arrays, _ = problem(rng, causal, 5, 5)
-        for block in (2, 5):
-            my.backward(*arrays, SCALE, block, causal)
-    my.backward(*arrays, SCALE, 2)
-
-
-def far_above(my, rng):
-    """scores of pairs that are not allowed, far above the others"""
     (q, k, *others), seen = problem(rng, causal=True)
     k = np.where(np.arange(11)[:, None] < 3, k, 1e4 * k)  # not for the queries 0 to 2
     my.tile(*cut((q, k, *others), seen, slice(0, 3), slice(0, 5)))
-
-
-def far_from_zero(my, rng):
-    """scores of 1000, and of -1000"""
     for far in (1000.0, -1000.0):  # a further entry adds this number to all scores
         (*arrays, lse, g), seen = problem(rng, causal=False)
         q, k, v, o, g = (np.pad(x, ((0, 0), (0, 1))) for x in (*arrays, g))
@@ -184,16 +136,20 @@ def far_from_zero(my, rng):
         my.near(1e-8).tile(*part)
 
 
-def unseen(my, rng):
-    """keys that no query may attend to, with NaN"""
+def by_tiles(my, rng):
+    """tile by tile, also with keys of NaN that no query attends to, and a single pair"""
+    for causal in (False, True):
+        arrays, _ = problem(rng, causal)
+        for block in (3, 1, 2, 4, 16):
+            my.backward(*arrays, SCALE, block, causal)
+        arrays, _ = problem(rng, causal, 5, 5)
+        for block in (2, 5):
+            my.backward(*arrays, SCALE, block, causal)
+    my.backward(*arrays, SCALE, 2)
     (q, k, v, *others), _ = problem(rng, True, 8, 16)
     k[8:] = v[8:] = np.nan
     for block in (4, 8):
         my.backward(q, k, v, *others, SCALE, block, True)
-
-
-def single(my, rng):
-    """a single pair, whose weight is 1 for any score"""
     q, k, v, g = rng.integers(-5, 6, (4, 1, 5)).astype(float)  # g . v - D is exact
     my.backward(q, k, v, v, SCALE * (q @ k.T)[0], g, SCALE, 3, True)
 
@@ -205,11 +161,10 @@ def memory(my, rng):
     with calls_of(my, "tile") as calls:
         my.only.backward(*arguments)
     peak = peak_numbers(my.made["backward"], *arguments)
-    text, found = f"fewer than L S = {n * n} numbers in memory", f"{peak:.0f}"
-    my.holds("backward", peak < n * n, text, found, "all-pairs")
     text = f"scores of block x block = {block * block} pairs at a time in memory, and "
     text += f"no arrays of block x S = {block * n}"
-    my.holds("backward", peak < 3 * block * n, text, f"{found} numbers", "block-rows")
+    tag = "block-rows" if peak < n * n else "all-pairs"
+    my.holds("backward", peak < 3 * block * n, text, f"{peak:.0f} numbers", tag)
     sizes = [np.size(given[-1]) for _, given in calls]
     largest, most = max(sizes, default=0), (n // block) ** 2
     text = f"tiles of at most block x block = {block * block} pairs"
@@ -219,9 +174,6 @@ def memory(my, rng):
 
 
 HINTS = """
-row_sums  Which sum over the keys has the forward computed, and stored?
-tile  p = exp(s - lse) at allowed pairs only, decided before the exponential.
-backward  Which rows of dq does one tile change, and which of dk and dv?
 nan  If the keys are NaN: your answer computes a tile without an allowed pair, and 0
    times NaN is NaN. Half of the tiles of a causal square can be left out.
 block-rows  Your answer makes an array of block x S scores. Divide the keys as well.
@@ -231,9 +183,8 @@ all-pairs  Your answer makes an array of all L x S pairs.
    the whole row. dq of a block of queries is a sum over blocks of keys, dk and dv are
    sums over blocks of queries.
 3  D = (g * o).sum(1). In a tile: s, p, ds = p (g v^T - D), then scale ds k, scale
-   ds^T q and p^T g. Write two loops over slices and add each part to its rows. With
-   causal, seen is j <= i in positions of the whole sequence, and a tile is left out if
-   its first key is after its last query.
+   ds^T q and p^T g. With causal, seen is j <= i in positions of the whole sequence, and
+   a tile is left out if its first key is after its last query.
 """
 WHY = """exp(s - lse) computes each weight again, so none is stored, and D_i is
 g_i . o_i because o_i is the sum of p_il v_l. A tile needs only its own queries and keys

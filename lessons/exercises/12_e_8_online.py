@@ -38,25 +38,17 @@ def update(m, z, u, s, V):
     top = np.maximum(m, s.max(1))  #? m is the largest score of all keys so far, in this row, and keeps every exponent at most 0.
     #! top = s.max(1)  | the largest score of the new block alone
     #! top = np.maximum(m, s.max())  | m, with the largest score of all rows
-    #! top = np.minimum(m, s.max(1))  | the smaller of m and the largest new score
     #! top = m + s.max(1)  | m + the largest new score
     base = np.where(top == -np.inf, 0.0, top)  # no key yet  #? In a row without keys m' is -inf. What is the difference of two infinities?
     #! base = top  | -inf subtracted from -inf, in a row without keys
     #! base = np.zeros(len(top))  | sums of exp(s), from which no maximum is subtracted
     shrink = np.exp(m - base)  # 0 for the first keys of a row  #? The old sums are relative to m. By which factor do they change if the maximum is m'?
-    #! shrink = np.ones(len(m))  | the old sum as it was, and the new, in z and u
-    #! shrink = np.exp(base - m)  | exp(m' - m) times the old sum, and the new, in z and u
     #! shrink = np.exp(m - base) ** 2  | exp(2 (m - m')) times the old sum, and the new, in z and u
-    #! shrink = np.exp(m)  | exp(m) times the old sum, and the new, in z and u
-    #! shrink = m - base  | (m - m') times the old sum, and the new, in z and u
     #! shrink = np.zeros(len(m))  | the new sum alone, in z and u
     p = np.exp(s - base[:, None])  # (L, n)  #? The new sums are relative to m': which number is subtracted from s?
     #! p = np.exp(s - s.max(1)[:, None])  | the new sum relative to its own maximum, in z and u
-    #! p = np.exp(s)  | the new sum without any maximum, in z and u
-    #! p = np.exp(s - m[:, None])  | the new sum relative to the old maximum, in z and u
     #! p = np.exp(s - base[:, None]) * shrink[:, None]  | exp(m - m') times the old and the new, in z and u
     #! p = np.exp(s - base[:, None]) / len(V)  | the old sum and a mean over the block, in z and u
-    #! p = np.ones(s.shape)  | the old sum, and the new one without weights, in z and u
     z = shrink * z + p.sum(1)  #? z is a sum over all keys, old and new, relative to one maximum.
     #! z = np.exp(base - m) * z + p.sum(1)  | exp(m' - m) times the old sum, and the new, in z
     #! z = np.exp(m) * z + p.sum(1)  | exp(m) times the old sum, and the new, in z
@@ -77,11 +69,9 @@ def update(m, z, u, s, V):
     #! u = shrink[:, None] * (u + p @ V)  | exp(m - m') times the old and the new, in u
     #! u = shrink[:, None] * u + p @ V / len(V)  | the old sum and a mean over the block, in u
     #! u = shrink[:, None] * u + V.sum(0)  | the old sum, and the new one without weights, in u
-    #! u = shrink[:, None] * u + s @ V  | the old sum and s @ V
     #! u = (shrink[:, None] * u + p @ V) / z[:, None]  | u / z, divided in every block
     #! u = shrink[:, None] * u + p @ V / p.sum(1)[:, None]  | the old sum and the average of the block
     return top, z, u  #? A block may have a score above all that came before.
-    #! return m, z, u  | m, as it was before the block
 
 
 def finish(m, z, u):
@@ -90,13 +80,10 @@ def finish(m, z, u):
     ->  o (L, Ev), lse (L,)
     """
     o = u / np.where(z == 0, 1.0, z)[:, None]  #? o is a sum of values, divided by the sum of their weights. z may be 0.
-    #! o = u  | u, the sum itself
-    #! o = u / m[:, None]  | o with 1 / m for 1 / z
     #! o = u * np.exp(-m)[:, None]  | o with exp(-m) for 1 / z
     #! o = u / z[:, None] ** 2  | o with 1 / z twice
     #! o = u / z[:, None] / m[:, None]  | o with a factor 1 / m too many
     #! o = u / z[:, None] * np.exp(-m)[:, None]  | o with a factor exp(-m) too many
-    #! o = u / z[:, None]  | 0 / 0, in a row without keys
     #= o = u / np.maximum(z, 1.0)[:, None]
     lse = m + np.log(z)  # -inf where z is 0  #? lse = ln sum_j exp(s_j); z is that sum divided by exp(m).
     #! lse = np.where(z == 0, 0.0, m + np.log(z))  | lse with 0 in a row without keys
@@ -118,15 +105,10 @@ def merge(o1, lse1, o2, lse2):
     No key is in both sets. In this way several machines can share a long sequence.
     """
     high = np.maximum(lse1, lse2)  #? exp(lse) may be larger than any float64, but the ratio of two is not.
-    #! high = np.zeros(len(lse1))  | exp(lse1) o1 + exp(lse2) o2, divided by their sum
     #! high = np.full(len(lse1), max(lse1.max(), lse2.max()))  | shares relative to the largest lse of all rows
-    #! high = lse1  | shares relative to exp(lse1), which overflow where lse2 is far above lse1
-    #! high = lse2  | shares relative to exp(lse2), which overflow where lse1 is far above lse2
     base = np.where(high == -np.inf, 0.0, high)  #? What is the difference of two infinities, in a row without keys?
-    #! base = high  | -inf subtracted from -inf, in a row that neither set has a key for
     w1, w2 = np.exp(lse1 - base), np.exp(lse2 - base)  #? A set of one key and one of a thousand have different weights. Which number contains the weight of a set?
     #! w1, w2 = np.full((2, len(lse1)), 0.5)  | the mean of o1 and o2, and the larger lse
-    #! w1, w2 = np.exp(lse2 - base), np.exp(lse1 - base)  | each output with the share of the other
     both = w1 + w2
     share = np.where(both == 0, 1.0, both)
     o = (w1 / share)[:, None] * o1 + (w2 / share)[:, None] * o2  #? Which share has each of the two sets?
@@ -242,9 +224,6 @@ def memory(my, rng):
 
 
 HINTS = """
-update  By which factor do sums change when the maximum changes from m to m'?
-finish  z may be 0 in a row without keys: what are o and lse there?
-merge  exp(lse1) and exp(lse2) are the shares of the two sets.
 all-pairs  Which numbers of a block are needed after its update?
 epsilon  z is 1 or more in each row with a key. What do you divide by in the others?
 1  exp(s - m') = exp(s - m) exp(m - m'): to make a sum relative to m', multiply each row
@@ -252,9 +231,9 @@ epsilon  z is 1 or more in each row with a key. What do you divide by in the oth
 2  With m' the larger of m and the largest score of the block, multiply z and u by
    exp(m - m') and add the sums of the block. In a row without keys m' is -inf, and the
    difference of two infinities is NaN: subtract another number there.
-3  z' = exp(m - m') z + sum_j exp(s_j - m'), and u' likewise, with exp(s - m') @ V. For
-   merge, exp(lse) is the sum of all exponentials of a set, so the sets have the weights
-   exp(lse1) and exp(lse2), each divided by their sum; subtract the larger lse first.
+3  For merge, exp(lse) is the sum of all exponentials of a set, so the sets have the
+   weights exp(lse1) and exp(lse2), each divided by their sum; subtract the larger lse
+   first.
 """
 WHY = """exp(s - new) is exp(s - old) exp(old - new), so one factor for each row
 converts the stored sums to the new maximum. Sums that are relative to the same maximum
