@@ -5,12 +5,13 @@ item    names options kinds          mask? (B | 1, S) or (S,) bool | float
 names   a, or a and b; ? allows None
 option  a shape, None, or the name of a class with a capital letter
 shape   (axis, axis, ...)            with ... or … once, for any number of axes
-axis    sizes separated by |         each a letter, a number, or computed
+axis    sizes separated by |         H | 1
+size    products and their sums      3H, L + S - 1, self.layers * self.width
 """
 
-import ast
 import functools
 import inspect
+import math
 import re
 from dataclasses import dataclass
 
@@ -45,15 +46,10 @@ class Item:
     optional: bool
     classes: list  # names of classes whose instances pass unchanged
 
-    @property
-    def text(self):
-        """The shape as the line has it."""
-        return " or ".join(shape.text for shape in self.shapes)
-
-    @property
-    def dtype_kinds(self):
-        """NumPy's letters for the kinds of numbers that are allowed."""
-        return "".join(KINDS[kind] for kind in self.kinds)
+    def __post_init__(self):
+        self.text = " or ".join(shape.text for shape in self.shapes)
+        # NumPy's letters for the kinds of numbers that are allowed
+        self.dtype_kinds = "".join(KINDS[kind] for kind in self.kinds)
 
 
 @dataclass
@@ -84,19 +80,22 @@ class Shape:
 
 
 class Axis:
-    """``H | 1`` or ``L + S - 1``: the sizes that one axis may have."""
+    """``H | 1`` or ``L + S - 1``: the sizes that one axis may have.
+
+    ``sizes`` is {letter: its size, "self": the layer}, without the unknown letters.
+    """
 
     def __init__(self, text):
-        trees = [_expression(option.strip()) for option in text.split("|")]
-        nodes = [node for tree in trees for node in ast.walk(tree)]
         self.texts = [t.strip() for t in text.replace("self.", "").split("|")]
-        self.letters = {n.id for n in nodes if isinstance(n, ast.Name)} - {"self"}
-        self.attributes = {n.attr for n in nodes if isinstance(n, ast.Attribute)}
-        self.codes = [compile(tree, "a shape line", "eval") for tree in trees]
+        self.options = [_terms(option) for option in text.split("|")]
+        terms = sum(self.options, [])
+        names = {f for _, factors in terms for f in factors if not f.isdigit()}
+        self.letters = {name for name in names if "." not in name}
+        self.attributes = {name.removeprefix("self.") for name in names - self.letters}
 
     def fits(self, n, sizes):
         """Return whether ``n`` is allowed; a letter without a size receives n."""
-        values = self._values(sizes)
+        values = self.values(sizes)
         if n in values:
             return True
         for text, value in zip(self.texts, values):
@@ -106,20 +105,25 @@ class Axis:
 
     def described(self, sizes):
         """Return the sizes of this axis: numbers, and letters that have no size yet."""
-        values = zip(self.texts, self._values(sizes))
+        values = zip(self.texts, self.values(sizes))
         return " | ".join(text if n is None else str(n) for text, n in values)
 
-    def _values(self, sizes):
+    def values(self, sizes):
         """Compute each option; None where a letter in it has no size yet."""
+
+        def number(factor):
+            if factor.startswith("self."):
+                return getattr(sizes["self"], factor.removeprefix("self."))
+            return int(factor) if factor.isdigit() else sizes[factor]
+
         found = []
-        for code in self.codes:
-            try:
-                n = eval(code, {"__builtins__": {}}, sizes)
-            except NameError:
-                found.append(None)
+        for terms in self.options:
+            letters = self.letters.intersection(*[sum((f for _, f in terms), [])])
+            if letters <= sizes.keys():
+                n = sum(sign * math.prod(map(number, fs)) for sign, fs in terms)
+                found.append(max(n, 0))  # L + S - 1 is -1 if L = S = 0
             else:
-                # L + S - 1 is -1 if L = S = 0
-                found.append(max(int(n), 0) if n == int(n) else n)
+                found.append(None)
         return found
 
 
@@ -175,19 +179,11 @@ def _axis(text):
     return Axis(text)
 
 
-def _expression(text):
-    """Parse "2H", "L + S - 1" or "self.width" into a syntax tree of Python."""
-    if re.fullmatch(r"[A-Za-z_]\w*", text):  # perhaps a word of Python, such as in
-        return ast.fix_missing_locations(ast.Expression(ast.Name(text, ast.Load())))
-    python = re.sub(r"(\b\d+|\w\s)\s*(?=[A-Za-z_])", r"\1 * ", text)  # 2H, G D
-    try:
-        tree = ast.parse(python, mode="eval")
-    except SyntaxError:
-        raise ValueError(f"{text!r} is not a size.") from None
-    numbers = ast.Constant, ast.BinOp, ast.operator
-    names = ast.Name, ast.Attribute, ast.expr_context
-    if not all(
-        isinstance(n, (ast.Expression, *numbers, *names)) for n in ast.walk(tree)
-    ):
-        raise ValueError(f"{text!r} is not a size.")
-    return tree
+def _terms(text):
+    """Parse "L + 2H - 1" into [(1, ["L"]), (1, ["2", "H"]), (-1, ["1"])]."""
+    factor = r"(?:\d+|self\.\w+|[A-Za-z_]\w*)"
+    product = rf"{factor}(?:\s*\*?\s*{factor})*"
+    if not re.fullmatch(rf"\s*{product}(\s*[+-]\s*{product})*\s*", text):
+        raise ValueError(f"{text.strip()!r} is not a size.")
+    terms = re.findall(rf"([+-]?)\s*({product})", text)
+    return [(-1 if sign == "-" else 1, re.findall(factor, p)) for sign, p in terms]

@@ -19,7 +19,7 @@ become Tensors.
     x (B, L) or (L,)          one of two shapes
     x (B, L) or Cache         an array, or an instance of the class Cache
     x and y (B, L)            both have this shape
-    x (L + S - 1, 2H)         sizes are computed with + - * /; 2H is 2 * H
+    x (L + S - 1, 2H)         sizes are computed with + - *; 2H is 2 * H
     x (B, self.width)         the size is an attribute of the layer
     x (B, n), n               n is an integer argument, and the size of an axis of x
     ->  y (B, L)              the result

@@ -141,7 +141,7 @@ class Call:
 
     def found(self, shape, leading=LEADING):
         """Return the sizes of a shape such as (..., L, D)."""
-        sizes = [eval(axis.codes[0], {}, self.sizes) for axis in shape.axes]
+        sizes = [axis.values(self.sizes)[0] for axis in shape.axes]
         if shape.dots is not None:
             sizes[shape.dots : shape.dots] = leading
         return tuple(sizes)

@@ -108,7 +108,6 @@ ACCEPTED = [  # line, parameters, calls that fit
     ("v (L + S - 1,), b (L, S)", "v, b", [(floats(8), floats(4, 5))]),
     ("W (3H, H), b (2 H,)", "W, b", [(floats(6, 2), floats(4))]),
     ("W (H, G D)", "W, G, D", [(floats(4, 6), 2, 3)]),
-    ("q (H, E), k (H / G, E)", "q, k, G", [(floats(8, 2), floats(4, 2), 2)]),
     ("n, x (n, D)", "n, x", [(3, floats(3, 4))]),
     ("x (B, D) or (D,)", "x", [floats(2, 3), floats(3)]),
     ("x (B, D) or None", "x=None", [(), None, floats(2, 3)]),
