@@ -1,7 +1,5 @@
 """float16 stores numbers: operations compute in float32, and optimizers keep float32."""
 
-import copy
-
 import numpy as np
 import pytest
 

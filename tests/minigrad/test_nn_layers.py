@@ -93,27 +93,3 @@ def test_gradients_of_a_model_without_padding():
     model.embed = nn.Embedding(11, 4, rng=np.random.default_rng(0))
     result = mg.gradcheck_module(model, IDS)
     assert result.ok, result.message
-
-
-@pytest.mark.parametrize("cell", ["GRUCell", "LSTMCell"])
-def test_cells_equal_the_peer(cell):
-    torch = pytest.importorskip("torch")
-    ours, theirs = getattr(nn, cell)(7, 2), getattr(torch.nn, cell)(7, 2)
-    ours.load_state_dict(theirs.state_dict())
-    rng = np.random.default_rng(0)
-    x = rng.standard_normal((3, 7)).astype(np.float32)
-    h, c = rng.standard_normal((2, 3, 2)).astype(np.float32)
-    for state in (None, (h, c) if cell == "LSTMCell" else h):
-        found, wanted = ours(x, state), theirs(torch.tensor(x), _torch(torch, state))
-        found = found if isinstance(found, tuple) else (found,)
-        wanted = wanted if isinstance(wanted, tuple) else (wanted,)
-        for a, b in zip(found, wanted, strict=True):
-            np.testing.assert_allclose(a.data, b.detach().numpy(), rtol=1e-5, atol=1e-6)
-
-
-def _torch(torch, state):
-    if state is None:
-        return None
-    if isinstance(state, tuple):
-        return tuple(map(torch.tensor, state))
-    return torch.tensor(state)

@@ -1,6 +1,4 @@
-"""Update rules equal PyTorch's, as recorded and now, and move what they should."""
-
-import inspect
+"""Update rules equal PyTorch's, as recorded, and move what they should."""
 
 import numpy as np
 import pytest
@@ -53,24 +51,6 @@ def test_golden(name):
         optimizer.step()
     # the operations come in another order: a few units of rounding in five steps
     np.testing.assert_allclose(w.data, GOLDEN[name], rtol=1e-14)
-
-
-@pytest.mark.parametrize("dtype, rtol", [(np.float64, 1e-13), (np.float32, 3e-6)])
-@pytest.mark.parametrize("name", RULES)
-def test_equals_torch_step_by_step(name, dtype, rtol):
-    torch = pytest.importorskip("torch")
-    rule, settings = RULES[name]
-    ours = parameters(dtype)
-    theirs = [torch.tensor(p.data, requires_grad=True) for p in ours]
-    mine = rule(ours, **settings)
-    other = getattr(torch.optim, rule.__name__)(theirs, **settings)
-    for k in range(20):
-        give_gradients(ours, k, skip=[{3: 0, 4: 2, 7: 4}.get(k)])
-        for p, q in zip(ours, theirs):
-            q.grad = None if p.grad is None else torch.tensor(p.grad)
-        mine.step(), other.step()
-        for p, q in zip(ours, theirs):
-            np.testing.assert_allclose(p.data, q.detach().numpy(), rtol=rtol, atol=rtol)
 
 
 def test_the_gradient_stays_as_it_was():
@@ -153,16 +133,6 @@ def test_mixed_dtypes():
     assert [p.dtype for p in (a, b, c)] == [np.float32, np.float64, np.float32]
     for p in (a, b, c):
         np.testing.assert_allclose(p.data, 0.9, rtol=1e-6)
-
-
-def test_the_options_come_in_the_order_of_torch():
-    torch = pytest.importorskip("torch")
-    for name in ("SGD", "Adam", "AdamW"):
-        ours, theirs = (
-            list(inspect.signature(getattr(module, name)).parameters)
-            for module in (optim, torch.optim)
-        )
-        assert ours == theirs[: len(ours)]
 
 
 def test_read_only_data_are_replaced():
