@@ -1,6 +1,6 @@
 """Count the bytes that a graph keeps for its backward pass, operation by operation."""
 
-import dataclasses
+from typing import NamedTuple
 
 import numpy as np
 
@@ -8,8 +8,7 @@ from ..graph import reachable
 from ..overwriting import saved_arrays
 
 
-@dataclasses.dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """What one operation keeps.
 
     op, shape   the operation and the shape of its output; a list of shapes for several
@@ -24,21 +23,10 @@ class Row:
     new: int
 
 
-@dataclasses.dataclass(frozen=True)
-class Reference:
-    """A leaf or constant that some backward refers to; it exists without the graph."""
-
-    kind: str
-    shape: tuple
-    size: int
-
-
-@dataclasses.dataclass(frozen=True)
-class SavedBytes:
-    """``rows`` in the order of recording, ``references``, and ``total``, in bytes."""
+class SavedBytes(NamedTuple):
+    """``rows`` in the order of recording, and ``total``, in bytes."""
 
     rows: tuple
-    references: tuple
 
     @property
     def total(self):
@@ -48,11 +36,11 @@ class SavedBytes:
     def __str__(self):
         title = f"{'operation':<20}{'output':<26}{'keeps':>13}{'not counted above':>19}"
         lines = [title]
-        lines += [_line(row.op, row.shape, row.kept, row.new) for row in self.rows]
+        for op, shape, kept, new in self.rows:
+            output = f"{len(shape)} outputs" if isinstance(shape, list) else str(shape)
+            left = f"{_cut(op, 19):<20}{_cut(output, 25):<26}"
+            lines.append(f"{left}{kept:>13,}{new:>19,}")
         lines += ["-" * 78, f"{'saved for backward, bytes':<46}{self.total:>32,}"]
-        if self.references:
-            lines += ["", "referred to; they exist without the graph"]
-        lines += [_line(each.kind, each.shape, each.size) for each in self.references]
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -64,8 +52,8 @@ def saved_bytes(tensor):
     An operation keeps the arrays that its backward refers to. Buffers are counted, not
     arrays: a view keeps the whole buffer that it belongs to, and a buffer that several
     operations keep is counted for the one that was recorded first. Leaves and constant
-    tensors are listed apart, since they exist with or without the graph; an array that
-    was passed as it is counts as kept.
+    tensors do not count, since they exist with or without the graph; an array that was
+    passed as it is counts as kept.
 
         operation           output                            keeps  not counted above
         tanh                (8, 3)                              192                192
@@ -82,20 +70,17 @@ def saved_bytes(tensor):
         )
     nodes = reachable(tensor._node)[::-1]
     parents = [p for node in nodes for p in node.parents]
-    leaves = {id(_buffer(p._data)): p for p in parents if hasattr(p, "_data")}
-    rows, references, counted = [], {}, set()
+    leaves = {id(_buffer(p._data)) for p in parents if hasattr(p, "_data")}
+    rows, counted = [], set()
     for node in nodes:
         if node.output_index is not None:  # the row of the operation is enough
             continue
-        kept = {id(buffer): buffer for buffer in map(_buffer, saved_arrays(node))}
-        references.update({key: leaves[key] for key in kept if key in leaves})
-        own = {key: b.nbytes for key, b in kept.items() if key not in leaves}
-        new = sum(size for key, size in own.items() if key not in counted)
-        counted.update(own)
-        rows.append(Row(node.op, node.shape, sum(own.values()), new))
-    return SavedBytes(
-        tuple(rows), tuple(_reference(leaf) for leaf in references.values())
-    )
+        kept = {id(b): b.nbytes for b in map(_buffer, saved_arrays(node))}
+        kept = {key: size for key, size in kept.items() if key not in leaves}
+        new = sum(size for key, size in kept.items() if key not in counted)
+        counted.update(kept)
+        rows.append(Row(node.op, node.shape, sum(kept.values()), new))
+    return SavedBytes(tuple(rows))
 
 
 def _buffer(array):
@@ -103,18 +88,6 @@ def _buffer(array):
     while isinstance(array.base, np.ndarray):
         array = array.base
     return array
-
-
-def _reference(leaf):
-    kind = "leaf" if leaf.requires_grad else "constant"
-    return Reference(kind, leaf.shape, _buffer(leaf._data).nbytes)
-
-
-def _line(name, shape, *sizes):
-    shape = f"{len(shape)} outputs" if isinstance(shape, list) else str(shape)
-    return f"{_cut(name, 19):<20}{_cut(shape, 25):<26}" + "".join(
-        f"{size:>{width},}" for size, width in zip(sizes, (13, 19))
-    )
 
 
 def _cut(text, length):

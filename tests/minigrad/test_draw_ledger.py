@@ -26,17 +26,14 @@ def test_add_keeps_nothing_and_tanh_its_output():
         ("add", (5, 3), 0, 0),
         ("tanh", (5, 3), 5 * 3 * 8, 5 * 3 * 8),
     ]
-    assert saved.total == 120 and saved.references == ()
+    assert saved.total == 120
 
 
-def test_mul_keeps_both_inputs_and_leaves_are_listed_apart():
+def test_mul_keeps_both_inputs_and_leaves_do_not_count():
     x, y = leaf(4), leaf(2, 4)
     a, b = x + 1.0, y + 1.0
     assert by_op(a * b)["mul"] == (32 + 64, 32 + 64)
-    saved = draw.saved_bytes(x * Tensor(np.ones(4, np.float32)))
-    assert saved.total == 0
-    kinds = [(each.kind, each.shape, each.size) for each in saved.references]
-    assert sorted(kinds) == [("constant", (4,), 16), ("leaf", (4,), 32)]
+    assert draw.saved_bytes(x * Tensor(np.ones(4, np.float32))).total == 0
 
 
 def test_a_plain_array_counts():
@@ -74,7 +71,6 @@ def test_additive_scores_keep_one_array_of_every_pair():
     scores = mg.tanh(q[:, :, None, :] + k[:, None, :, :]) @ w
     saved = draw.saved_bytes(scores)
     assert saved.total == B * L * S * A * 8
-    assert [each.shape for each in saved.references] == [(A,)]
 
 
 def test_several_outputs_have_one_row():
