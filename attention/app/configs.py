@@ -219,7 +219,7 @@ class TranslationConfig:
         f"score of the attention; {', '.join(EQUAL_WIDTHS)} need --no-bidirectional "
         "(default: additive, or general with luong)",
     )
-    cell: str = option("gru", CELLS, "cell of encoder and decoder")
+    cell: str = option("gru", tuple(CELLS), "cell of encoder and decoder")
     layers: int = option(1, COUNT, "layers of encoder, and of decoder")
     bidirectional: bool = option(True, bool, "the encoder reads in both directions")
     input_feeding: bool = option(
@@ -290,7 +290,7 @@ class CompareConfig:
     task: str = option("en-de", tuple(GRAMMARS), "the grammar")
     pairs: int = option(500, POSITIVE, "sentences to train on")
     test: int = option(200, POSITIVE, "sentences to test on")
-    cell: str = option("gru", CELLS, "cell of encoder and decoder")
+    cell: str = option("gru", tuple(CELLS), "cell of encoder and decoder")
     layers: int = option(1, COUNT, "layers of encoder, and of decoder")
     hidden: int = option(128, SIZE, "width of a state", typed="width")
     embedding: int = option(64, SIZE, "width of a word")
