@@ -14,7 +14,7 @@ In the sums over pairs, t = tanh(q + k) and its derivative come from h:
 
 m n must not overflow in float32, so q and k must lie within LIMIT of 0. If one of them
 does not, or is NaN, or if w or the gradient has a NaN or an infinity, additive.py
-computes every tanh. It does so too if a row belongs to few pairs.
+computes every tanh in NumPy. It does so too if a row belongs to few pairs.
 
 The error of a tanh is at most 4e-7. It is absolute, not relative: where q + k is small,
 h is the difference of two nearly equal numbers. So the tanhs add at most 4e-7 times the
@@ -34,6 +34,7 @@ HALF, QUARTER, LIMIT = np.float32(0.5), np.float32(0.25), np.float32(9)
 PAIRS_A_ROW = 3  # fewer pairs per row are not worth the exponentials. L S >= 3 (L + S)
 # also means that S is 4 or more: the loops take four keys at a time
 QUERIES = 64  # of a work item of the forward, at least, if there are so many
+ITEMS = 8  # of the backward, at least, where each can have 16 queries
 
 
 def loop_for(loop, q, k, w, work):
@@ -57,6 +58,27 @@ def forward(q, k, w):
     e = np.empty((B, L, S), q.dtype)
     spread(loop, parts * B, work, q, k, w, parts, e)
     return e
+
+
+def backward(q, k, w, g):
+    """Return dq, dk and dw, or None where ``loop_for`` returns None.
+
+    Keys are taken in groups of four. For each query, a group whose g are all 0 is
+    skipped.
+    """
+    (B, L, A), S = q.shape, k.shape[1]
+    work = 2 * EXP * B * L * S * A
+    loop = loop_for(backward_loop, q, k, w, work) if np.isfinite(g).all() else None
+    if loop is None:
+        return None
+    # Queries of one example add to the same dk. So each part of them has its own, and
+    # the parts are summed at the end, in an order that does not depend on threads.
+    parts = max(1, min(-(-ITEMS // max(B, 1)), L // 16))
+    dq, dk = np.empty_like(q), np.empty((parts, B, S, A), q.dtype)
+    dw = np.empty((parts, B, A), q.dtype)
+    spread(loop, parts * B, work, q, k, w, g, dq, dk, dw)
+    dk = dk[0] if parts == 1 else dk.sum(0)
+    return dq, dk, dw.reshape(parts * B, A).sum(0)
 
 
 @Helper
@@ -125,7 +147,7 @@ def backward_loop(
     dk: writes(4),
     dw: writes(3),
 ):
-    """Compute dq, dk and dw as ``additive.backward_loop`` does."""
+    """Compute dq, and dk and dw of each part of the queries, a work item."""
     B, L, A = q.shape
     parts, S = dk.shape[0], k.shape[1]
     zero = q.dtype.type(0)

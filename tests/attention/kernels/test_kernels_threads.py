@@ -58,7 +58,7 @@ def test_from_several_threads_at_once(any_work_is_shared):
     pytest.importorskip("numba")
     kernels.threads(2)
     with kernels.backend("numba"):
-        arrays = [additive_example(2, 9, 7, 20, float, seed=n) for n in range(4)]
+        arrays = [additive_example(2, 9, 7, 20, np.float32, seed=n) for n in range(4)]
         wanted = [additive_results(*each) for each in arrays]
         wrong = []
 
