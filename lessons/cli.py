@@ -15,6 +15,7 @@ import time
 from attention.app import stopping
 
 from .classroom import copies, journal
+from .classroom.authors.gate import KINDS, gate
 from .classroom.authors.grading import grade
 from .classroom.catalogue import UsageError, exercises, find, work_folder
 from .classroom.copies import hash_of
@@ -184,6 +185,10 @@ def _parser():
         sub = verb(name, text, run, to=dev)
         sub.add_argument("id", nargs="*", metavar="ID", help="without it, all")
     verb("sync", "write the tables", _sync, to=dev)
+    text = "whether a new operation, variant, … is complete: parts, tables, tests"
+    sub = verb("check", text, gate, to=dev)
+    sub.add_argument("kind", metavar="KIND", choices=KINDS, help=", ".join(KINDS))
+    sub.add_argument("name", metavar="NAME", help="its name; 09 or E.7 in the course")
     sub = verb("new", "write the file of a new exercise", new, to=dev)
     for name, text in (
         ("lesson", "the number of its lesson, 09"),

@@ -8,6 +8,7 @@ pages of the book. A test of the tail has the mark ``deep``.
 
 import gc
 import os
+import re
 import signal
 import zlib
 
@@ -20,6 +21,8 @@ def pytest_addoption(parser):
     parser.addoption("--deep", action="store_true", help="run the long tail as well")
     text = "of the long tail, run every n-th test: always the same ones"
     parser.addoption("--every", type=int, default=1, metavar="N", help=text)
+    text = "of tests with parameters, those alone whose parameters have this name"
+    parser.addoption("--about", metavar="NAME", help=text)
 
 
 def pytest_configure(config):
@@ -46,6 +49,9 @@ def pytest_collection_modifyitems(config, items):
     if config.getoption("--deep"):  # chosen by name: a new test changes no other choice
         every = config.getoption("--every")
         tail = [item for item in tail if zlib.crc32(item.nodeid.encode()) % every]
+    if about := config.getoption("--about"):
+        word = re.compile(rf"\[(.*\W)?{re.escape(about)}(\W.*)?\]")
+        tail += [x for x in items if "[" in x.nodeid and not word.search(x.nodeid)]
     if tail:
         config.hook.pytest_deselected(items=tail)
         left_out = set(tail)
