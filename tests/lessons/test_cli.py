@@ -3,12 +3,14 @@
 import math
 import os
 import re
+import subprocess
 
 import numpy as np
 import pytest
 
 from lessons import cli
 from lessons.classroom import catalogue, records
+from lessons.classroom.authors import gate, tables
 from lessons.course import check
 from lessons.course import run as runner
 from lessons.course.run import Report
@@ -271,3 +273,27 @@ def test_an_experiment_leaves_a_record_and_a_figure(lessons, monkeypatch):
     assert record["versions"]["numpy"] == np.__version__
     drawn = E2.work.parent / "records" / f"{E2.stem}.svg"
     assert b"<svg" in drawn.read_bytes()
+
+
+@pytest.mark.parametrize(
+    "kind, name, fragments",
+    [("score", "rotated", ["Score(\"rotated\", …)", "variants/rotated.py"]),
+     ("operation", "cubed", ["@differentiable", "__all__", "spec(\"cubed\", …)"]),
+     ("command", "cubed", ["COMMANDS", "commands/cubed.py", "test_cubed.py"]),
+     ("lesson", "77", ["lessons/book/77_WORD"])],
+)  # fmt: skip
+def test_the_gate_says_what_is_missing(lessons, kind, name, fragments):
+    code, text = lessons("dev", "check", kind, name)
+    assert code == 1 and all(fragment in text for fragment in fragments), text
+
+
+@pytest.mark.parametrize("kind, name", [("score", "additive"), ("mask", "Causal")])
+def test_the_gate_runs_the_tests_of_one_thing(lessons, monkeypatch, kind, name):
+    commands = []
+    monkeypatch.setattr(gate, "missing", lambda kind, name: [])
+    monkeypatch.setattr(tables, "sync", lambda args: 0)
+    done = subprocess.CompletedProcess([], 1)
+    monkeypatch.setattr(subprocess, "run", lambda argv, **_: commands.append(argv) or done)
+    assert lessons("dev", "check", kind, name)[0] == 1
+    assert " ".join(commands[0][3:7]) == f"-q --deep --about {name}"
+    assert all((catalogue.ROOT / file).exists() for file in gate.KINDS[kind])

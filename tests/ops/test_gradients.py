@@ -1,5 +1,6 @@
 """Gradients: equal to finite differences, and of the right dtype and memory."""
 
+import itertools
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,7 +11,7 @@ from minigrad.overwriting import saved_arrays
 
 from .catalogue import CHECKED_CASES, FIRST_CASES
 from .harness import assert_close, awkward, cotangents, pull, through_engine
-from .spec import as_tuple
+from .spec import Case, as_tuple
 
 
 @pytest.mark.parametrize("spec, case", CHECKED_CASES)
@@ -76,3 +77,22 @@ def test_gradients_are_nobody_elses(spec, case):
             "another gradient": gradients[:i],
         }.items():
             assert not any(np.may_share_memory(d, other) for other in others), name
+
+
+@pytest.mark.parametrize("spec, case", FIRST_CASES)
+def test_a_finite_value_of_large_numbers_has_no_gradient_of_nan(spec, case):
+    """Of 1e4 in any input, and of infinity in an only one."""
+    case = spec.case(case)
+    inputs = case.inputs()
+    numbers = (1e4, -1e4) + (np.inf, -np.inf) * (len(inputs) == 1)
+    for number, i in itertools.product(numbers, range(len(inputs))):
+        if not inputs[i].size:
+            continue
+        large = [x.copy() for x in inputs]
+        large[i][(0,) * large[i].ndim] = number
+        with np.errstate(all="ignore"):
+            found, gradients = through_engine(
+                spec.op, Case(tuple(case.with_inputs(large)), case.options)
+            )
+        if all(np.isfinite(y).all() for y in found):
+            assert not any(np.isnan(d).any() for d in gradients), (number, i)
