@@ -134,11 +134,11 @@ def test_leading_axes_are_examples(name):
     row, arrays = ROWS[name], ROWS[name].inputs(5, 7)
     m = row.module(5, 7)
     try:
-        found = row.function(m)(*arrays).data
+        found = row.call(m, *arrays).data
     except ValueError as error:
         assert "expected" in str(error) or "broadcast" in str(error)
         return
-    alone = [row.function(m)(*(x[b] for x in arrays)).data for b in range(B)]
+    alone = [row.call(m, *(x[b] for x in arrays)).data for b in range(B)]
     if name != "copy":  # whose words depend on the shapes
         same([found], [np.stack(alone)])
 

@@ -19,7 +19,6 @@ import numpy as np
 import attention as A
 import minigrad as mg
 from attention import definitions, masks
-from attention.costs.counted import definition_of
 from attention.costs.formulas import ARRAY, shapes_of
 from attention.costs.trials import first, function_of
 from attention.positions import OffsetBias
@@ -132,6 +131,12 @@ class Subject:
         pairs = [zip(axes, x.shape[-len(axes) :]) for axes, x in zip(self.axes, inputs)]
         return {letter: size for each in pairs for letter, size in each}
 
+    def lengths(self, inputs):
+        """Return the numbers of queries and of keys."""
+        sizes = self.sizes(inputs)
+        L, S = sizes.get("L"), sizes.get("S")
+        return S if L is None else L, L if S is None else S
+
 
 # -- the rows of the table -------------------------------------------------------------
 
@@ -150,30 +155,38 @@ def argument_of(function, names):
 
 @functools.cache
 def arguments(function):
-    return inspect.signature(function).parameters
+    found = inspect.signature(function).parameters.values()
+    return [x.name for x in found if x.kind not in (x.VAR_POSITIONAL, x.VAR_KEYWORD)]
 
 
-def called(function, names, change, *inputs, **options):
-    """Call a row's function, with ``change(f, name)`` for f with one of the arguments.
+def called(function, names, change, *inputs):
+    """Call a function, with ``change(f, name)`` for f with one of the arguments.
 
-    f is the row's function, or a public one that it calls.
+    f is the function, or a public one that it calls.
     """
     if (name := argument_of(function, names)) is not None:
-        return change(function, name)(*inputs, **options)
+        return change(function, name)(*inputs)
+    itself = function.func if isinstance(function, functools.partial) else function
     with contextlib.ExitStack() as stack:
-        for public, f, name in public_functions(tuple(names)):
-            stack.enter_context(mock.patch.object(A, public, change(f, name)))
-        return function(*inputs, **options)
+        for name, f in public_functions(itself):
+            if (argument := argument_of(f, names)) is not None:
+                f = change(f, argument)
+                stack.enter_context(mock.patch.dict(itself.__globals__, {name: f}))
+        return function(*inputs)
 
 
 @functools.cache
-def public_functions(names):
-    """Return (its name, function, argument) of those with one of the arguments."""
-    every = ((public, getattr(A, public)) for public in A.__all__)
-    return [
-        (public, f, argument_of(f, names)) for public, f in every
-        if inspect.isfunction(f) and argument_of(f, names) is not None
-    ]  # fmt: skip
+def public_functions(function):
+    """Return [(name, f)] of the public functions that a function calls."""
+    public = {getattr(A, name) for name in A.__all__}
+    called = [(name, function.__globals__.get(name)) for name in names_in(function)]
+    return [(name, f) for name, f in called if inspect.isfunction(f) and f in public]
+
+
+def names_in(function):
+    """Return the names that a function reads, also in functions inside it."""
+    inner = [c for c in function.__code__.co_consts if inspect.iscode(c)]
+    return {*function.__code__.co_names, *(n for c in inner for n in c.co_names)}
 
 
 class Row(Subject):
@@ -182,8 +195,7 @@ class Row(Subject):
     def __init__(self, name):
         row = self.row = VARIANTS[name]
         self.name, self.options = name, row.options | row.small
-        self.options.pop("tile", None)  # of the definition
-        letters = SIZES | self.options
+        letters = SIZES | row.numbers | self.options
         letters["Dk"] = letters["E"] if row.equal_widths else letters["Dk"]
         letters["Ev"] = letters["E"] if "Ev" in row.parameters else letters["Ev"]
         super().__init__(
@@ -209,55 +221,52 @@ class Row(Subject):
         P = [*P.values()]
         for i, sizes in enumerate(letters_of(self.row.parameters)):
             P[i] = self.first_keys(P[i], sizes, self.sizes(inputs).get("S"))
-        return definition_of(self.name)(*inputs, *P, **self.options)
+        return self.row.attention(*inputs, *P, **self.options)
 
-    def function(self, m):
-        """Return the function of one example's inputs, or the layer."""
-        row = self.row
-        if row.layer is not None:
-            return lambda *x, **more: first(m(*x, **more))
-        own = {x: n for x, n in self.options.items() if x in row.options}
-        return lambda *x: first(
-            function_of(row, *x[:2], **own)(*x, *m.parameters())
-        )
+    def function(self, *inputs):
+        """Return the function of inputs and parameters."""
+        own = {x: n for x, n in self.options.items() if x in self.row.options}
+        return function_of(self.row, inputs[0], inputs[1 % len(inputs)], **own)
+
+    def call(self, m, *inputs, names=(), change=None):
+        """Call the layer or the function, of one example or of several.
+
+        names, change   see ``called``
+        """
+        f = m if self.row.layer else self.function(*inputs)
+        own = [] if self.row.layer else m.parameters()
+        if self.row.layer and change is not None:
+            f = change(m, argument_of(m.forward, names))
+        elif change is not None:
+            return first(called(f, names, change, *inputs, *own))
+        return first(f(*inputs, *own))
 
     def compute(self, m, *inputs, lens=None):
         """Call a layer with all examples, and a function with one after the other."""
-        f, layer = self.function(m), self.row.layer is not None
-        if layer and lens is None:
-            return f(*inputs)
-        if layer and argument_of(m.forward, ["valid_lens"]):
-            return f(*inputs, valid_lens=lens)
-        sizes, outputs = self.sizes(inputs), []
+        if self.row.layer and lens is None:
+            return self.call(m, *inputs)
+        if self.row.layer and argument_of(m.forward, ["valid_lens"]):
+            return first(m(*inputs, valid_lens=lens))
+        (L, S), outputs = self.lengths(inputs), []
         for b in range(len(inputs[0])):
-            example, n = [x[b] for x in inputs], lens is not None and lens[b]
 
-            def change(g, name, n=n):
-                S = sizes["S"]
-                return functools.partial(
-                    g, **{name: MASKS[name](sizes.get("L", S), S, n)}
-                )
+            def change(f, name, b=b):
+                return functools.partial(f, **{name: MASKS[name](L, S, lens[b])})
 
-            if lens is None:
-                outputs.append(f(*example))
-            elif layer:
-                name = argument_of(m.forward, MASKS)
-                outputs.append(change(f, name)(*example))
-            else:
-                outputs.append(called(f, MASKS, change, *example))
+            masked = {} if lens is None else {"names": (*MASKS,), "change": change}
+            outputs.append(self.call(m, *(x[b] for x in inputs), **masked))
         return mg.stack(outputs)
 
     def has(self, *names):
         """Return whether the layer, or a function of the row, has such an argument."""
-        m = self.module(3, 3)
-        if self.row.layer is not None:
+        m, found = self.module(3, 3), []
+        if self.row.layer:
             return argument_of(m.forward, names) is not None or hasattr(m, names[0])
-        found = []
 
         def change(f, name):
             return lambda *x, **options: found.append(name) or f(*x, **options)
 
-        called(self.function(m), names, change, *(x[0] for x in self.inputs(3, 3)))
+        self.call(m, *(x[0] for x in self.inputs(3, 3)), names=names, change=change)
         return bool(found)
 
 
@@ -282,8 +291,10 @@ def by_state(row, m, inputs):
 
             return call
 
-        f = row.function(m)
-        return [called(f, ["state"], change, *(x[:, t] for x in inputs)) for t in parts]
+        return [
+            row.call(m, *(x[:, t] for x in inputs), names=("state",), change=change)
+            for t in parts
+        ]
 
     return outputs([slice(None)]), outputs(PARTS)
 

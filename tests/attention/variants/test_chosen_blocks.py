@@ -5,12 +5,10 @@ import pytest
 
 import attention as A
 import minigrad as mg
-from attention import definitions
 from attention.masks.block_mask import BlockMask
 from attention.transformer import DecoderOnly, TransformerConfig
 
 from ...minigrad.array_cases import draw
-from ..definition_cases import batched, check
 
 B, H, L, E, Ev = 2, 3, 22, 4, 5  # the last block of 4 is short
 CLOSE = dict(rtol=1e-10, atol=1e-12)
@@ -18,24 +16,6 @@ CLOSE = dict(rtol=1e-10, atol=1e-12)
 
 def arrays(seed=0):
     return draw((B, H, L, E), (B, H, L, E), (B, H, L, Ev), seed=seed)
-
-
-@pytest.mark.parametrize("block, best", [(4, 1), (4, 3), (5, 2), (32, 2), (1, 4)])
-def test_definition(block, best):
-    options = dict(block=block, best=best)
-    definition = batched(
-        definitions.chosen_blocks, "(l,e),(l,e),(l,v)->(l,v)", **options
-    )
-    check(lambda *x: A.block_attention(*x, **options), definition, arrays())
-
-
-def test_definition_of_three_branches():
-    options = dict(block=4, best=3, window=3)
-    definition = batched(
-        definitions.native_sparse, "(l,e),(l,e),(l,v),(l,g)->(l,v)", **options
-    )
-    gates = draw((B, H, L, 3), seed=1)
-    check(lambda *x: A.native_sparse(*x, **options), definition, [*arrays(), *gates])
 
 
 def test_all_blocks_are_causal_attention_and_one_is_the_own_block():
@@ -64,14 +44,6 @@ def test_a_query_reads_at_most_the_best_blocks_and_only_they_matter():
     v[0, 0, ~last] = 1e3
     changed = A.block_attention(q, k, v, block=4, best=3).data
     np.testing.assert_array_equal(changed[0, 0, -1], found[0, 0, -1])
-
-
-def test_later_keys_change_no_choice():
-    q, k, v = arrays()
-    before = A.choose_blocks(q, k, 4, 3).chosen[:, :, :13]
-    k[:, :, 13:] = 100.0
-    after = A.choose_blocks(q, k, 4, 3).chosen[:, :, :13]
-    np.testing.assert_array_equal(before, after)
 
 
 @pytest.mark.parametrize("dtype", ["d", "f"])

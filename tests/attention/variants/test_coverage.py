@@ -5,7 +5,6 @@ import functools
 import numpy as np
 import pytest
 
-import minigrad as mg
 from attention import definitions
 from attention.layers import AdditiveAttention
 from attention.variants.coverage import CoverageAttention, coverage_loss
@@ -94,53 +93,6 @@ def test_the_keys_of_each_step():
     np.testing.assert_allclose(coverages.data, before, **close)
 
 
-class ContextsAndLoss(mg.nn.Module):
-    """The layer with two outputs, so that gradients flow through all results."""
-
-    def __init__(self, **options):
-        self.layer = layer(**options)
-
-    def forward(self, *arrays):
-        contexts, weights, coverages = self.layer(*arrays)
-        return contexts, coverage_loss(weights, coverages, [3, 2])
-
-
-def test_gradients_with_lengths_of_steps():
-    valid_lens = [[3, 2, 0], [3, 0, 1]]
-    arrays = [x[:, :3] for x in example(seed=4)]  # three queries and three keys
-    _, weights, coverages = layer()(*arrays, valid_lens)
-    a, c = weights.data, coverages.data
-    assert abs(a - c)[(a > 0) | (c > 0)].min() > 1e-3  # no kink of min(a, c) is near
-    result = mg.gradcheck_module(ContextsAndLoss(), *arrays, valid_lens)
-    assert result.ok, result
-
-
-def test_step_by_step_equals_one_call():
-    results = []
-    for whole in True, False:
-        module = layer()
-        leaves = [Tensor(a, requires_grad=True) for a in example()]
-        queries, keys, values = leaves
-        if whole:
-            contexts, weights, coverages = module(queries, keys, values, [5, 3])
-        else:
-            projected, coverage, steps = module.precompute(keys), None, []
-            for t in range(L):
-                context, weight = module.step(
-                    queries[:, t], projected, values, coverage, [5, 3]
-                )
-                before = weight * 0.0 if coverage is None else coverage
-                steps.append((context, weight, before))
-                coverage = before + weight
-            contexts, weights, coverages = (mg.stack(x, 1) for x in zip(*steps))
-        loss = coverage_loss(weights, coverages)
-        (loss + (contexts * contexts).sum()).backward()
-        grads = [x.grad for x in (*leaves, *module.parameters())]
-        results.append([contexts.data, weights.data, coverages.data, loss.data, *grads])
-    for a, b in zip(*results):
-        np.testing.assert_allclose(a, b, **close)
-
-
 def test_keys_are_projected_once(monkeypatch):
     module, count = layer(), []
     project = module.project
@@ -164,24 +116,6 @@ def test_with_w_c_0_it_is_additive_attention():
     )
     contexts.backward(draw(contexts.shape, seed=9)[0])
     assert abs(module.w_c.grad).max() > 1e-3  # it can be learned
-
-
-def test_leading_axes():
-    module, arrays = layer(), draw((B, 3, L, Dq), (B, 3, S, Dk), (B, 3, S, Ev))
-    found = module(*arrays)
-    for a, b in zip(found, module(*(x[0, 1] for x in arrays))):
-        np.testing.assert_allclose(a.data[0, 1], b.data, **close)
-
-
-def test_float32_stays_float32():
-    module = layer(np.float32, bias=True)
-    leaves = [Tensor(a, requires_grad=True) for a in example(dtype=np.float32)]
-    found = module(*leaves, [5, 3])
-    loss = coverage_loss(*found[1:], [4, 2])
-    assert {x.dtype for x in (*found, loss)} == {np.dtype(np.float32)}
-    ((found[0] * found[0]).sum() + loss).backward()
-    for leaf in (*leaves, *module.parameters()):
-        assert leaf.grad.dtype == np.float32
 
 
 def test_dropout_changes_contexts_but_not_coverage():

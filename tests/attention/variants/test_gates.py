@@ -19,7 +19,7 @@ from attention.variants.qk_norm import unit
 from minigrad import Tensor, nn
 
 from ...minigrad.array_cases import draw
-from ..definition_cases import batched, check, close
+from ..definition_cases import close
 
 L, D, Ev = 6, 4, 3
 
@@ -99,13 +99,6 @@ def test_the_cosine_of_vectors_of_any_length_in_float32(length):
 def inputs(*heads):
     shapes = (L, D), (L, D), (L, Ev), (L,)
     return draw(*((2, *heads, *shape) for shape in shapes))
-
-
-@pytest.mark.parametrize("path", ["dense", "tiled"])
-@pytest.mark.parametrize("heads", [(), (3,)])
-def test_the_definition_of_forgetting(path, heads):
-    each = batched(definitions.forgetting, "(l,d),(l,d),(l,e),(l)->(l,e)")
-    check(lambda *x: forgetting_attention(*x, path=path), each, inputs(*heads))
 
 
 def test_a_sink_meets_the_same_scores_in_both_forms():

@@ -97,16 +97,6 @@ def test_elu_plus_one():
         np.testing.assert_allclose(t.grad, np.exp(min(point, 0)))
 
 
-def test_leading_axes_broadcast():
-    arrays = draw((B, H, L, E), (H, S, E), (S, Ev))
-    keep = np.arange(S) < np.array([4, 0])[:, None, None]
-    check(
-        lambda *x: linear_attention(*x, valid_lens=[4, 0]),
-        defined(False, keep),
-        arrays,
-    )
-
-
 @both
 def test_masks_of_keys_and_lengths(is_causal):
     lengths, keys = np.array([5, 7]), np.arange(S) != 1
