@@ -30,25 +30,34 @@ variants/table.py collects the rows at the foot of the pages.
 """
 
 import importlib
+import pkgutil
+from typing import TYPE_CHECKING
 
-# public.py imports the others
-SUBPACKAGES = (
-    "app", "costs", "decoding", "definitions", "first_model", "marian", "metrics",
-    "seq2seq", "tasks", "training", "transformer",
-)  # fmt: skip
+if TYPE_CHECKING:  # what the package has, for editors
+    from . import (
+        app, costs, decoding, definitions, exact, first_model, inheritance, kernels,
+        layers, marian, masks, metrics, plotting, positions, scores, seq2seq, softmax,
+        tasks, template, training, transformer, variants,
+    )  # fmt: skip
+    from .public import *
+else:
+
+    def __getattr__(name):
+        """Import a subpackage, or public.py, and return one of its names."""
+        if name in _modules():  # without public.py, whose modules import some of them
+            return importlib.import_module(f"{__name__}.{name}")
+        public = importlib.import_module(f"{__name__}.public")
+        if name in (*public.__all__, "__all__"):
+            globals()[name] = getattr(public, name)
+        if name in globals():
+            return globals()[name]
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__():
-    return {*__getattr__("__all__"), *SUBPACKAGES, *globals()}
+    return {*__getattr__("__all__"), *_modules(), *globals()}
 
 
-def __getattr__(name):
-    """Import a subpackage, or public.py, and return one of its names."""
-    if name in SUBPACKAGES:  # without public.py, whose modules import some of them
-        return importlib.import_module(f"{__name__}.{name}")
-    public = importlib.import_module(f"{__name__}.public")
-    if name in (*public.__all__, "__all__"):
-        globals()[name] = getattr(public, name)
-    if name in globals():
-        return globals()[name]
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+def _modules():
+    found = {each.name for each in pkgutil.iter_modules(__path__)}
+    return found - {"__main__"}
