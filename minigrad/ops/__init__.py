@@ -2,22 +2,9 @@
 
 from .activation import elu, gelu, relu, sigmoid, softplus, tanh
 from .arithmetic import (
-    abs,
-    add,
-    clip,
-    div,
-    exp,
-    log,
-    log1p,
-    maximum,
-    minimum,
-    mul,
-    neg,
-    pow,
-    sqrt,
-    sub,
+    abs, add, clip, div, exp, log, log1p, maximum, minimum, mul, neg, pow, sqrt, sub,
     where,
-)
+)  # fmt: skip
 from .combinations import bmm, masked_fill, mse_loss, tril, triu
 from .dropout import dropout
 from .einsum import einsum
@@ -28,19 +15,9 @@ from .normalize import layer_norm
 from .recurrent import gru, gru_cell, lstm, lstm_cell
 from .reduce import cumsum, logsumexp, max, mean, min, sum, var
 from .shape import (
-    astype,
-    concat,
-    expand,
-    flip,
-    pad,
-    reshape,
-    split,
-    squeeze,
-    stack,
-    swapaxes,
-    transpose,
-    unsqueeze,
-)
+    astype, concat, expand, flip, pad, reshape, split, squeeze, stack, swapaxes,
+    transpose, unsqueeze,
+)  # fmt: skip
 from .softmax import log_softmax, softmax
 
 # without those that hide functions of Python: abs, max, min, pow, sum
