@@ -120,36 +120,3 @@ def test_a_computed_tensor_is_not_copied(copied):
     assert not copy.copy(y.detach()).requires_grad
     with mg.no_grad():
         assert copy.copy(leaf([1.0]) * 2).tolist() == [2.0]
-
-
-@pytest.mark.deep
-@pytest.mark.parametrize("seed", range(20))
-def test_a_copy_at_any_moment_trains_as_the_original(seed):
-    """Random sizes, dtypes, rules, schedules and moments; the seed names the case."""
-    rng = np.random.default_rng(seed)
-    width, moment = int(rng.integers(1, 9)), int(rng.integers(0, 6))
-    copied = [copy.deepcopy, pickled][seed % 2]
-    model = nn.Sequential(nn.Linear(3, width, rng=rng), mg.tanh, nn.GRU(width, 2))
-    dtype = [np.float32, np.float64][seed // 2 % 2]
-    for parameter in model.parameters():
-        parameter.data = parameter.data.astype(dtype)
-
-    def train(model, optimizer, schedule, steps):
-        inputs = np.random.default_rng(seed)
-        for _ in range(steps):
-            x = inputs.normal(size=(2, 5, 3)).astype(dtype)
-            optimizer.zero_grad()
-            output, _ = model(x)
-            (output**2).sum().backward()
-            optimizer.step()
-            schedule.step()
-
-    rule = RULES[list(RULES)[rng.integers(len(RULES))]]
-    optimizer = rule(model.parameters())
-    everything = model, optimizer, optim.CosineAnnealingLR(optimizer, 9)
-    train(*everything, moment)
-    others = copied(everything)
-    for each in everything, others:
-        train(*each, 4)
-    for own, other in zip(values(model), values(others[0])):
-        assert np.array_equal(own, other)  # the same operations in the same order
