@@ -1,0 +1,284 @@
+"""Relative positions equal their definitions: biases, buckets, and whole scores."""
+
+import math
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from attention import definitions
+from attention.positions import (
+    FIRE,
+    KERPLE,
+    T5RelativeBias,
+    alibi_bias,
+    alibi_slopes,
+    cope_scores,
+    disentangled_scores,
+    shaw_scores,
+    t5_bucket,
+    transformer_xl_distances,
+    transformer_xl_scores,
+)
+from attention.scores import dot, scaled_dot
+from minigrad import Tensor
+
+from ...minigrad.array_cases import draw
+from ..definition_cases import batched, check
+
+SIZES = [(5, 7), (7, 5), (5, 5), (1, 7), (7, 1), (1, 1)]
+every_size = pytest.mark.parametrize("L, S", SIZES)
+both_alignments = pytest.mark.parametrize("align", ["upper_left", "lower_right"])
+D = 3
+CLOSE = {"rtol": 0, "atol": 1e-13}  # a few roundings of sums of order one
+
+
+def after_zeros(x, n):
+    """Return x (m, D) as the last rows of an array (n, D)."""
+    return np.concatenate([np.zeros((n - len(x), x.shape[1])), x])
+
+
+def aligned(definition, align):
+    """Return a definition in which the last query has the position of the last key.
+
+    So queries and keys are the last ones of n = max(L, S) positions.
+    """
+    if align == "upper_left":
+        return definition
+
+    def scores(q, k, *tables):
+        n = max(len(q), len(k))
+        s = definition(after_zeros(q, n), after_zeros(k, n), *tables)
+        return s[n - len(q) :, n - len(k) :]
+
+    return scores
+
+
+# -- biases ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "bidirectional, num_buckets, max_distance",
+    [(True, 32, 128), (False, 32, 128), (False, 9, 128), (True, 4, 2), (False, 2, 5)]
+    + [(True, 19, 10), (False, 19, 256)],
+)
+def test_buckets_by_their_formula(bidirectional, num_buckets, max_distance):
+    """(False, 9, 128) has whole quotients at which float64 logarithms fall short."""
+    sizes = bidirectional, num_buckets, max_distance
+    expected = [definitions.t5_bucket(offset, *sizes) for offset in range(-300, 301)]
+    assert t5_bucket(np.arange(-300, 301), *sizes).tolist() == expected
+
+
+def test_the_known_buckets():
+    both = {0: 0, -1: 1, -7: 7, -8: 8, -11: 8, -12: 9, -15: 9, -16: 10, -32: 12,
+            -64: 14, -128: 15, -10**6: 15, 1: 17, 7: 23, 8: 24, 11: 24, 16: 26,
+            64: 30, 128: 31, 10**6: 31}  # fmt: skip
+    past = {10**6: 0, 1: 0, 0: 0, -1: 1, -15: 15, -16: 16, -18: 16, -19: 17, -20: 17,
+            -21: 18, -32: 21, -64: 26, -112: 30, -113: 31, -(10**6): 31}  # fmt: skip
+    assert {r: int(t5_bucket(r)) for r in both} == both
+    assert t5_bucket(np.array(list(past)), False).tolist() == list(past.values())
+
+
+def test_buckets_of_any_integers():
+    for dtype, least in (np.int8, -128), (np.uint8, 3), (np.uint64, 3):
+        rel = np.array([[127, least], [0, 1]])  # negatives of the dtype overflow
+        for bidirectional in (True, False):
+            found = t5_bucket(rel.astype(dtype), bidirectional)
+            np.testing.assert_array_equal(found, t5_bucket(rel, bidirectional))
+    assert t5_bucket(np.zeros((0, 3), int)).shape == (0, 3)
+
+
+@every_size
+@both_alignments
+@pytest.mark.parametrize("bidirectional", [True, False])
+def test_t5_scores(L, S, align, bidirectional):
+    """In values and in all gradients, of the table as well."""
+    module = T5RelativeBias(2, 8, 6, bidirectional)
+    assert module.table.dtype == np.float32 and not module.table.data.any()
+    module.table.data = draw((8, 2))[0]
+    definition = aligned(
+        lambda q, k, b: definitions.t5(q, k, b, bidirectional, 8, 6), align
+    )
+    check(
+        lambda q, k: dot(q, k) + module(L, S, align),
+        lambda q, k, table: np.stack([definition(*x) for x in zip(q, k, table.T)]),
+        draw((2, L, 4), (2, S, 4)), [module.table],
+    )  # fmt: skip
+
+
+def test_the_known_slopes():
+    two = {1: [-8], 2: [-4, -8], 4: [-2, -4, -6, -8], 8: range(-1, -9, -1)}
+    two[6] = [-2, -4, -6, -8, -1, -3]
+    for H, exponents in two.items():
+        assert alibi_slopes(H).tolist() == [np.float32(2.0**a) for a in exponents]
+    rest = [0.7071, 0.3536, 0.1768, 0.0884]
+    np.testing.assert_allclose(alibi_slopes(12)[8:], rest, atol=5e-5)
+
+
+@pytest.mark.parametrize("H", [*range(1, 18), 33, 71])
+def test_slopes_for_any_number_of_heads(H):
+    slopes = alibi_slopes(H, np.float64)
+    np.testing.assert_allclose(slopes, definitions.alibi_slopes(H), rtol=1e-13)
+    assert slopes.shape == (H,) and alibi_slopes(H).dtype == np.float32
+
+
+@every_size
+@both_alignments
+def test_alibi_scores(L, S, align):
+    bias, (q, k) = alibi_bias(6, L, S, align, np.float64), draw((L, 4), (S, 4))
+    for h, slope in enumerate(definitions.alibi_slopes(6)):
+        expected = aligned(lambda q, k: definitions.alibi(q, k, slope), align)(q, k)
+        np.testing.assert_allclose(scaled_dot(q, k).data + bias[h], expected, **CLOSE)
+    assert alibi_bias(6, L, S, align).dtype == np.float32
+
+
+@pytest.mark.parametrize("L, S", [(0, 5), (5, 0), (0, 0)])
+def test_empty_biases(L, S):
+    module = T5RelativeBias(3)
+    bias = module(L, S)
+    assert bias.shape == alibi_bias(3, L, S).shape == (3, L, S)
+    bias.backward(np.ones((3, L, S)))
+    assert not module.table.grad.any()
+
+
+@pytest.mark.parametrize("c", [1e-3, 1e-6, 1e-9, 1e-30])
+def test_small_factors_of_logarithms_in_float32(c):
+    """FIRE tends to the part |i - j| / max(T, i), and KERPLE to a line."""
+    fire, kerple = FIRE(2, 4, rng=np.random.default_rng(0)), KERPLE(1)
+    y = np.log(np.expm1(c)).astype(np.float32)  # softplus gives c
+    fire.y_c.data, kerple.x_a.data = y[None], y[None]
+    c, y_T = np.logaddexp(0, y.astype(float)), np.logaddexp(0, fire.y_T.data)
+    k, network = np.zeros((12, 1)), (fire.W_1.weight.data[:, 0], fire.W_1.bias.data)
+    found, w_2 = fire(np.arange(12), 12).data, fire.W_2.weight.data
+    for h in 0, 1:
+        expected = definitions.fire(k, k, c, 4 * y_T, *network, w_2[h])
+        np.testing.assert_allclose(found[h], expected, rtol=1e-5, atol=1e-6)
+    expected = definitions.kerple(k, k, 1 / c, c)
+    found = kerple.by_offset(12, 12).matrix(12, 12).data[0] / np.float32(c)
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", ["y_c", "y_T"])
+def test_a_factor_or_length_of_fire_that_is_0_has_the_values_of_a_small_one(name):
+    fire = FIRE(2, 4, rng=np.random.default_rng(0))
+    getattr(fire, name).data = np.float32([-20])
+    small = fire(np.arange(5), 5).data
+    getattr(fire, name).data = np.float32([-200])  # softplus gives 0
+    found = fire(np.arange(5), 5)
+    earlier = np.tri(5, dtype=bool)
+    np.testing.assert_allclose(found.data[:, earlier], small[:, earlier], rtol=1e-5)
+    found.sum().backward()
+    assert all(np.isfinite(p.grad).all() for p in fire.parameters())
+
+
+# -- scores ----------------------------------------------------------------------------
+
+
+def shaw(L, S, k=2, D=D, leading=(), tables=()):
+    return draw((*leading, L, D), (*leading, S, D), (*tables, 2 * k + 1, D))
+
+
+def xl(L, S, D=D, leading=(), heads=()):
+    return draw(
+        (*leading, L, D), (*leading, S, D), (*heads, max(L + S - 1, 0), D),
+        (*heads, D), (*heads, D),
+    )  # fmt: skip
+
+
+def deberta(L, S, D=3, k=2, leading=(), tables=()):
+    table = (*tables, 2 * k, D)
+    return draw((*leading, L, D), (*leading, S, D), table, table)
+
+
+SCORES = {  # function, definition, core axes of the tables, the example, the divisor
+    "shaw": (shaw_scores, definitions.shaw, "(n,d)", shaw, 1),
+    "deberta": (
+        disentangled_scores, definitions.disentangled, "(n,d),(n,d)", deberta, 3
+    ),
+}  # fmt: skip
+
+
+@every_size
+@both_alignments
+@pytest.mark.parametrize("k", [1, 2, 9])
+@pytest.mark.parametrize("name", SCORES)
+def test_scores(name, L, S, align, k):
+    """In values and gradients."""
+    function, definition, core, make, terms = SCORES[name]
+    each_head = batched(aligned(definition, align), f"(l,d),(s,d),{core}->(l,s)")
+    for tables in (2,), ():
+        arrays = make(L, S, k=k, leading=(2, 2), tables=tables)
+        check(lambda *x: function(*x, None, align), each_head, arrays)
+    expected = 0.5 * math.sqrt(terms * D) * each_head(*arrays)  # another scale
+    np.testing.assert_allclose(function(*arrays, 0.5, align).data, expected, **CLOSE)
+
+
+@every_size
+@both_alignments
+def test_transformer_xl(L, S, align):
+    """R has a row for each distance, so an alignment is another R."""
+    each_head = batched(definitions.transformer_xl, "(l,d),(s,d),(n,d),(d),(d)->(l,s)")
+    for heads in (3,), ():
+        arrays = xl(L, S, leading=(2, 3), heads=heads)
+        check(transformer_xl_scores, each_head, arrays)
+    expected = 0.5 * math.sqrt(D) * each_head(*arrays)
+    found = transformer_xl_scores(*arrays, 0.5).data
+    np.testing.assert_allclose(found, expected, **CLOSE)
+    i, j = definitions.positions(L, S)
+    distance = transformer_xl_distances(L, S, align)[L - 1 - (i - j)]
+    shift = S - L if align == "lower_right" else 0
+    np.testing.assert_array_equal(distance, i + shift - j)
+
+
+def all_scores(L, S, k=2, D=8):
+    return [
+        (shaw_scores, shaw(L, S, k, D)),
+        (transformer_xl_scores, xl(L, S, D)),
+        (disentangled_scores, deberta(L, S, D, k)),
+    ]
+
+
+def test_float32_agrees_with_float64_and_stays():
+    """D products of order one in each score: so many roundings of so much."""
+    for f, arrays in all_scores(70, 50):
+        g = np.random.default_rng(3).normal(size=f(*arrays).shape)
+        found = []
+        for dtype in np.float64, np.float32:
+            leaves = [Tensor(x.astype(dtype), requires_grad=True) for x in arrays]
+            y = f(*leaves)
+            y.backward(g.astype(dtype))
+            assert y.dtype == dtype and all(x.grad.dtype == dtype for x in leaves)
+            found.append([y.data, *(x.grad for x in leaves)])
+        eps = np.finfo(np.float32).eps
+        for exact, single in zip(*found):
+            assert abs(single - exact).max() < 8 * eps * max(1, abs(exact).max())
+
+
+@pytest.mark.parametrize("L, S", [(0, 5), (5, 0), (0, 0)])
+def test_empty_queries_and_keys(L, S):
+    for f, arrays in all_scores(L, S):
+        assert f(*arrays).shape == (L, S)
+
+
+def test_no_array_has_a_vector_for_each_pair():
+    L = S = 128
+    D = 64
+    for f, arrays in all_scores(L, S, 32, D):
+        leaves = [Tensor(x, requires_grad=True) for x in arrays]
+        tracemalloc.start()
+        y = f(*leaves)
+        y.backward(np.ones(y.shape))
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < L * S * D * 8 / 4, f.__name__
+
+
+def test_contextual_positions_with_open_gates_are_distances():
+    """Gates of 1: large products of one sign; then p_ij = i - j + 1, up to n - 1."""
+    q, k = np.full((5, 4), 20.0), np.full((5, 4), 20.0)
+    table = np.random.default_rng(0).normal(size=(4, 4))
+    found = cope_scores(q, k, table).data - q @ k.T / 2
+    i, j = np.indices((5, 5))
+    wanted = (q[:1] @ table.T)[0, np.minimum(i - j + 1, 3)]
+    np.testing.assert_allclose(found, np.where(j <= i, wanted, 0), atol=1e-6)
