@@ -1,4 +1,4 @@
-"""Decoders without plain attention: heads with a state, latent keys, chosen blocks."""
+"""Heads with a state, and latent keys: what only they have."""
 
 import numpy as np
 import pytest
@@ -7,26 +7,9 @@ import minigrad as mg
 from attention.variants.recurrent_heads import RECURRENT, RecurrentHeads, StateCache
 
 from ...minigrad.array_cases import draw as normal
-from .transformer_cases import D, H, L, close, draw, model
-from .transformer_definition import Definition
+from .transformer_cases import D, H, L, draw, model
 
 every = pytest.mark.parametrize("kind", RECURRENT)
-CHOICES = [
-    *({"attention": kind} for kind in RECURRENT),
-    {"attention": "latent", "latent": 3},
-    {"attention": "blocks", "best_blocks": 2, "block": 2},
-    {"attention": "blocks", "best_blocks": 2, "block": 2, "key_heads": 1},
-]
-every_choice = pytest.mark.parametrize("options", CHOICES, ids=str)
-
-
-@every_choice
-@pytest.mark.parametrize("positions", ["none", "sinusoidal"])
-def test_a_decoder_is_its_definition(options, positions):
-    m, ids = model(positions, **options), draw(2, L)
-    found, expected = m(ids).data, Definition(m.config, m.state_dict())
-    for b in range(2):
-        np.testing.assert_allclose(found[b], expected.decoder_only(ids[b]), **close)
 
 
 def parameters(**options):
@@ -65,16 +48,6 @@ def test_the_number_of_latent_parameters():
     assert parameters(attention="latent", latent=R) - parameters() == 2 * (own - 4 * (D * D + D))
 
 
-@every_choice
-def test_step_by_step_is_the_full_pass(options):
-    m, ids = model("none", **options), draw(3, L)
-    with mg.no_grad():
-        full, state = m(ids).data, m.start(ids[:, :0])
-        for t in range(L):
-            logits, state, _ = m.step(state, ids[:, t])
-            np.testing.assert_allclose(logits.data, full[:, t], **close)
-
-
 @every
 def test_a_state_has_as_many_numbers_after_9_tokens_as_after_one(kind):
     m, ids = model("none", attention=kind), draw(3, L)
@@ -84,40 +57,7 @@ def test_a_state_has_as_many_numbers_after_9_tokens_as_after_one(kind):
             m.step(state, ids[:, t])
             sizes = {cache.state.shape for cache in state.caches}
             assert sizes == {(3, H, D // H, D // H)}
-
-
-@every_choice
-def test_prompts_of_several_lengths_continue_as_if_alone(options):
-    m, ids, lengths = model("none", **options), draw(3, L), np.array([4, 1, 6])
-    with mg.no_grad():
-        full, rows = m(ids).data, np.arange(3)
-        prompts = np.where(np.arange(6) < lengths[:, None], ids[:, :6], 5)
-        state = m.start(prompts, lengths)
-        np.testing.assert_allclose(state.logits.data, full[rows, lengths - 1], **close)
-        for t in range(3):
-            logits, state, _ = m.step(state, ids[rows, lengths + t])
-            np.testing.assert_allclose(logits.data, full[rows, lengths + t], **close)
-
-
-@every_choice
-def test_a_choice_of_rows_takes_their_states(options):
-    m, ids = model("none", **options), draw(3, L)
-    with mg.no_grad():
-        full = m(ids).data
-        state = m.start(ids[:, :4]).select([2, 0, 2])
-        logits, state, _ = m.step(state, ids[[2, 0, 2], 4])
-        np.testing.assert_allclose(logits.data, full[[2, 0, 2], 4], **close)
     assert StateCache().select([0]) is None  # no tokens yet
-
-
-@every_choice
-def test_later_tokens_have_no_influence(options):
-    m, ids = model("none", **options), draw(2, L)
-    before = m(ids).data
-    ids[:, 5:] = (ids[:, 5:] + 1) % 7
-    after = m(ids).data
-    np.testing.assert_array_equal(after[:, :5], before[:, :5])
-    assert (after[:, 5:] != before[:, 5:]).any()
 
 
 @every

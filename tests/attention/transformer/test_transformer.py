@@ -7,7 +7,9 @@ import minigrad as mg
 from attention.transformer import DecoderOnly, EncoderDecoder, TransformerConfig
 from attention.variants.table import POSITIONS, evaluations_of
 
-from .transformer_cases import GRID, KINDS, NORMS, D, H, L, V, close, draw, model
+from .transformer_cases import (
+    CHOICES, GRID, KINDS, NORMS, D, H, L, V, close, draw, model,
+)  # fmt: skip
 from .transformer_definition import Definition
 
 # the definition
@@ -50,7 +52,7 @@ def test_an_encoder_and_a_decoder_are_their_definition(positions, norm):
     ids=str,
 )
 def test_the_choices_are_as_defined(options):
-    m, ids = model("alibi", **options), draw(1, L)
+    m, ids = model(**{"positions": "alibi"} | options), draw(1, L)
     expected = Definition(m.config, m.state_dict()).decoder_only(ids[0])
     np.testing.assert_allclose(m(ids).data[0], expected, **close)
     has_norm = any("final_norm" in name for name in m.state_dict())
@@ -71,7 +73,7 @@ def test_gradients_of_a_decoder_are_slopes(positions, norm):
 @pytest.mark.deep
 @pytest.mark.parametrize("options", KINDS, ids=str)
 def test_gradients_of_a_decoder_with_another_attention_are_slopes(options):
-    m = model("rope", width=4, hidden=2, layers=1, bias=False, **options)
+    m = model(**dict(width=4, hidden=2, layers=1, bias=False) | options)
     assert mg.gradcheck_module(m, np.array([[0, 1, 2, 1]]), np.array([3])).ok
 
 
@@ -107,11 +109,10 @@ def test_gradients_along_directions_of_all_parameters(positions, norm):
 # one token at a time
 
 
-@pytest.mark.parametrize("positions, norm, options", [
-    *((*each, {}) for each in GRID), *(("rope", "pre", kind) for kind in KINDS)
-], ids=str)  # fmt: skip
-def test_step_by_step_is_the_full_pass(positions, norm, options):
-    m, ids = model(positions, norm, **{"key_heads": 1} | options), draw(3, L)
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("options", CHOICES, ids=str)
+def test_step_by_step_is_the_full_pass(options, norm):
+    m, ids = model(norm=norm, **options), draw(3, L)
     with mg.no_grad():
         full = m(ids).data
         state = m.start(ids[:, :0])
@@ -122,9 +123,9 @@ def test_step_by_step_is_the_full_pass(positions, norm, options):
     assert weights is None and state.length == L
 
 
-@pytest.mark.parametrize("positions", POSITIONS)
-def test_prompts_of_several_lengths_continue_as_if_alone(positions):
-    m, ids, lengths = model(positions), draw(3, L), np.array([4, 1, 6])
+@pytest.mark.parametrize("options", CHOICES, ids=str)
+def test_prompts_of_several_lengths_continue_as_if_alone(options):
+    m, ids, lengths = model(**options), draw(3, L), np.array([4, 1, 6])
     with mg.no_grad():
         full = m(ids).data
         prompts = np.where(np.arange(6) < lengths[:, None], ids[:, :6], V - 1)
@@ -160,9 +161,11 @@ def test_an_empty_prompt_beside_another():
         assert np.isfinite(state.logits.data).all()
 
 
-@pytest.mark.parametrize("kind", [DecoderOnly, EncoderDecoder])
-def test_selected_rows_continue(kind):
-    m, source, target = model("t5", kind=kind), draw(3, 4), draw(3, 5, seed=2)
+@pytest.mark.parametrize("options", [
+    {"positions": "t5"}, {"positions": "t5", "kind": EncoderDecoder}, *KINDS
+], ids=str)  # fmt: skip
+def test_selected_rows_continue(options):
+    m, source, target = model(**options), draw(3, 4), draw(3, 5, seed=2)
     rows, lengths = np.array([2, 0, 0, 2]), np.array([4, 3, 2])
     with mg.no_grad():
         state = m.start(source, lengths)
@@ -190,9 +193,9 @@ def test_gradients_pass_through_the_steps():
 # nothing leaks
 
 
-@pytest.mark.parametrize("positions", POSITIONS)
-def test_no_token_depends_on_a_later_one(positions):
-    m, ids = model(positions), draw(1, L)
+@pytest.mark.parametrize("options", CHOICES, ids=str)
+def test_no_token_depends_on_a_later_one(options):
+    m, ids = model(**options), draw(1, L)
     before = m(ids).data[0]
     for t in range(L):
         other = ids.copy()

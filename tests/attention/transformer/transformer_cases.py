@@ -7,6 +7,7 @@ from attention.transformer import (
     EncoderDecoderConfig,
     TransformerConfig,
 )
+from attention.variants.recurrent_heads import RECURRENT
 from attention.variants.table import NORMALIZERS, POSITIONS
 
 V, D, H = 7, 8, 2
@@ -16,7 +17,12 @@ KINDS = [  # of attention
     {"attention": "qk-norm", "key_heads": 1},
     {"attention": "forgetting", "key_heads": 1},
     {"attention": "sink", "key_heads": 1},
+    *({"attention": kind, "positions": "none"} for kind in RECURRENT),
+    {"attention": "latent", "positions": "sinusoidal", "latent": 3},
+    {"attention": "blocks", "best_blocks": 2, "block": 2},
+    {"attention": "blocks", "best_blocks": 2, "block": 2, "key_heads": 1},
 ]
+CHOICES = [*({"positions": name} for name in POSITIONS), *KINDS]
 NORMS = ("pre", "post")
 GRID = [(scheme, norm) for scheme in POSITIONS for norm in NORMS]
 SMALL = dict(width=D, heads=H, hidden=12, num_buckets=4, max_distance=5, base=50.0)
