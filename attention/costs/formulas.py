@@ -64,10 +64,7 @@ def cost_of(
     sizes = dict(L=L, S=S, B=B, H=H, E=E, Dk=Dk, Ev=Ev, A=A, Hk=Hk)
     sizes = {name: whole("cost_of", name, n, least=1) for name, n in sizes.items()}
     _check(row, options, **sizes)
-    options = row.options | options
-    letters = row.numbers | options | sizes
-    if row.letters is not None:
-        letters |= row.letters(sizes["L"], sizes["S"], **options)
+    letters = row.letters(sizes["L"], sizes["S"], **options) | sizes
     B, H, w = sizes["B"], sizes["H"], np.dtype(dtype).itemsize
     heads = B if re.search(r"\bH\b", row.multiplications) else B * H
     return Cost(

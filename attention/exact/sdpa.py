@@ -315,7 +315,7 @@ ROWS = [
         multiplications="L*E + P*E + P*Ev + V*(Ev + 1)",
         held="L*Ev + 3*L + (2*64 + E)*64",  # the output; a tile, and its queries
         options=dict(left=-1, right=-1),
-        letters=window_tiles,
+        more=window_tiles,
         about="""computation: nothing: tile by tile, with running sums
         can return the same context as dense, with memory that grows with n
         cannot save multiplications; return the weights

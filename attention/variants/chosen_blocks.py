@@ -206,7 +206,7 @@ ROWS = [
         multiplications="L*E + P*E + M*E + P*Ev",
         options=dict(block=64, best=3),
         small=dict(block=2, best=2),
-        letters=_pairs,
+        more=_pairs,
         about="""mask: the own block, and the earlier blocks with the largest q . mean
         key
         can find a key at any distance, and read few keys
@@ -220,7 +220,7 @@ ROWS = [
         multiplications="3*L*E + (M + P + W)*(E + Ev) + 3*L*Ev",
         options=dict(block=64, best=3, window=128),
         small=dict(block=2, best=2, window=3),
-        letters=_pairs,
+        more=_pairs,
         about="""template: three branches, mixed by gates: means of blocks, the blocks
         that these choose, and a window
         can learn its choice: the weights that choose have a gradient of their own

@@ -138,7 +138,7 @@ ROWS = [
         ),
         options=dict(landmarks=32),
         small=dict(landmarks=2),
-        letters=_landmarks,
+        more=_landmarks,
         about="""template: weights by way of m landmarks, means of segments of the text
         can approximate smooth weights with few landmarks
         cannot give one key all weight unless it is a landmark; be causal

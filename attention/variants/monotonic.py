@@ -219,7 +219,7 @@ ROWS = [
         " + L*(S*W - W*(W - 1)//2)",
         options=dict(width=4),
         small=dict(width=3),
-        letters=_keys_of_chunks,
+        more=_keys_of_chunks,
         about="""normaliser: a softmax over the W keys that end at each monotonic stop
         can average a few keys, and still read in one direction
         cannot go back further than W keys

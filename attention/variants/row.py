@@ -16,7 +16,7 @@ table.py collects the rows. The letters of shapes and formulas are
     L, S    queries and keys              E, Dk, Ev   widths of queries, keys, values
     H, Hk   heads of queries, of keys     A           hidden width of additive scores
 
-and the options, numbers and ``letters`` of the row. A multiplication and the addition
+and those of the row: its options, numbers and ``more``. A multiplication and the addition
 after it count as one; divisions and exponentials are not counted. Tests compare the
 formula with what the definition computes: if they differ, the message has the formula
 that was counted. (Chapter 6 of the textbook counts one query, and leaves out the
@@ -116,7 +116,7 @@ class Variant:
     options: dict = field(default_factory=dict)  # of calls that are measured
     numbers: dict = field(default_factory=dict)  # letters of shapes, of these calls
     small: dict = field(default_factory=dict)  # the same, of calls of few tokens
-    letters: Callable | None = None  # (L, S, **options) -> {letter: number}
+    more: Callable | None = None  # (L, S, **options) -> {letter: number} of formulas
     about: str = ""  # what the map says, in the form of ``About``; every row has it
     file: str = ""  # the page, below attention/; table.py writes it
 
@@ -135,14 +135,17 @@ class Variant:
         arguments = eval(f"[{self.arguments}]", {}, letters)
         return self.compute(*arguments, rng=rng)
 
-    @property
-    def attention(self):
-        """The definition of the whole: (*inputs, *parameters, **options) -> o."""
-        return self._attention
-
-    def _attention(self, *arrays, **options):
+    def attention(self, *arrays, **options):
+        """Return the output by the definition, for (*inputs, *parameters)."""
         own = {x: n for x, n in options.items() if x not in self.numbers}
         return self.definition(*arrays, **own)
+
+    def letters(self, L, S, **options):
+        """Return the letters of the row for these sizes and options."""
+        letters = self.numbers | self.options | options
+        if self.more is not None:
+            letters |= self.more(L, S, **self.options | options)
+        return letters
 
     @property
     def equal_widths(self):
@@ -157,7 +160,7 @@ class Score(Variant):
     The layer states whether ``attention_gru`` computes it (``Attention.fused_score``).
     """
 
-    def _attention(self, q, k, v, *parameters):
+    def attention(self, q, k, v, *parameters):
         return definitions.attend(self.definition(q, k, *parameters), v)
 
 
@@ -172,12 +175,13 @@ class Pattern(Variant):
     held: str = "L*Ev + 3*L + (2*64 + E)*64"  # the output; a tile, and its queries
     pairs: Callable | None = None  # (L, S, **options) -> P, the pairs that it keeps
 
-    def _attention(self, q, k, v, **options):
+    def attention(self, q, k, v, **options):
         allowed = self.definition(**options).dense(1, 1, len(q), len(k))[0, 0]
         return definitions.sparse(q, k, v, allowed)
 
-    def __post_init__(self):
-        object.__setattr__(self, "letters", lambda L, S, **o: {"P": self.pairs(L, S, **o)})
+    def letters(self, L, S, **options):
+        options = self.options | options
+        return options | {"P": self.pairs(L, S, **options)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,7 +209,7 @@ class Normalizer(Variant):
             return self.heads(H)
         return self.bound(*[0.0] * bool(self.parameters), **self.options)
 
-    def _attention(self, q, k, v, *parameters, **options):
+    def attention(self, q, k, v, *parameters, **options):
         def normalize(s, allowed):
             return self.definition(s, allowed, *parameters, **options)
 

@@ -125,7 +125,7 @@ def _pairs(L, S, budget, recent, sinks):
 OF_A_CACHE = dict(
     inputs="q (S, E), k (S, E), v (S, Ev)",
     multiplications="S*E + P*E + P*Ev",
-    letters=_pairs,
+    more=_pairs,
 )
 ROWS = [
     Variant(
