@@ -57,7 +57,8 @@ def text():
     ]
     lines += [f"  {part:13s}{what}" for part, what in PARTS.items()]
     for name, (about, order) in map_rows().items():
-        lines += ["", f"{name:26s}{about.part:14s}cost {order:12s}{about.year}"]
+        head = f"{name:26s}{about.part:14s}cost {order:12s}{about.year}"
+        lines += ["", head.rstrip()]
         lesson = about.task
         if about.lesson is not None:
             lesson += f" (lesson {about.lesson:02d})"
