@@ -15,10 +15,11 @@ import numpy as np
 
 from .choice import EXP
 from .compiling import Helper, any_order, as_field, kernel, reads, writes
-from .elementary import exp, tanh
+from .elementary import tanh
 from .gru import EXAMPLES, Cell, cell_of, step
 from .pool import spread
 from .product import aligned, multiply
+from .softmax import normalize
 
 
 class Attention(NamedTuple):
@@ -101,7 +102,7 @@ def forward_loop(
     """Take the EXAMPLES examples of each work item through all the steps."""
     _, L, B, H = gates.shape
     A, E = attention.w_v.size, inputs.shape[2] - attention.memory.shape[2]
-    S = weights.shape[2]
+    S, one = weights.shape[2], weights.dtype.type(1)
     for item in range(start, stop):
         b0 = item * EXAMPLES
         b1 = min(b0 + EXAMPLES, B)
@@ -120,7 +121,7 @@ def forward_loop(
                     additive_scores(e, queries[t, b], keys, attention.w_v)
                 else:
                     dot_scores(e, states[t, b], keys, attention.scale)
-                softmax(e)
+                normalize(e, one)
                 c[:] = 0
                 add_weighted(c, e, attention.memory[b])
             step(inputs[t, b0:b1], cell, gates, states, t, b0, b1)
@@ -144,23 +145,6 @@ def dot_scores(e: writes(1), s: reads(1), keys: reads(2), scale: float):
         for h in range(s.size):
             e_j += s[h] * k_j[h]
         e[j] = e_j * scale
-
-
-@Helper
-def softmax(e: writes(1)):
-    """Turn scores into weights in place, as in softmax.py."""
-    zero, one = e.dtype.type(0), e.dtype.type(1)
-    infinity = e.dtype.type(np.inf)
-    m = -infinity
-    for j in range(e.size):
-        m = e[j] if e[j] > m else m
-    total = zero
-    for j in range(e.size):
-        e[j] = exp(e[j] - m) if -infinity < m < infinity else np.exp(e[j])
-        total += e[j]
-    total = one if total == 0 else total
-    for j in range(e.size):
-        e[j] /= total
 
 
 @Helper

@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from .choice import EXP
-from .compiling import kernel, reads, writes
+from .compiling import any_order, kernel, reads, writes
 from .elementary import exp, from_ordered, ordered
 from .pool import spread
 
@@ -74,41 +74,47 @@ def forward_loop(
     """Compute the weights p of rows of scores x; rate = 1 / T."""
     R, S = x.shape
     per_length = R // lengths.size if lengths.size else R
-    zero, one, infinity = x.dtype.type(0), x.dtype.type(1), x.dtype.type(np.inf)
+    zero, infinity = x.dtype.type(0), x.dtype.type(np.inf)
     for r in range(start, stop):
         x_r, p_r = x[r], p[r]
         n = S
         if lengths.size:
             n = min(max(lengths[r // per_length], 0), S)
-        # the scores that count, and the largest of them
-        largest = ordered(-infinity)
         if mask_of.size:
             allowed = masks[mask_of[r]]
             for j in range(n):
                 p_r[j] = x_r[j] if allowed[j] else -infinity
-                largest = max(largest, ordered(p_r[j]))
         else:
             for j in range(n):
                 p_r[j] = x_r[j]
-                largest = max(largest, ordered(p_r[j]))
-        m = from_ordered(largest)
-        total = zero
-        if -infinity < m < infinity:
-            for j in range(n):
-                p_r[j] = exp((p_r[j] - m) * rate)
-                total += p_r[j]
-        else:  # rare, so it may be slow: the C library's exp, for any number
-            for j in range(n):
-                p_r[j] = np.exp(p_r[j] * rate)
-                total += p_r[j]
-        total = one if total == 0 else total
-        for j in range(n):
-            p_r[j] /= total
         for j in range(n, S):
             p_r[j] = zero
+        total = normalize(p_r[:n], rate)
         if total != total and mask_of.size:  # all are NaN; masked ones become 0
             for j in range(n):
                 p_r[j] = p_r[j] if masks[mask_of[r], j] else zero
+
+
+@any_order
+def normalize(p: writes(1), rate: float):
+    """Turn scores into their weights in place, and return the sum; rate = 1 / T."""
+    one, infinity = p.dtype.type(1), p.dtype.type(np.inf)
+    largest = ordered(-infinity)
+    for j in range(p.size):
+        largest = max(largest, ordered(p[j]))
+    m, total = from_ordered(largest), p.dtype.type(0)
+    if -infinity < m < infinity:
+        for j in range(p.size):
+            p[j] = exp((p[j] - m) * rate)
+            total += p[j]
+    else:  # rare, so it may be slow: the C library's exp, for any number
+        for j in range(p.size):
+            p[j] = np.exp(p[j] * rate)
+            total += p[j]
+    total = one if total == 0 else total
+    for j in range(p.size):
+        p[j] /= total
+    return total
 
 
 @kernel
