@@ -2,12 +2,17 @@
 
 import contextlib
 import warnings
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
-from attention import kernels
+import minigrad as mg
+from attention import delta_rule, kernels
 from attention.kernels import additive, softmax
+from attention.seq2seq.attention_gru import attention_gru
+from minigrad.broadcasting import fit_to_input
 
 from ...minigrad.array_cases import draw
 
@@ -45,3 +50,91 @@ def additive_results(q, k, w, g):
 def softmax_results(x, g, lengths=None, mask=None, temperature=1.0):
     p = softmax.forward(x, lengths, mask, temperature)
     return p, softmax.backward(p, g, temperature)
+
+
+def frozen(x):
+    x = x.copy()
+    x.flags.writeable = False
+    return x
+
+
+def op_results(op, n_inputs):
+    """Return a function of n inputs and of gradients: the outputs and gradients."""
+
+    def run(*arrays):
+        inputs, g = arrays[:n_inputs], arrays[n_inputs:]
+        y, backward = op.raw(*inputs)
+        y = y if isinstance(y, tuple) else (y,)
+        found = backward([x.copy() for x in g] if len(g) > 1 else g[0])
+        found = found if isinstance(found, tuple) else (found,)
+        pairs = zip(found, inputs)
+        return [*y, *(fit_to_input(d, a) for d, a in pairs if d is not None)]
+
+    return run
+
+
+def shaped(*shapes, scale=0.4):
+    def make(dtype):
+        return [(scale * x).astype(dtype) for x in draw(*shapes)]
+
+    return make
+
+
+def gru_shapes(B, T, I, H):  # noqa: E741
+    return (B, T, I), (B, H), (3 * H, I), (3 * H, H), (3 * H,), (3 * H,)
+
+
+def decoder_shapes(kind, *, B, L, S, E, H, M, A):
+    """Return the shapes of the arguments in their order, and those of the outputs."""
+    keys = B, S, A if kind == "additive" else H
+    shapes = [(B, L, E), (B, H), (B, S, M), keys,
+              (3 * H, E + M), (3 * H, H), (3 * H,), (3 * H,)]  # fmt: skip
+    if kind == "additive":
+        shapes += [(A, H), (A,)]
+    return shapes, [(B, L, H), (B, L, M), (B, L, S)]
+
+
+# three items of work, the last one not full; more rows than are summed at a time; wide
+MANY = dict(B=37, L=9, S=7, E=2, H=70, M=4, A=13)
+
+
+def decoder_case(kind):
+    shapes, outputs = decoder_shapes(kind, **MANY)
+    return Case(shaped(*shapes, *outputs), op_results(attention_gru, len(shapes)), 3)
+
+
+def delta_arrays(dtype):
+    q, k, v, b, log_a, S, g, D = draw(
+        *[(3, 130, 17)] * 3, *[(3, 130)] * 2, (3, 17, 17), (3, 130, 17), (3, 17, 17)
+    )
+    k = k / np.sqrt((k * k).sum(-1, keepdims=True))
+    b, log_a = 1 / (1 + np.exp(-b)), -np.log1p(np.exp(-log_a - 2))
+    return [x.astype(dtype) for x in (q, k, v, b, log_a, S, g, D)]
+
+
+class Case(NamedTuple):
+    """make(dtype) returns arrays, and run(*arrays) outputs and gradients."""
+
+    make: Callable
+    run: Callable
+    outputs: int = 1
+
+
+# sizes that no block divides; more than one work item in every direction
+x, W, rows = (5, 83, 259), (519, 259), (5, 83, 519)
+CASES = {
+    "additive": Case(lambda t: additive_example(3, 50, 11, 37, t), additive_results),
+    "softmax": Case(shaped((90, 33), (90, 33), scale=1), softmax_results),
+    "gru": Case(
+        shaped(*gru_shapes(37, 9, 5, 70), (37, 9, 70), (37, 70)),
+        op_results(mg.gru, 6),
+        2,
+    ),
+    "decoder dot": decoder_case("dot"),
+    "decoder additive": decoder_case("additive"),
+    "delta": Case(delta_arrays, op_results(delta_rule, 6), 2),
+    "linear": Case(shaped(x, W, W[:1], rows), op_results(mg.linear, 3)),
+    "gelu": Case(shaped(x, x, scale=4), op_results(mg.gelu, 1)),
+    "layer_norm": Case(shaped(x, x[-1:], x[-1:], x), op_results(mg.layer_norm, 3)),
+}
+SCALED = {"additive": (0, 1), "softmax": (0,)}  # the arrays that may have any size

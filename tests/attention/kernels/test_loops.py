@@ -79,22 +79,6 @@ def test_nan_and_infinity_go_where_the_taught_form_has_them(name):
         np.testing.assert_array_equal(a[np.isinf(b)], b[np.isinf(b)])
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_any_number_of_threads_gives_the_same_bits(name):
-    args, options = example(name, SIZES[2], np.float32)
-    before, found = kernels.threads(), []
-    try:
-        for n in 1, 2, 3:
-            kernels.threads(n)
-            with kernels.backend("numba"):
-                found.append(results(LOOPS[name], args, options))
-    finally:
-        kernels.threads(before)
-    for other in found[1:]:
-        for a, b in zip(found[0], other, strict=True):
-            np.testing.assert_array_equal(a, b)
-
-
 @pytest.mark.parametrize(
     "name, change",
     [
