@@ -26,7 +26,6 @@ import tokenize
 
 from lessons import NotWritten
 
-from ..course import stubs
 from . import copies
 from .catalogue import (
     LESSONS,
@@ -40,6 +39,7 @@ from .catalogue import (
     work_folder,
 )
 from ..course import run as runner
+from ..course.read import text_of
 from .terminal import clock, display_path, say, without_breaks
 
 RECORDS = LESSONS / "records"
@@ -169,7 +169,7 @@ def experiment(args, svg_of):
     from ..course import check
     from ..course.outcome import CheckFailed
 
-    text = exercise.answer_text if args.impl == "solution" else stubs.text_of(path)
+    text = exercise.answer_text if args.impl == "solution" else text_of(path)
     start, recorded = time.perf_counter(), read_record(exercise) or {}
     seed = abs(args.seed)
     try:

@@ -23,7 +23,7 @@ from minigrad import Tensor
 
 from ..classroom.catalogue import LESSONS
 from ..classroom.terminal import plain
-from . import differences, naming, stubs
+from . import differences, naming, read
 from .calls import Calls, array_of_rows, brief, own_line, parameters, readonly
 from .outcome import CheckFailed, Outcome
 from .own_work import own_work
@@ -40,7 +40,7 @@ def load(source, path, text=None, seed=0):
 
     text  stands for the text of the file: a mistake that an audit plants
     """
-    text = stubs.text_of(path) if text is None else text
+    text = read.text_of(path) if text is None else text
     if not text.strip():
         again = f"python -m lessons undo {source.id} restores the text before; reset "
         raise CheckFailed("empty", "the file is empty", again + "gives a fresh stub")
@@ -54,7 +54,7 @@ def run(text, path, names=None):
     if names is None:
         names = vars(types.ModuleType("answer"))
         names["__file__"] = path
-    exec(stubs.compiled(text, path), names)
+    exec(read.compiled(text, path), names)
     return names
 
 
@@ -110,7 +110,7 @@ def outcome_of(my, step, failed, debug=False):
     part = my.last.name if my.last else None
     if part in failed:
         return None
-    uses = sorted(stubs.uses(my.text).get(part, ()))
+    uses = sorted(read.uses(my.text).get(part, ()))
     elsewhere = failure.tag in ("check-fault", "stateful", "earlier")
     if not elsewhere and not failed.keys() & {*uses}:
         failure = naming.named(failure, my, second_draw(my, step))

@@ -14,15 +14,16 @@ import ast
 import base64
 import functools
 import re
+import tokenize
 import zlib
 from dataclasses import dataclass
-
-from . import stubs
 
 CHECK = "\n# ---- THE CHECK"
 SEALED = '\n# ---- SEALED: python -m lessons opens it\n"""\n'
 MARK = re.compile(r"\s*#([!=]) (.*)")
 QUESTION = "  #? "
+IMPORT = "from lessons import NotWritten"
+OWN = re.compile(r"(from|import) (attention|minigrad|lessons)\b")
 GIVEN = re.compile(r"return \(?.*\w, backward\)?$")
 
 
@@ -66,11 +67,7 @@ class Source:
         self.answer = "\n".join(rows).rstrip() + "\n"
         self.tree = ast.parse(self.answer)
         self.statements = list(_statements(self.tree))
-        self.functions = {
-            node.name: node
-            for node in self.tree.body
-            if isinstance(node, ast.FunctionDef)
-        }
+        self.functions = functions(self.tree)
         edits = [(mark, self._edit(words, line)) for mark, words, line in marks]
         self.slips = [edit for mark, edit in edits if mark == "!"]
         self.right = [edit for mark, edit in edits if mark == "="]
@@ -87,13 +84,13 @@ class Source:
         """Return the first and last line of the innermost statement of a line."""
         around = [(a, b) for a, b in self.statements if a <= line <= b]
         if not around:
-            raise stubs.StubError(f"{self.id}: no statement stands in line {line + 1}")
+            raise ValueError(f"{self.id}: no statement stands in line {line + 1}")
         return max(around)
 
     @functools.cached_property
     def uses(self):
         """{function of the answer: the others that it calls, also through others}."""
-        return stubs.uses(self.answer)
+        return uses(self.answer)
 
     def function_at(self, line):
         """Return the name of the function in which a line of the answer stands."""
@@ -132,7 +129,7 @@ class Source:
         for first, last, name in sorted(cuts, reverse=True):
             indent = re.match(" *", rows[first])[0]
             rows[first:last] = [f'{indent}raise NotWritten("{self.id} {name}")\n']
-        return "".join(stubs.with_import(rows) if cuts else rows)
+        return "".join(_with_import(rows) if cuts else rows)
 
     @functools.cached_property
     def literals(self):
@@ -187,6 +184,16 @@ def _to_cut(function):
             run = []
 
 
+def _with_import(lines):
+    """Insert the import that a stub needs after the other imports, or the docstring."""
+    body = ast.parse("".join(lines)).body
+    imports = [n for n in body if isinstance(n, (ast.Import, ast.ImportFrom))]
+    last = (imports or body)[-1 if imports else 0]
+    is_own = OWN.match(lines[last.lineno - 1])
+    gap = [] if is_own else ["\n"]
+    return [*lines[: last.end_lineno], *gap, IMPORT + "\n", *lines[last.end_lineno :]]
+
+
 @functools.cache
 def _named_shapes(text):
     """Return [(name, axes)] of "q, k (n, E), v (n, Ev)" in a text."""
@@ -225,3 +232,62 @@ def opened(text):
 
 def _id(text):
     return re.match(r'"""(\S+)', text)[1]
+
+
+# an answer
+
+
+def text_of(path):
+    """Return the text of an answer, in the encoding that its first lines declare."""
+    with tokenize.open(path) as file:  # without a byte order mark, as well
+        return file.read()
+
+
+@functools.lru_cache(500)
+def compiled(text, path):
+    """Return the code of a text; a search for a name runs the same ones often."""
+    return compile(text, path, "exec")
+
+
+def functions(tree):
+    """Return {name: its node} of the functions of a file."""
+    return {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+
+
+def unwritten_functions(text):
+    """Return the names of the functions of a file that still raise NotWritten."""
+    return [
+        name
+        for name, function in functions(ast.parse(text)).items()
+        if any(
+            isinstance(node, ast.Raise) and "NotWritten" in ast.unparse(node)
+            for node in _reachable(function)
+        )
+    ]
+
+
+def uses(text):
+    """Return {function of a file: the others that it calls, also through others}."""
+    found = functions(ast.parse(text))
+    for name, function in found.items():
+        names = {getattr(node, "id", None) for node in ast.walk(function)}
+        found[name] = names & found.keys() - {name}
+    for via in found:  # calls through ``via``
+        for name, called in found.items():
+            if via in called:
+                called |= found[via] - {name}
+    return found
+
+
+def _reachable(node):
+    """Yield a node and all inside it, except what stands below a return or a raise.
+
+    A learner may write the answer above the line that raises NotWritten.
+    """
+    yield node
+    for _, value in ast.iter_fields(node):
+        for part in value if isinstance(value, list) else [value]:
+            if isinstance(part, ast.AST):
+                yield from _reachable(part)
+                if isinstance(part, (ast.Return, ast.Raise)):
+                    break

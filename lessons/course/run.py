@@ -23,7 +23,7 @@ import zipfile
 from dataclasses import dataclass, field
 
 from ..classroom.catalogue import ROOT, UsageError, find
-from . import stubs
+from .read import unwritten_functions
 
 SECONDS = 10  # of processor time for a check, unless it states TIME_LIMIT = …
 # an answer that waits, or a busy machine, may take so many times the limit; where no
@@ -315,7 +315,7 @@ def check(exercise, path, order, write):
     else:
         outcomes = course.outcomes(my, order.get("pdb", False))
         # a function of the check stops at the first unwritten part: here all are named
-        todo = [f"{source.id} {n}" for n in stubs.unwritten_functions(my.text)]
+        todo = [f"{source.id} {n}" for n in unwritten_functions(my.text)]
     if watch and my:
         watch.calls = my.calls
     results, number = set(), 0

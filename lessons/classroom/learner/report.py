@@ -25,7 +25,7 @@ PRINTED_LINES = 30
 
 
 def check(exercise, *, seed=0, verbose=False, pdb=False, as_json=False, save=None):
-    """Check an answer; return the exit code.
+    """Check an answer, print the report, add it to the journal; return the exit code.
 
     save  a file for the arrays of the first failure of the report: the inputs of the
           call, what was found, and what is expected
@@ -33,10 +33,35 @@ def check(exercise, *, seed=0, verbose=False, pdb=False, as_json=False, save=Non
     run.chosen_limit()  # a wrong one is refused before anything runs
     if not _is_started(exercise):
         return UNWRITTEN
-    if pdb:
+    if not as_json:
         print_heading(exercise)
+    if pdb:
         return run.debug(exercise, exercise.work, seed).code
-    return _check(exercise, seed, verbose, as_json, save).code
+    sha = journal.snapshot(exercise, "before check")
+    options = {"save": save} if save else {}
+    found = run.run(exercise, exercise.work, seed, **options)
+    if as_json:
+        print_json(exercise, found)
+    else:
+        print_report(exercise, found, verbose)
+    if save and not as_json:
+        _print_saved(save, found)
+    first = found.failures[0] if found.failures else {"step": None, "part": None}
+    journal.append(  # a text that was edited during the check has not passed
+        exercise.id,
+        "check",
+        work=sha,
+        check=hash_of(exercise.file),
+        step=first["step"],
+        ok=found.code == PASSED and hash_of(exercise.work) == sha,
+        diag=found.tag,
+        part=first["part"],
+        code=found.code,
+        seed=seed,
+    )
+    if found.code == PASSED and not as_json:
+        _print_passed(exercise)
+    return found.code
 
 
 def check_all(**options):
@@ -58,7 +83,7 @@ def watch(exercise, *, seed=0):
             now = hash_of(exercise.work)  # "" while an editor replaces the file
             if now not in ("", checked):
                 say("checking …")
-                _check(exercise, seed)
+                check(exercise, seed=seed)
                 checked = now
             time.sleep(INTERVAL)
     except KeyboardInterrupt:
@@ -132,36 +157,6 @@ def _is_started(exercise):
         return True
     say(f"{exercise.id} is not started: python -m lessons start {exercise.id}")
     return False
-
-
-def _check(exercise, seed, verbose=False, as_json=False, save=None):
-    """Check an answer, print the report, add it to the journal, and return it."""
-    sha = journal.snapshot(exercise, "before check")
-    if not as_json:
-        print_heading(exercise)
-    options = {"save": save} if save else {}
-    found = run.run(exercise, exercise.work, seed, **options)
-    if as_json:
-        print_json(exercise, found)
-    else:
-        print_report(exercise, found, verbose)
-        if save:
-            _print_saved(save, found)
-    journal.append(  # a text that was edited during the check has not passed
-        exercise.id,
-        "check",
-        work=sha,
-        check=hash_of(exercise.file),
-        step=found.failures[0]["step"] if found.failures else None,
-        ok=found.code == PASSED and hash_of(exercise.work) == sha,
-        diag=found.tag,
-        part=found.failures[0]["part"] if found.failures else None,
-        code=found.code,
-        seed=seed,
-    )
-    if found.code == PASSED and not as_json:
-        _print_passed(exercise)
-    return found
 
 
 def _print_passed(exercise):

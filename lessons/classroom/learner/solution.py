@@ -11,7 +11,7 @@ unbroadcast
 import ast
 import textwrap
 
-from ...course import stubs
+from ...course.read import text_of
 from ...course.run import UNWRITTEN
 from .. import journal
 from ..catalogue import UsageError, find
@@ -65,7 +65,7 @@ def functions(text):
 def _yours(exercise, given, to_write):
     """Return the learner's functions that matter: those to write, and own ones."""
     try:
-        found = functions(stubs.text_of(exercise.work))
+        found = functions(text_of(exercise.work))
     except (SyntaxError, ValueError):  # not Python yet: the whole text
         text = exercise.work.read_text(encoding="utf-8-sig", errors="replace")
         return {"the file": text.strip("\n")}
