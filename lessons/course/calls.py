@@ -6,6 +6,7 @@ value that is neither an array nor a container stays the same object: a Tensor w
 gradient is read later, a generator, a function.
 """
 
+import contextlib
 import copy
 import functools
 import inspect
@@ -166,10 +167,13 @@ def _given(value, is_own):
     return value.copy() if is_own and isinstance(value, np.ndarray) else readonly(value)
 
 
-def readonly(value):
+def readonly(value, copies=None):
     """Return a copy whose arrays refuse writes; containers are copied all the way down.
 
     A subclass of dict or list keeps its class and its attributes.
+
+    copies  {}: other objects are copied as well, as they are now, those of an optimizer
+            with the parameters that it moves
     """
     if isinstance(value, np.ndarray):
         if not value.flags.writeable and value.base is None:
@@ -177,14 +181,19 @@ def readonly(value):
         value = value.copy()
         value.flags.writeable = False
     elif type(value) is tuple:
-        value = tuple(map(readonly, value))
+        value = tuple(readonly(each, copies) for each in value)
     elif isinstance(value, list):
         items, value = value, copy.copy(value)
-        value[:] = [x if isinstance(x, PLAIN) else readonly(x) for x in items]
+        # a curve may have thousands of numbers
+        if not all(issubclass(kind, PLAIN) for kind in {*map(type, items)}):
+            value[:] = [readonly(each, copies) for each in items]
     elif isinstance(value, dict):
         items, value = value, copy.copy(value)
         for key, item in items.items():
-            value[key] = item if isinstance(item, PLAIN) else readonly(item)
+            value[key] = item if isinstance(item, PLAIN) else readonly(item, copies)
+    elif copies is not None and not isinstance(value, PLAIN):
+        with contextlib.suppress(Exception):  # a tensor with a graph stays
+            value = copy.deepcopy(value, copies)
     return value
 
 

@@ -5,7 +5,6 @@ others still run, so that each function of the answer has at most one report.
 """
 
 import contextlib
-import copy
 import difflib
 import functools
 import inspect
@@ -47,13 +46,11 @@ def load(source, path, text=None, seed=0):
     return My(source, run(text, str(path)), str(path), text, seed)
 
 
-def run(text, path, names=None):
+def run(text, path):
     """Return the names of a text that runs as a module."""
     lines = text.splitlines(True)  # for tracebacks
     linecache.cache[path] = (len(text), None, lines, path)
-    if names is None:
-        names = vars(types.ModuleType("answer"))
-        names["__file__"] = path
+    names = vars(types.ModuleType("answer")) | {"__file__": path}
     exec(read.compiled(text, path), names)
     return names
 
@@ -148,7 +145,7 @@ class Made:
 
     def repeat(self, names):
         """Return the result of the same call of another answer."""
-        args, options = fresh((self.args, self.options))
+        args, options = readonly((self.args, self.options), {})
         result = names[self.name](*args, **options)
         if self.gs is None:
             return with_parameters(as_numbers(result), args)
@@ -163,24 +160,6 @@ class Made:
             except Exception as error:
                 self.wanted = error
         return self.wanted
-
-
-def fresh(value, copies=None):
-    """Return a copy of an argument: arrays that refuse writes, objects as they are now.
-
-    copies   of the objects so far: an optimizer moves the copies of the parameters
-    """
-    copies = {} if copies is None else copies
-    if type(value) in (list, tuple):
-        return type(value)(fresh(each, copies) for each in value)
-    if type(value) is dict:
-        return {key: fresh(each, copies) for key, each in value.items()}
-    if isinstance(value, (np.ndarray, list, tuple, dict)):
-        return readonly(value)
-    try:
-        return copy.deepcopy(value, copies)
-    except Exception:  # a tensor with a graph
-        return value
 
 
 def with_parameters(result, args):
@@ -209,9 +188,8 @@ class My:
 
     def __init__(self, source, made, path, text, seed=0, compares=True):
         self.source, self.made, self.path, self.text = source, made, path, text
-        self.right = run(source.answer, source.path)
         whole = source.answer + source.below[source.answer.count("\n") :]
-        run(whole, source.path, self.right)
+        self.right = run(whole, source.path)
         self.seed, self.compares, self.close = seed, compares, CLOSE
         self.calls, self.log, self.kept = Calls(path), [], {}
         self.calls.own = self.right.get("OWN_STATE", {})
@@ -255,7 +233,7 @@ class My:
 
     def _call(self, name, /, *args, **options):
         """Call the learner's function, compare the result, and return it."""
-        call = Made(name, *fresh((args, options)))
+        call = Made(name, *readonly((args, options), {}))
         got = self._run(call, self.calls.wrap(name, self.made[name]), *args, **options)
         want = None
         if self.compares:
@@ -275,7 +253,7 @@ class My:
         """Run a function of the answer, and note the call with its result."""
         self.log.append(call)
         result = function(*args, **options)
-        call.result = with_parameters(copied(result), args)
+        call.result = with_parameters(readonly(as_numbers(result)), args)
         return result
 
     def _backward(self, call, got, want):
@@ -448,14 +426,6 @@ def as_arrays(value):
     return value if array is None else array
 
 
-def copied(value):
-    """Return a copy of a result, which the answer cannot change; functions stay."""
-    value = as_numbers(value)
-    if isinstance(value, (tuple, list)) and any(map(callable, value)):
-        return tuple(map(copied, value))
-    return value if callable(value) else copy.deepcopy(value)
-
-
 def written(my):
     """Return the outcome of the first test: the functions are there, and one's own."""
     place = "written", "functions", "failed"
@@ -537,9 +507,9 @@ def open_debugger(error, my):
     if my.last:
         print(f"once more, from its first line: {my.calls.log[-1]}")
         function, call = my.made[my.last.name], my.last
-        args, options = fresh((call.args, call.options))
+        args, options = readonly((call.args, call.options), {})
         with contextlib.suppress(Exception):
             if call.gs is not None:
-                function, args = function(*args, **options)[-1], fresh(call.gs)
+                function, args = function(*args, **options)[-1], readonly(call.gs)
                 options = {}
             pdb.runcall(function, *args, **options)
