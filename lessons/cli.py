@@ -16,7 +16,6 @@ from attention.app import stopping
 
 from .classroom import copies, journal
 from .classroom.authors.gate import KINDS, gate
-from .classroom.authors.grading import grade
 from .classroom.catalogue import UsageError, exercises, find, work_folder
 from .classroom.copies import hash_of
 from .classroom.learner import hints, progress, report
@@ -25,7 +24,6 @@ from .classroom.terminal import display_path, fit, prepared, say, width, without
 from .course.new import new
 from .course.read import sealed
 from .course.run import FAILED, USAGE
-from .pages.reading import read
 
 
 def main(argv=None):
@@ -131,7 +129,7 @@ def _parser():
     text = "your progress and the next step"
     verb("status", text, lambda args: progress.status(), aliases=["next"])
     verb("list", "all lessons and exercises", lambda args: progress.list_all())
-    lessons(verb("read", "show the page of a lesson", read))
+    lessons(verb("read", "show the page of a lesson", _read))
     lessons(verb("run", "run the script of a lesson", _run_lesson))
     text = "write the book as HTML pages, to read in a browser"
     sub = verb("site", text, _site)
@@ -169,7 +167,7 @@ def _parser():
     )
     seed(sub)
     text = "check the answers of a class: a folder for each student"
-    sub = verb("grade", text, grade)
+    sub = verb("grade", text, _grade)
     sub.add_argument("folder", metavar="FOLDER", nargs="+", help="of students")
     sub.add_argument("--only", metavar="IDS", help="the exercises, such as E.1,E.2,6.5")
     form = sub.add_mutually_exclusive_group()
@@ -202,6 +200,12 @@ def _parser():
     return parser
 
 
+def _read(args):
+    from .pages.reading import read
+
+    return read(args)
+
+
 def _run_lesson(args):
     _require_backend()
     from .pages.weave import run
@@ -219,6 +223,12 @@ def _notebooks(args):
     from .pages.notebooks import notebooks
 
     return notebooks(args)
+
+
+def _grade(args):
+    from .classroom.authors.grading import grade
+
+    return grade(args)
 
 
 def _sync(args):
