@@ -60,24 +60,23 @@ def with_name(failure, sentence, question, tag=None):
 
 
 class Search:
-    """The calls of the function that failed, and which edits repeat their results."""
+    """The calls of the function that failed, and which edits repeat their results.
+
+    wrong   those whose result is not that of the reference; calls has them first
+    """
 
     def __init__(self, failure, my, second):
-        self.source, self.name = my.source, my.last.name
-        self.uses = self.source.uses
+        self.source, self.name, self.wrong, rest = my.source, my.last.name, [], []
+        self.uses, pairs = self.source.uses, []
         self.parts = {self.name, *self.uses[self.name]}
-        self.calls = [
-            call
-            for call in (*my.log, *second)
+        for call in (*my.log, *second):
             # where a result is wrong already, its backward is as well
-            if call.name in self.parts and (failure.back or not call.gs)
-        ]
-        right = [call.of_reference(my.right) for call in self.calls]
-        self.wrong = [k for k, call in enumerate(self.calls)
-                      if not same(right[k], call.result)]  # fmt: skip
-        rest = [k for k in range(len(self.calls)) if k not in self.wrong]
-        self.order = [*self.wrong, *rest]
-        self.evidence = evidence([(self.calls[k].result, right[k]) for k in self.wrong])
+            if call.name in self.parts and (failure.back or not call.gs):
+                right = call.of_reference(my.right)
+                is_wrong = not same(right, call.result)
+                (self.wrong if is_wrong else rest).append(call)
+                pairs += [(call.result, right)] * is_wrong
+        self.calls, self.evidence = [*self.wrong, *rest], evidence(pairs)
 
     def written(self):
         """Return (sentence, question) of a mistake that the file names, or None."""
@@ -110,16 +109,16 @@ class Search:
         """
         changed = self.source.function_at(edit.line)
         users = {name for name in self.parts if changed in (name, *self.uses[name])}
-        if any(self.calls[k].name not in users for k in self.wrong):
+        if not {call.name for call in self.wrong} <= users:
             return False
         names = {"__name__": "edited", "__file__": self.source.path}
         try:
             with np.errstate(all="ignore"):
                 exec(compiled(edit.text, "edited"), names)
                 return all(
-                    same(self.calls[k].repeat(names), self.calls[k].result)
-                    for k in self.order
-                    if self.calls[k].name in users
+                    same(call.repeat(names), call.result)
+                    for call in self.calls
+                    if call.name in users
                 )
         except Exception:  # another mistake
             return False
