@@ -6,7 +6,6 @@ library's functions (tests/lessons/test_references.py).
 """
 
 import contextlib
-import itertools
 import pathlib
 import time
 import warnings
@@ -97,8 +96,9 @@ def _audited(exercise):
     calls = calls_of(source)
     for edit in source.slips:
         found.written += 1
-        changed = source.function_at(edit.line)
-        failed = judge(source, edit.text, edit.sentence, without(calls, changed, source))[0]
+        users = source.affected(edit.line)
+        skip = [step for step, made in calls.items() if made and not users & made.keys()]
+        failed = judge(source, edit.text, edit.sentence, skip)[0]
         names = [outcome.tag for outcome in failed]
         found.noticed += bool(failed)
         found.named += edit.sentence in names
@@ -151,24 +151,16 @@ def judge(source, text, name=None, skip=()):
 
 
 def calls_of(source):
-    """Return {function of the check: the calls that it makes of the answer}."""
+    """Return {function of the check: {function of the answer: its calls}}."""
     found, my = {}, check.load(source, source.path, source.answer)
     with np.errstate(all="ignore"):
         for step in check.steps(my):
             my.log.clear()
             step(my, check.rng_of(step, 0))
-            found[step.__name__] = [*my.log]
+            made = found[step.__name__] = {}
+            for call in my.log:
+                made.setdefault(call.name, []).append(call)
     return found
-
-
-def without(calls, changed, source):
-    """Return the functions of the check that call no function with an edit in it."""
-    users = {name for name, uses in source.uses.items() if changed in (name, *uses)}
-    return [
-        step
-        for step, made in calls.items()
-        if made and not users & {call.name for call in made}
-    ]
 
 
 def leaks(source):
@@ -180,12 +172,10 @@ def leaks(source):
 
 def gradients_of(source, calls):
     """Yield a sentence for each wrong gradient of the reference, by differences."""
-    names, tried = check.run(source.answer, source.path), {}
-    for call in itertools.chain(*calls.values()):
-        if call.gs:
-            tried.setdefault(call.name, []).append(call)
-    for name, calls in tried.items():
-        for call in calls[:: max(len(calls) // 3, 1)]:
+    names = check.run(source.answer, source.path)
+    for name in source.functions:
+        tried = [c for made in calls.values() for c in made.get(name, ()) if c.gs]
+        for call in tried[:: max(len(tried) // 3, 1)]:
             if sentence := wrong_gradient(source, names, call):
                 yield f"{name}: {sentence}"
                 break

@@ -67,8 +67,7 @@ class Search:
 
     def __init__(self, failure, my, second):
         self.source, self.name, self.wrong, rest = my.source, my.last.name, [], []
-        self.uses, pairs = self.source.uses, []
-        self.parts = {self.name, *self.uses[self.name]}
+        self.parts, pairs = {self.name, *self.source.uses[self.name]}, []
         for call in (*my.log, *second):
             # where a result is wrong already, its backward is as well
             if call.name in self.parts and (failure.back or not call.gs):
@@ -107,8 +106,7 @@ class Search:
 
         Functions that do not use the edited one return what the reference returns.
         """
-        changed = self.source.function_at(edit.line)
-        users = {name for name in self.parts if changed in (name, *self.uses[name])}
+        users = self.source.affected(edit.line)
         if not {call.name for call in self.wrong} <= users:
             return False
         names = {"__name__": "edited", "__file__": self.source.path}

@@ -92,13 +92,14 @@ class Source:
         """{function of the answer: the others that it calls, also through others}."""
         return uses(self.answer)
 
-    def function_at(self, line):
-        """Return the name of the function in which a line of the answer stands."""
-        return next(
+    def affected(self, line):
+        """Return the functions whose results an edit of a line may change."""
+        inside = {
             name
             for name, node in self.functions.items()
             if node.lineno <= line + 1 <= node.end_lineno
-        )
+        } or {*self.functions}
+        return {name for name, uses in self.uses.items() if inside & {name, *uses}}
 
     def question(self, line):
         """Return the question of the statement to which a line belongs, or ""."""
