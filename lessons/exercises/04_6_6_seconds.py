@@ -140,8 +140,7 @@ def explanation():
     """Return a string: which factor did you measure between the two, and does the
     count of operations explain it?
 
-    Write ten words or more; they are not graded. After that, the check prints what a
-    good answer says.
+    Write ten words or more; they are not graded. The check then prints a good answer.
     """
     return (  #? How large is the factor at T = 10, and at T = 1000?
         "Additive attention does about d = 128 times as many multiplications, because "
@@ -253,7 +252,7 @@ def your_own_words(my, rng):
 
 
 def experiment(my, seed=0):
-    """Return the chapter's measurement, 100 passes, and the machine it ran on."""
+    """Return the chapter's measurement, of 100 passes."""
     return timing.on_this_machine(types.SimpleNamespace(**my.made), seed)
 
 

@@ -164,11 +164,11 @@ def explanation():
 
 import copy
 
-from lessons.course.words import locked
-from lessons.course.scaling import KINDS, Scaling, picture, statement
-from lessons.course.words import self_assessed
+from lessons.course.comparisons import Scaling
 from lessons.course.long_runs import compared, examine, own_record
+from lessons.course.words import locked, self_assessed
 
+picture = Scaling.picture
 TIME_LIMIT = 30
 EPSILON = 1e-10  # so that log(p + 1e-12) is near enough
 
@@ -231,7 +231,7 @@ def the_long_run(my, rng):
     found, first = own_record(my), locked(my, is_prediction)
     loss, entropy = first["loss"], first["entropy"]
     print(f"you predicted: smaller loss {loss}, smaller entropy {entropy}")
-    print(statement(found))
+    print(Scaling.statement(found))
     self_assessed(
         my,
         my.only.explanation(),
@@ -246,7 +246,7 @@ def the_long_run(my, rng):
 
 def is_prediction(found):
     return isinstance(found, dict) and all(
-        found.get(what) in KINDS for what in ("loss", "entropy")
+        found.get(what) in Scaling.arms for what in ("loss", "entropy")
     )
 
 
@@ -256,7 +256,7 @@ def experiment(my, seed=0, quick=False):
     examine(my, but="the_long_run")
     used = my.training_step, my.attn_entropy  # of which the record is
     found = {"d": Scaling.d, **compared(my, Scaling(my, seed), quick)}
-    print(statement(found))
+    print(Scaling.statement(found))
     return found
 
 

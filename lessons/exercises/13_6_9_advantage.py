@@ -41,7 +41,6 @@ def prediction():
     ->  a dictionary with these two keys
     """
     return {"longest": "better", "growth": "grows"}  #? The docstring gives the two keys and the words for each.
-    #! return {"longest": "better"}  | prediction
 
 
 def bleu(refs, hyps, order=4):
@@ -76,7 +75,6 @@ def bleu(refs, hyps, order=4):
             #! right[n - 1] += sum(theirs[gram] for gram in ours)  | BLEU that counts a right n-gram as often as the reference has it
             said[n - 1] += ours.total()  #? p_n divides by all n-grams of the hypotheses, with repeats.
             #! said[n - 1] += len(ours)  | BLEU that divides by the number of different n-grams
-            #! said[n - 1] += len(hyp)  | BLEU that divides by the number of words
     if not right.all():
         return 0.0
     brevity = min(1.0, math.exp(1 - r / c))  #? Compute exp(1 - r / c) by hand for c = 2 and r = 6. Long output is no advantage.
@@ -124,7 +122,6 @@ def bleu_by_length(sources, refs, hyps, bounds):
         for bound, rows in groups.items()
     }
     #! return {bound: bleu(refs, hyps) for bound in groups}  | BLEU of all sentences
-    #! return {bound: bleu([hyps[i] for i in rows], [refs[i] for i in rows]) for bound, rows in groups.items()}  | BLEU with refs and hyps exchanged
     #! return {bound: np.mean([bleu([refs[i]], [hyps[i]]) for i in rows]) for bound, rows in groups.items()}  | the mean of the sentences' BLEU in each group
 
 
@@ -141,7 +138,6 @@ def hold_out(pairs, n):
     sources, targets = ({p[k] for p in test} for k in (0, 1))
     train = [p for p in rest if p[0] not in sources and p[1] not in targets]  #? A pair that occurred in training does not test the model. A pair that occurs twice is not left out.
     #! train = rest  | a split that leaves no pair out
-    #! train = [p for p in rest if p not in test]  | a split that leaves out pairs of the test alone, not their sources and targets
     #! train = list(dict.fromkeys(p for p in rest if p[0] not in sources and p[1] not in targets))  | a training set in which a pair occurs once
     return train, test  #? The training pairs come first, then the test.
 
@@ -166,25 +162,18 @@ def decode_step(p, y, s, H, mask):
     x, attends = mg.embedding(y, p["E"]), "W_s" in p
     if attends:
         query = s @ p["W_s"].T  # (B, d_a), the same at every position  #? Which signs do W_s s and W_h h_j have in the score of 6.5? Does a Tensor become an array?
-        #! query = s.detach() @ p["W_s"].T  | detached
-        #! query = 0 * s @ p["W_s"].T  | scores v . tanh(W_h h_j)
-        #! query = -s @ p["W_s"].T  | scores v . tanh(W_h h_j - W_s s)
         e = mg.tanh(H @ p["W_h"].T + query[:, None]) @ p["v"]  # (B, S)  #? e_j = v . tanh(W_s s + W_h h_j): without tanh the score is affine in h_j.
         #! e = (H @ p["W_h"].T + query[:, None]) @ p["v"]  | scores without tanh
         #! e = mg.relu(H @ p["W_h"].T + query[:, None]) @ p["v"]  | relu in the place of tanh
         alpha = masked_softmax(e, mask=mask)  #? Padding is not a word: its weight must be 0, also if its score is far above the others.
-        #! alpha = masked_softmax(e)  | attention with the softmax of all scores
         #! alpha = masked_softmax(e, mask=~mask)  | attention with the softmax of the masked scores
         #! alpha = masked_softmax(e) * mask  | attention with the softmax of all scores, times the mask
         #! alpha = masked_softmax(e * mask)  | attention with the softmax of scores that are 0 where masked
         #! alpha = masked_softmax(e / p["v"].shape[0] ** 0.5, mask=mask)  | the weights of scores / sqrt(d_a)
-        #! alpha = (z := mg.exp(e - e.numpy().max(-1, keepdims=True)) * mask.astype(float)) / z.sum(-1, keepdims=True)  | exp(e - m) with the largest score of words and padding as m: 0 / 0 if padding is far above
         c = (alpha[:, :, None] * H).sum(1)  #? c is a sum over all allowed states: where do the weights enter? They sum to 1 already.
         #! c = H.mean(1)  | the mean of all states for c
-        #! c = H.sum(1)  | the sum of all states for c
         #! c = H[:, -1]  | the last state, also padding, for c
         #! c = H[:, 0]  | the first state for c
-        #! c = (alpha[:, :, None] * H).mean(1)  | the weighted mean, divided by S, for c
         x = mg.concat([x, c], axis=-1)  #? [E[y]; c]: which of the two comes first?
         #! x = mg.concat([c, x], axis=-1)  | [c; E[y]] where [E[y]; c] belongs
     new = mg.gru_cell(x, s, p["W_ih"], p["W_hh"], p["b_ih"], p["b_hh"])  #? s is an argument of mg.gru_cell as well. In which order does it take the biases?
@@ -195,8 +184,6 @@ def decode_step(p, y, s, H, mask):
     #! output = mg.concat([s, c], axis=-1) if attends else new  | the output of the old state, with attention
     #! output = mg.concat([c, new], axis=-1) if attends else new  | [c; s'] where [s'; c] belongs
     return output @ p["W_o"].T + p["b_o"], new  #? logits = W_o [s'; c] + b_o. Which state does the next step start from?
-    #! return output @ p["W_o"].T, new  | the logits without b_o
-    #! return output @ p["W_o"].T + p["b_o"], s  | the state before the step
     #! return mg.log_softmax(output @ p["W_o"].T + p["b_o"]), new  | log_softmax of the logits
 
 
@@ -216,14 +203,13 @@ def explanation():
 
 # ---- THE CHECK: each call my.f(…) is compared with the function f above
 
-from lessons.course.words import locked
-from lessons.course.advantage import (
-    BUCKETS, KINDS, PAIRS, Attending, draw, equal_gradients, gradients, is_prediction,
-    picture, statement,
+from lessons.course.comparisons import (
+    BUCKETS, KINDS, PAIRS, Attending, draw, gradients, is_prediction,
 )  # fmt: skip
-from lessons.course.words import self_assessed
 from lessons.course.long_runs import compared, examine, own_record
+from lessons.course.words import locked, self_assessed
 
+picture = Attending.picture
 CAT, SAT = "the cat is on the mat".split(), "the cat sat on the mat".split()
 
 
@@ -282,19 +268,20 @@ def not_seen(my, rng):
 
 
 def a_step(my, rng):
-    """a step of both decoders, also with padding whose scores are far above the others"""
+    """a step of both decoders, also with padding far above, and its gradients"""
     for drawn in (draw(rng, False), draw(rng, True), draw(rng, True, 1), draw(rng, True, -1)):
         found = my.near(1e-7).decode_step(*drawn)
         kinds = {type(each).__name__ for each in found}
         my.holds("decode_step", kinds == {"Tensor"}, "two Tensors", f"{kinds}", "detached")
-
-
-def of_a_step(my, rng):
-    """the gradients of a step, for all parameters, the state and H"""
     for attends in KINDS.values():
         drawn, seed = draw(rng, attends), int(rng.integers(99))
-        equal_gradients(my, *(gradients(step, drawn, seed)
-                              for step in (my.made["decode_step"], decode_step)))  # fmt: skip
+        found = gradients(my.made["decode_step"], drawn, seed)
+        for name, want in gradients(decode_step, drawn, seed).items():
+            size, yours = np.abs(want).max(), found.get(name)
+            off = np.inf if yours is None else np.abs(yours - want).max() / size
+            text = "none" if yours is None else f"one with an error of {off * size:.4g}"
+            expected = f"the gradient for {name}, with entries up to {size:.4g}"
+            my.holds("decode_step", off < 1e-6, expected, text, "detached")
 
 
 def predicted(my, rng):
@@ -311,7 +298,7 @@ def the_long_run(my, rng):
     found, first = own_record(my), locked(my, is_prediction)
     long, growth = first["longest"], first["growth"]
     print(f"you predicted: {long} on long sources, and the advantage: {growth}")
-    print(statement(found))
+    print(Attending.statement(found))
     self_assessed(
         my,
         my.only.explanation(),
@@ -329,17 +316,11 @@ def experiment(my, seed=0, quick=False):
     examine(my, but="the_long_run")
     used = my.decode_step, my.hold_out, my.bleu_by_length  # of which the record is, too
     found = compared(my, Attending(my, seed), quick)
-    print(statement(found))
+    print(Attending.statement(found))
     return {"pairs": PAIRS, "encoder": my.made["ENCODER"], **found}
 
 
 HINTS = """
-prediction  The docstring gives the two keys and the words for each.
-bleu  Count for the reported sentences by hand, for n = 1 first.
-bucket_by_length  Both bounds are included; a sentence may be in no group.
-bleu_by_length  Group the sentences first, then one BLEU for each group.
-hold_out  Take the last n first; then leave out every pair that shares a side with one of
-   them.
 decode_step  Write the shapes of E[y], the scores, the weights and c, with the batch as
    the first axis.
 no-zero  What do you return if an order has no right n-gram?

@@ -8,11 +8,10 @@ import pytest
 
 from lessons import NotWritten, earlier
 from lessons.course.words import locked
-from lessons.course.scaling import Scaling
+from lessons.course.comparisons import Attending, Scaling
 from lessons.classroom import catalogue, journal, records
 from lessons.course.outcome import CheckFailed
 from lessons.course import check
-from lessons.course.advantage import Attending
 from lessons.course.before import answers_pass
 from lessons.course.long_runs import compared, examine, own_record
 

@@ -15,11 +15,10 @@ from attention import kernels
 from attention.app.progress_line import Progress
 from attention.app.run_folder import States
 from lessons import cli
-from lessons.course.scaling import Scaling
+from lessons.course.comparisons import Attending, Scaling
 from lessons.classroom import catalogue, records, terminal
 from lessons.classroom.catalogue import LESSONS, ROOT
 from lessons.classroom.records import fingerprint
-from lessons.course.advantage import Attending
 from lessons.course import check
 from lessons.pages import figures
 

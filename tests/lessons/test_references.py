@@ -24,7 +24,7 @@ from lessons.classroom import records
 from lessons.classroom.catalogue import find
 from lessons.classroom.theory import rationals, two_point_mean
 from lessons.course import check
-from lessons.course.advantage import draw
+from lessons.course.comparisons import draw
 from lessons.instrument import fair, patterns, verdict
 from minigrad import safetensors
 

@@ -1,22 +1,127 @@
-"""What the check of 6.9 draws, and its long run."""
+"""The long runs of 38.4 and 6.9: two models, trained with a learner's functions."""
 
 import functools
+import math
 from collections import Counter
 
 import numpy as np
 
 import minigrad as mg
+from attention.seq2seq.reverser import Reverser
+from attention.tasks import reversal
 from attention.tasks.batch import EOS, PAD, SOS, pad
 from attention.tasks.batching import Batches
 from attention.tasks.grammar import generate
 from attention.tasks.vocabulary import Vocabulary
 from attention.training import Run
 from lessons.instrument.fair import difference
-from lessons.instrument.verdict import above
+from lessons.instrument.verdict import above, below
 from minigrad import optim
 
 from ..pages.figures import BLUE, ORANGE, figure
 from .long_runs import OwnModels, judged
+
+
+def draw_runs(ax, found, points, **look):
+    """Draw (x, y) = points(run) of each run in a record; an arm has one colour."""
+    for run in found["runs"]:
+        colour = (BLUE, ORANGE)[found["arms"].index(run["arm"])]
+        label = run["arm"] * (run["seed"] == found["seeds"][0])
+        ax.plot(*points(run), color=colour, label=label or None, **look)
+
+
+def by_steps(found, values, first=0):
+    """Return values and their steps; the first stands after ``first`` intervals."""
+    return found["every"] * (first + np.arange(len(values))), values
+
+
+class OwnRun(Run):
+    """A run that computes its gradients with the learner's training step."""
+
+    def __init__(self, my, model, optimizer):
+        super().__init__(model, optimizer)
+        self.my = my
+
+    def backward(self, batch):
+        """Compute the gradients; return the loss. ``Run.step`` moves the parameters."""
+        loss = self.my.training_step(self.model, Held(self.optimizer), batch)
+        if not math.isfinite(loss):
+            raise FloatingPointError(f"The loss became {loss} at step {self.steps}.")
+        return loss
+
+
+class Held:
+    """An optimizer that moves no parameter."""
+
+    def __init__(self, optimizer):
+        self.zero_grad = optimizer.zero_grad
+
+    def step(self):
+        """Do nothing."""
+
+
+class Scaling(OwnModels):
+    """Both kinds, at the width of the chapter's exercise."""
+
+    name, question = "scaling", "Width 256: does it help to divide scores by 16?"
+    measure = "probability of the right symbol in unseen strings, geometric mean"
+    arms, rates = ("dot", "scaled"), (1e-3, 2e-3, 4e-3, 8e-3)
+    every, budget, d, chance = 20, 1200, 256, 1 / 27
+
+    def build(self, arm, rate, seed):
+        model = Reverser(arm, hidden=self.d, rng=np.random.default_rng(seed))
+        return OwnRun(self.my, model, optim.Adam(list(model.parameters()), lr=rate))
+
+    def loss_at(self, arm, run, seed, step):
+        return batches_of(seed)[step]
+
+    def validate(self, arm, model):
+        return math.exp(-self.watch(arm, model)["loss"])
+
+    def watch(self, arm, model, part=0):
+        batch = batches_of(part, 100)[10**6]  # strings that no step uses
+        with mg.no_grad():
+            output = model.forced(batch.source, batch.target_in, batch.lengths)
+            loss = mg.cross_entropy(output.logits, batch.target_out, ignore_index=PAD)
+        weights = output.weights.numpy()
+        entropy = self.my.attn_entropy(weights, batch.target_lengths)
+        return {"loss": loss.item(), "entropy": float(entropy)}
+
+    def test(self, arm, model):
+        found = self.watch(arm, model, part=1)
+        return {"figure": math.exp(-found["loss"]), **found}
+
+    @staticmethod
+    def statement(found):
+        """Return what a record says about both parts of the prediction."""
+        claims = (
+            ("the loss of scaled is smaller than that of dot", below(0), "loss"),
+            ("the entropy of scaled is larger than that of dot", above(0), "entropy"),
+        )
+        return "\n".join(
+            judged(claim, claimed, difference(found, "scaled", "dot", what), 3)
+            for claim, claimed, what in claims
+        )
+
+    @staticmethod
+    def picture(found):
+        """Draw a record: losses and entropies of all runs."""
+        fig, axes = figure(f"d = {found['d']}: does scaling help?", columns=2)
+        for name, ax in zip(("loss", "entropy"), axes):
+            draw_runs(ax, found, lambda run, n=name: by_steps(found, run["watched"][n]))
+            ax.set(xlabel=f"step; {len(found['seeds'])} runs of each kind")
+        axes[0].set(ylabel="loss in unseen strings, nats a symbol", yscale="log")
+        axes[1].set(ylabel="entropy of the weights, nats")
+        axes[0].legend()
+        return fig
+
+
+@functools.lru_cache(4)
+def batches_of(seed, size=32):
+    return reversal.Batches(seed, size, 3, 8)
+
+
+# 6.9: a step of two decoders, and what it is compared with
 
 B, S, V, E, D, M, A = 3, 7, 19, 5, 11, 13, 17
 BUCKETS = ((5, 7), (8, 10), (11, 15))
@@ -33,13 +138,6 @@ def parameters(rng, attends, sizes=(V, E, D, M, A), scale=0.5):
     return {name: scale * rng.normal(size=shape) for name, shape in shapes.items()}
 
 
-class Tensors(dict):
-    """Parameters by name, printed as p in a report."""
-
-    def __repr__(self):
-        return "p"
-
-
 def draw(rng, attends, far=0):
     """Return p, y, s, H and mask, for ``decode_step``.
 
@@ -50,7 +148,7 @@ def draw(rng, attends, far=0):
     if far:
         p["v"] = 1e4 * p["v"]
         H = np.where(mask[:, :, None], H, far * 1e2 * np.sign(p["W_h"].sum(0)))
-    p = Tensors({name: mg.Tensor(x) for name, x in p.items()})
+    p = {name: mg.Tensor(x) for name, x in p.items()}
     return p, rng.integers(0, V, B), mg.Tensor(s), mg.Tensor(H), mask
 
 
@@ -61,26 +159,16 @@ def gradients(step, drawn, seed):
         name: mg.Tensor(x.numpy().copy(), requires_grad=True)
         for name, x in {**p, "s": s, "H": H}.items()
     }
-    p, rng = Tensors({name: held[name] for name in p}), np.random.default_rng(seed)
-    found = step(p, y, held["s"], held["H"], mask)
+    rng = np.random.default_rng(seed)
+    found = step({name: held[name] for name in p}, y, held["s"], held["H"], mask)
     sum((each * rng.normal(size=each.shape)).sum() for each in found).backward()
     return {name: x.grad for name, x in held.items() if x.grad is not None}
 
 
-def equal_gradients(my, found, right):
-    """Fail unless the gradients of a step are right, {name: array}."""
-    for name, want in right.items():
-        size, yours = np.abs(want).max(), found.get(name)
-        off = np.inf if yours is None else np.abs(yours - want).max() / size
-        text = "none" if yours is None else f"one with an error of {off * size:.4g}"
-        expected = f"the gradient for {name}, with entries up to {size:.4g}"
-        my.holds("decode_step", off < 1e-6, expected, text, "detached")
-
-
 def is_prediction(found):
-    words = {"longest": ("better", "worse", "alike"), "growth": ("grows", "shrinks", "alike")}
-    fits = isinstance(found, dict) and set(found) == set(words)
-    return fits and all(found[key] in words[key] for key in words)
+    long, growth = ("better", "worse", "alike"), ("grows", "shrinks", "alike")
+    fits = isinstance(found, dict) and {*found} == {"longest", "growth"}
+    return fits and found["longest"] in long and found["growth"] in growth
 
 
 # the long run: 500 pairs, the learner's decoder step and data split
@@ -128,9 +216,8 @@ class Model(mg.nn.Module):
     encoder   "gru": one layer in both directions; "lstm": two layers, as in the chapter
     """
 
-    def __init__(self, my, corpus, kind, seed):
-        rng, width = np.random.default_rng(seed), WIDTHS[kind]
-        self.step, self.corpus = my.decode_step, corpus
+    def __init__(self, my, corpus, kind, rng):
+        self.step, self.corpus, width = my.decode_step, corpus, WIDTHS[kind]
         self.embed = mg.nn.Embedding(len(corpus.source), EMBEDDING, rng=rng)
         if my.ENCODER == "lstm":
             self.encoder = mg.nn.LSTM(EMBEDDING, width, num_layers=2, rng=rng)
@@ -139,9 +226,7 @@ class Model(mg.nn.Module):
         memory = width * self.encoder.directions
         sizes = len(corpus.target), EMBEDDING, width, memory, width
         own = parameters(rng, KINDS[kind], sizes, 0.1)
-        self.p = Tensors(
-            {k: mg.nn.Parameter(a.astype(np.float32)) for k, a in own.items()}
-        )
+        self.p = {k: mg.nn.Parameter(a.astype(np.float32)) for k, a in own.items()}
         self.bridge = mg.nn.Linear(memory, width, rng=rng)
 
     def start(self, source, lengths):
@@ -196,9 +281,8 @@ class Attending(OwnModels):
     def batches(self, seed):
         return Batches(self.corpus.ids(), BATCH, seed)
 
-    def build(self, arm, rate, seed):
-        model = Model(self.my, self.corpus, arm, seed)
-        return Run(model, optim.Adam(model.parameters(), lr=rate))
+    def model(self, arm, rng):
+        return Model(self.my, self.corpus, arm, rng)
 
     def loss_at(self, arm, run, seed, step):
         return run.model.loss(run.batches[step])
@@ -221,42 +305,38 @@ class Attending(OwnModels):
         found = {f"{a}-{b}": 100 * s for (a, b), s in groups.items()}
         return {"all": 100 * self.my.bleu(refs, said), **found}
 
+    @staticmethod
+    def statement(record):
+        """Return what a record says about the book's expectation."""
 
-def statement(record):
-    """Return what a record says about the book's expectation."""
+        def better(claim, what):
+            more = difference(record, "with", "without", lambda run: what(run["bleu"]))
+            return judged(claim, above(0), more, 1)
 
-    def better(claim, what):
-        more = difference(record, "with", "without", lambda run: what(run["bleu"]))
-        return judged(claim, above(0), more, 1)
+        first, *_, last = buckets = [f"{a}-{b}" for a, b in BUCKETS]
+        lines = [
+            better(f"attention is better on {b} words", lambda bleu, b=b: bleu[b])
+            for b in buckets
+        ]
+        growth = "its advantage grows with the length"
+        lines.append(better(growth, lambda bleu: bleu[last] - bleu[first]))
+        for run in record["runs"][: len(record["arms"])]:  # those of the first seed
+            for source, right, said in run.get("said", ()):
+                kind = f"{run['arm']} attention"
+                lines.append(f"{kind}: {source}\n    {said}\n    ({right})")
+        return "\n".join(lines)
 
-    first, *_, last = buckets = [f"{a}-{b}" for a, b in BUCKETS]
-    lines = [
-        better(f"attention is better on {b} words", lambda bleu, b=b: bleu[b])
-        for b in buckets
-    ]
-    growth = "its advantage grows with the length"
-    lines.append(better(growth, lambda bleu: bleu[last] - bleu[first]))
-    for run in record["runs"][: len(record["arms"])]:  # those of the first seed
-        for source, right, said in run.get("said", ()):
-            lines.append(f"{run['arm']} attention: {source}\n    {said}\n    ({right})")
-    return "\n".join(lines)
-
-
-def picture(found):
-    """Draw a record: BLEU of all runs of both kinds, by length and by steps."""
-    title = "Does the advantage of attention grow with the length?"
-    fig, (left, right) = figure(title, columns=2)
-    buckets = [f"{a}-{b}" for a, b in BUCKETS]
-    for run in found["runs"]:
-        colour = (BLUE, ORANGE)[found["arms"].index(run["arm"])]
-        label = f"{run['arm']} attention" * (run["seed"] == found["seeds"][0])
-        line = {"color": colour, "label": label or None}
-        left.plot(buckets, [run["bleu"][b] for b in buckets], marker="o", **line)
-        steps = found["every"] * (1 + np.arange(len(run["curve"])))
-        right.plot(steps, run["curve"], **line)
-    right.axhline(found["trivial"], color="grey", label="any sentences")
-    left.set(xlabel=f"words of the source; {len(found['seeds'])} runs of each kind",
-             ylabel="BLEU, test")  # fmt: skip
-    right.set(xlabel="step", ylabel="BLEU, validation")
-    right.legend()
-    return fig
+    @staticmethod
+    def picture(found):
+        """Draw a record: BLEU of all runs of both kinds, by length and by steps."""
+        title = "Does the advantage of attention grow with the length?"
+        fig, (left, right) = figure(title, columns=2)
+        buckets = [f"{a}-{b}" for a, b in BUCKETS]
+        draw_runs(left, found, lambda run: (buckets, [run["bleu"][b] for b in buckets]))
+        draw_runs(right, found, lambda run: by_steps(found, run["curve"], 1))
+        right.axhline(found["trivial"], color="grey", label="any sentences")
+        left.set(xlabel=f"words of the source; {len(found['seeds'])} runs of each kind",
+                 ylabel="BLEU, test")  # fmt: skip
+        right.set(xlabel="step", ylabel="BLEU, validation")
+        right.legend(title="attention")
+        return fig
