@@ -69,8 +69,7 @@ def explanation():
     """Return a string: why do equal weights serve most tasks badly, and what do they
     say about the scores e_j?
 
-    Write ten words or more; they are not graded. After that, the check prints what a
-    good answer says.
+    Write ten words or more; they are not graded. The check then prints a good answer.
     """
     return (  #? Which word of the source can the decoder ask for, if every step has this mean?
         "the context is the same vector at every step i: none can ask for another "

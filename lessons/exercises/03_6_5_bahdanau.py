@@ -25,11 +25,8 @@ def bahdanau_forward(s, H, W_s, W_h, v, mask):
     ->  c (d_h,), alpha (S,)
     """
     pre = H @ W_h.T + W_s @ s  # (S, d_a)  #? Which term of the score contains the state of the decoder, and with which sign?
-    #! pre = H @ W_h.T  | softmax of v . tanh(W_h h_j)
-    #! pre = H @ W_h.T - W_s @ s  | softmax of v . tanh(W_h h_j - W_s s)
     #! pre = (H @ W_h.T) * (W_s @ s)  | softmax of v . tanh(W_s s * W_h h_j)
     e = np.tanh(pre) @ v  #? tanh bends each of the d_a entries; v comes after it.
-    #! e = pre @ v  | softmax of v . (W_s s + W_h h_j)
     #! e = np.maximum(pre, 0) @ v  | softmax of v . max(0, W_s s + W_h h_j)
     #! e = 1 / (1 + np.exp(-pre)) @ v  | softmax of v . sigmoid(W_s s + W_h h_j)
     #! e = np.tanh(pre @ v)  | softmax of tanh(v . (W_s s + W_h h_j))
@@ -41,16 +38,12 @@ def bahdanau_forward(s, H, W_s, W_h, v, mask):
     #! alpha, _ = e, None  | the scores e, without the softmax
     #! alpha, _ = e * mask, None  | the scores e, 0 where masked
     #! alpha = np.where(mask, np.exp(e), 0)  | exp(e), not divided by its sum
-    #! alpha, _ = softmax(e)  | the softmax of all scores
     #! alpha = softmax(e)[0] * mask  | the softmax of all scores, times the mask
     #! alpha, _ = softmax(np.where(mask, e, 0.0))  | the softmax of scores that are 0 where masked
     #! alpha, _ = softmax(np.where(mask, e, -1.0))  | the softmax of scores that are -1 where masked
     #! alpha, _ = softmax(np.where(mask, e, -10.0))  | the softmax of scores that are -10 where masked
     #! alpha, _ = softmax(np.where(mask, -np.inf, e))  | the softmax of the masked scores
-    #! alpha = np.where(mask, np.exp(e), 0); alpha = alpha / alpha.sum()  | exp(e) / sum exp(e), too large or too small
-    #! alpha = mask * np.exp(e - e.max()); alpha = alpha / alpha.sum()  | exp(e - the largest score, masked or not), divided by its sum
     return alpha @ H, alpha  #? c is not the plain mean of the states: each state has its own weight.
-    #! return mask @ H / mask.sum(), alpha  | the mean of the allowed states
 
 
 def bahdanau_backward(s, H, W_s, W_h, v, mask, g):
@@ -62,45 +55,29 @@ def bahdanau_backward(s, H, W_s, W_h, v, mask, g):
     pre = H @ W_h.T + W_s @ s  # (S, d_a)
     t = np.tanh(pre)
     alpha, softmax_backward = softmax(np.where(mask, t @ v, -np.inf))  #? exp(0) is 1, so a score of 0 has a weight. Whose exp is 0?
-    #! alpha, softmax_backward = softmax(t @ v)  | the gradient with all positions allowed
     d_alpha = H @ g  #? c = sum_j alpha_j h_j: what is the gradient of alpha_j?
     d_e = softmax_backward(d_alpha)  # 0 where masked, as alpha is  #? Between the weights and the scores there is a softmax. What is its backward?
     #! d_e = alpha * (1 - alpha) * d_alpha  | alpha (1 - alpha) dL/dalpha, the diagonal
     #! d_e = alpha * d_alpha  | alpha dL/dalpha, without - alpha sum(alpha dL/dalpha)
-    #! d_e = d_alpha  | dL/dalpha itself, without the softmax
     #! d_e = d_alpha - alpha @ d_alpha  | dL/dalpha - sum(alpha dL/dalpha), without the factor alpha
     #! d_e = alpha * d_alpha - alpha @ d_alpha  | alpha dL/dalpha - sum(alpha dL/dalpha), without alpha in the second term
     #! d_e = alpha * (d_alpha + alpha @ d_alpha)  | alpha (dL/dalpha + sum(alpha dL/dalpha)), with + for -
     #! d_e = alpha * (d_alpha - d_alpha.sum())  | alpha (dL/dalpha - sum(dL/dalpha)), without alpha in the sum
     #! d_e = alpha * (d_alpha - d_alpha.mean())  | alpha (dL/dalpha - mean(dL/dalpha)), the mean without weights
-    #! d_e = alpha  | alpha, whatever g is
     slope = 1 - t * t  #? Between e and W_h h_j there is a tanh, with the derivative 1 - tanh(x)^2. Is it there, and what is squared?
     #! slope = 1 - pre * pre  | the gradient with 1 - x * x as the slope of tanh(x)
-    #! slope = 1 - t  | the gradient with 1 - tanh(x) as the slope of tanh(x)
     #! slope = 1 - np.tanh(t) ** 2  | the gradient with 1 - tanh(tanh(x))^2 as the slope of tanh(x)
-    #! slope = 1 - np.tanh(t)  | the gradient with 1 - tanh(tanh(x)) as the slope of tanh(x)
     #! slope = t * (1 - t)  | the gradient with tanh(x) (1 - tanh(x)) as the slope of tanh(x)
-    #! slope = (1 - t * t) ** 2  | the gradient with (1 - tanh(x)^2)^2 as the slope of tanh(x)
-    #! slope = 1 + t * t  | the gradient with 1 + tanh(x)^2 as the slope of tanh(x)
     #! slope = t * t  | the gradient with tanh(x)^2 as the slope of tanh(x)
-    #! slope = 1  | the gradient without the slope of tanh
     d_pre = np.outer(d_e, v) * slope  #? e_j = v . tanh(…): what is de_j / dtanh?
     #! d_pre = d_e[:, None] * slope  | the gradient without the factor v
     d_v = d_e @ t  #? e_j = v . tanh(…): which vector multiplies v, and whose gradient is multiplied?
-    #! d_v = d_e @ pre  | sum_j de_j (W_s s + W_h h_j), without tanh
-    #! d_v = alpha @ t  | sum_j alpha_j tanh(W_s s + W_h h_j), without g
-    #! d_v = d_e @ slope  | the gradient with the slope of tanh in the place of tanh
-    #! d_v = d_pre.sum(0)  | the sum of dL/dpre_j, the gradient of W_s s
     d_query = d_pre.sum(0)  # W_s s was used at every position  #? W_s s is one vector that S positions use. What is the gradient of a value that is used S times?
     #! d_query = d_pre[-1]  | the gradient of the last position alone, of a sum over all
     #! d_query = d_pre[0]  | the gradient of the first position alone, of a sum over all
-    #! d_query = d_pre.mean(0)  | the gradient with a mean over the positions in place of the sum
     d_W_s = np.outer(d_query, s)  #? W_s multiplies s: what is d(W_s s)_k / d(W_s)_ki?
-    #! d_W_s = np.outer(s, d_query)  | the transpose of expected, in dL/dW_s
     #! d_W_s = np.outer(d_query, np.ones(len(s)))  | the gradient without the factor s: the same number in a row
     d_W_h = d_pre.T @ H  #? W_h multiplies each h_j itself: which vector belongs to row j of dL/dpre?
-    #! d_W_h = H.T @ d_pre  | the transpose of expected, in dL/dW_h
-    #! d_W_h = d_pre.T @ H / len(H)  | the gradient with a mean over the positions in place of the sum, in dL/dW_h
     #! d_W_h = d_pre.T @ (alpha[:, None] * H)  | the gradient with alpha_j h_j in the place of h_j
     #! d_W_h = np.outer(d_query, H.sum(0))  | the gradient with the sum of all states in the place of h_j
     #! d_W_h = np.outer(d_query, H.mean(0))  | the gradient with the mean of all states in the place of h_j
@@ -108,19 +85,12 @@ def bahdanau_backward(s, H, W_s, W_h, v, mask, g):
     #! d_W_h = np.outer(d_query, alpha @ H)  | the gradient with the context in the place of h_j
     d_s = d_query @ W_s
     through_scores = d_pre @ W_h  #? Row j of dL/dpre belongs to h_j alone.
-    #! through_scores = d_query @ W_h  | the gradient with the sum over all positions in each row
     through_context = np.outer(alpha, g)  #? c contains h_j once, with the weight alpha_j.
-    #! through_context = g  | the gradient with g for every state, without its weight alpha
     d_H = through_context + through_scores  # h_j is in c and in e_j  #? In how many places of the formulas does h_j stand?
-    #! d_H = through_context  | the gradient of the context alone, without the scores
-    #! d_H = through_scores  | the gradient of the scores alone, without the context
-    #! d_H = through_context - through_scores  | the gradient of the context, minus that of the scores
     #! d_H = 2 * through_context + through_scores  | the gradient with that of the context twice
     #! d_H = through_context + 2 * through_scores  | the gradient with that of the scores twice
     chain = {"alpha": d_alpha, "e": d_e, "pre": d_pre}  #? The dictionary contains gradients: dL/dalpha, dL/de, dL/dpre.
-    #! chain = {"alpha": alpha, "e": d_e, "pre": d_pre}  | alpha, not its gradient
     #! chain = {"alpha": d_alpha, "e": t @ v, "pre": d_pre}  | e, not its gradient
-    #! chain = {"alpha": d_alpha, "e": d_e, "pre": pre}  | the argument of tanh, not its gradient
     return chain | {"v": d_v, "W_s": d_W_s, "W_h": d_W_h, "s": d_s, "H": d_H}
 
 
@@ -178,10 +148,6 @@ def far_and_alone(my, rng):
 
 
 HINTS = """
-bahdanau_forward  Which score does a masked position need, so that its weight is exactly
-   0 and the others sum to 1?
-bahdanau_backward  The report names the first link that is wrong: what is computed there
-   from what?
 1  Write the shapes first: H W_h^T is (S, d_a), W_s s is (d_a,), and their sum is the
    argument of tanh, one row for each position.
 2  Go backwards one link at a time: from c to alpha (6.1), from alpha to e (the softmax

@@ -57,8 +57,7 @@ def counterexample():
 def situation():
     """Return a string: one situation that needs the additive score, and why.
 
-    Write five words or more; they are not graded. After that, the check prints what a
-    good answer says.
+    Write five words or more; they are not graded. The check then prints a good answer.
     """
     return (  #? Which key does a query need that lies between others?
         "what the query must find, and among which keys\n"
@@ -208,9 +207,6 @@ def fit(my, name, found, shapes):
 
 
 HINTS = """
-witness  On a line of keys, which sum of shifted tanh curves rises first and falls then?
-proof  In each step use one law only: the number, or the sum.
-counterexample  Which W_g changes the sign of every score?
 valley  The middle has the lowest score of the three. Which sign turns a valley into a
    peak?
 two-steps  Which of the two happens first: does the 1/2 move out, or does the sum split?

@@ -102,8 +102,7 @@ def explanation():
     """Return a string: why does this argue for centring the inputs of attention, as
     LayerNorm does?
 
-    Write ten words or more; they are not graded. After that, the check prints what a
-    good answer says.
+    Write ten words or more; they are not graded. The check then prints a good answer.
     """
     return (  #? Which of the two means changes the weights, and what does LayerNorm do to it?
         "1 / sqrt(d) is right for means of 0; others add d (v_s mu_h^2 + v_h mu_s^2)\n"
@@ -226,11 +225,8 @@ def your_own_words(my, rng):
 
 
 HINTS = """
-var_dot  Find the variance of one product s_k h_k first; the d of them are independent.
 derivation  The expected value of a product of independent factors is the product of
    theirs. The first expression is E[x^2] - (E x)^2, the last one is that of var_dot.
-var_between_keys  One query is a constant for all its keys: which factor of s_k h_k is
-   still random?
 centred_gain  Divide two results of var_dot. What becomes of d?
 centre  Each row has its own mean, over the last axis. What is it after it was removed?
 1  The d products are independent and have the same distribution: find the variance of

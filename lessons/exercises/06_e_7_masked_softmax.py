@@ -68,7 +68,6 @@ def masked_lse(x, mask):
     s = np.where(mask, x, -np.inf)  #? Which score adds 0 to the sum, and what is ln 0?
     #! s = np.where(mask, x, -1e9)  | lse with masked scores of -1e9
     highest = s.max(-1)  #? Over which scores is the maximum, to keep exp in range?
-    #! highest = np.where(mask, x, 0.0).max(-1)  | lse with masked scores of 0 in the maximum
     base = np.where(highest == -np.inf, 0.0, highest)  #? What is -inf - (-inf)?
     #! base = highest  | -inf - (-inf), which is NaN, in a row without an allowed key
     total = np.exp(s - base[..., None]).sum(-1)  #? Which keys are in the sum?
@@ -160,9 +159,6 @@ def allowed_nan(my, rng):
 
 
 HINTS = """
-masked_softmax  What does the maximum see, what does the sum see, and what are the
-   weights of a row without keys?
-masked_lse  d lse / dx_j is a weight you know. What is lse in an empty row?
 1  Which number can replace a masked score, so that its exp is exactly 0? The usual
    softmax then does most of the rest.
 2  In a row without an allowed key the maximum is -inf, and -inf - (-inf) is NaN: subtract

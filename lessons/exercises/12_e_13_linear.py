@@ -95,8 +95,6 @@ def linear_attention(q, k, v):
         dy = g / c  #? o is y divided by c. What is the gradient of y?
         dc = -(g * o).sum(1, keepdims=True) / c  #? Does o = y / c grow or fall as c grows? Which of g, y, o and c are in the gradient of c, which depends on q and k?
         #! dc = 0 * c  | the gradient with c held fixed
-        #! dc = -(g * o).sum(1, keepdims=True) / c**2  | the gradient with c^3 for c^2
-        #! dc = -(g / c).sum(1, keepdims=True) / c  | the gradient with -sum(g) / c^2 for that of c
         dq, dk, dbeside = scan_backward(np.concatenate([dy, dc], 1))
         return dq, dk, dbeside[:, :-1]  #? Which columns of the gradient belong to v?
 
@@ -119,15 +117,11 @@ def sums(my, rng):
 
 
 def averages(my, rng):
-    """averages of five values, and their gradients"""
+    """averages of five values, and their gradients, with one scan for both sums"""
     for inputs in (draw(rng), draw(rng, 5, 5, 5)):
         my.linear_attention(*inputs)
     q, k, v = draw(rng)
     my.linear_attention(1e-6 * q, k, v)  # far below 1, where a small number counts
-
-
-def one_scan(my, rng):
-    """one scan for both sums"""
     with calls_of(my, "scan") as calls:
         _, backward = my.only.linear_attention(*draw(rng))
         backward(rng.normal(size=(5, 7)))
@@ -142,11 +136,10 @@ def memory(my, rng):
     n, E, Ev = 1500, 16, 16
     q, k, v = draw(rng, n, E, Ev)
     peak = peak_numbers(lambda: my.made["scan"](q, k, v)[1](v))
-    my.holds("scan", peak < n * n, f"fewer than n^2 = {n * n} numbers in memory",
-             f"{peak:.0f}: does it make an (n, n) array?", "all-pairs")  # fmt: skip
     text = f"about {12 * n * E} numbers, and fewer than n E Ev = {n * E * Ev}"
-    found = f"{peak:.0f}: does it store all n states?"
-    my.holds("scan", peak < n * E * Ev, text, found, "states-kept")
+    all_pairs, states = "does it make an (n, n) array?", "does it store all n states?"
+    found, tag = (all_pairs, "all-pairs") if peak > n * n else (states, "states-kept")
+    my.holds("scan", peak < n * E * Ev, text, f"{peak:.0f}: {found}", tag)
 
 
 def linear_work(my, rng):
@@ -165,8 +158,6 @@ def linear_work(my, rng):
 
 
 HINTS = """
-scan  What does S contain when query i is answered: is key i in it?
-linear_attention  The quotient y / c has two gradients; the scan gives both sums.
 1  Write a loop over positions with one array S that grows: after adding position i, it
    contains all that query i may attend to, including position i.
 2  dL/dq_i = S_i g_i; key j appears in y_i as (q_i . k_j) v_j for every i >= j, so dk_j =

@@ -163,8 +163,7 @@ def explanation():
     """Return a string: which pattern does each of the three sentences have, and how do
     the patterns change with length?
 
-    Write ten words or more; they are not graded. After that, the check prints what a
-    good answer says.
+    Write ten words or more; they are not graded. The check then prints a good answer.
     """
     return (  #? Which words make a row leave the diagonal?
         "The five words go nearly along the diagonal. The fifteen step back where the "

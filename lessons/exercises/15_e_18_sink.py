@@ -26,13 +26,10 @@ def sink_softmax(s, b):
     """
     sink = b[:, None, None]
     m = np.maximum(s.max(-1, keepdims=True), sink)  #? Which m makes s - m and b - m at most 0?
-    #! m = 0.0  | exp(s) / (exp(b) + sum exp(s)), where exp is too large
-    #! m = s.max(-1, keepdims=True)  | m is the largest score, and exp(b - m) is too large
     e = np.exp(s - m)
     rest = np.exp(sink - m)  #? The sink is a key with the score b. What does it add to the denominator?
     #! rest = sink * np.exp(-m)  | exp(s) / (b + sum exp(s)), with b for exp(b)
     #! rest = np.exp(-sink - m)  | exp(s) / (exp(-b) + sum exp(s))
-    #! rest = np.exp(b[0] - m)  | the sink of head 0 for all heads
     total = e.sum(-1, keepdims=True) + rest  #? What do the weights and the rest of a row sum to?
     p, r = e / total, rest / total
 
@@ -59,7 +56,6 @@ def with_sink(o, lse, b):
     #! gate = np.exp(b[:, None] - np.logaddexp(lse, b[:, None]))  | sigmoid(b - lse) o
     #! gate = np.exp(lse - np.logaddexp(lse, 0))  | sigmoid(lse) o, without b
     #! gate = lse / (lse + b[:, None])  | lse / (lse + b) o
-    #! gate = np.exp(lse) / (np.exp(lse) + np.exp(b[:, None]))  | exp(lse) / (exp(lse) + exp(b)) o, where exp is too large
     #= gate = 1 / (1 + np.exp(b[:, None] - lse))
 
     def backward(g):
@@ -80,7 +76,6 @@ def merged(o, lse, b):
     o (P, H, L, Ev) and lse (P, H, L) are those of P parts of the keys, without sinks.
     """
     m = np.maximum(lse.max(0), b[:, None])  #? Which m makes lse - m and b - m at most 0?
-    #! m = 0.0  | exp(lse), where exp is too large
     weight = np.exp(lse - m)  # (P, H, L)
     rest = np.exp(b[:, None] - m)  #? The sink is one more key. In how many of the parts is it?
     #! rest = len(lse) * np.exp(b[:, None] - m)  | the parts merged with a sink in each
@@ -126,7 +121,7 @@ def the_parts(my, rng):
 
 
 def nothing_allowed(my, rng):
-    """masked keys, and rows without a key"""
+    """masked keys, rows without a key, scores and sinks of 1000"""
     s, b = rng.normal(size=(2, 5, 7)), sinks(rng, 2)
     s[:, :, 2], s[0, 1] = -np.inf, -np.inf
     my.sink_softmax(s, b)
@@ -135,10 +130,6 @@ def nothing_allowed(my, rng):
     o[:, 1, 2], lse[:, 1, 2] = 0.0, -np.inf  # in no part
     my.with_sink(o[0], lse[0], b)
     my.merged(o, lse, b)
-
-
-def large(my, rng):
-    """scores and sinks of 1000, and rows that are 1000 apart"""
     apart = 1000.0 * np.arange(5), 1000.0 * np.arange(2)  # each row, and each head
     for above, sink in ((1000.0, 0.0), (0.0, 1000.0), (1000.0, 1000.0), apart):
         s, b = rng.normal(size=(2, 5, 7)), sinks(rng, 2) + sink
@@ -149,9 +140,6 @@ def large(my, rng):
 
 
 HINTS = """
-sink_softmax  Treat b as the score of one more key, and leave out its weight at the end.
-with_sink  p with the sink, divided by the softmax without it, is the same for all keys.
-merged  exp(lse) of a part is its share of the denominator.
 1  Take the maximum over the scores of a row and b. Then no exp overflows, and a row of
    masked keys needs no special case.
 2  sum exp(s) / (exp(b) + sum exp(s)) = exp(lse) / (exp(b) + exp(lse)), a sigmoid of

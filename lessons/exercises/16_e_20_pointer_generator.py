@@ -152,11 +152,6 @@ def one_source_word(my, rng):
 
 
 HINTS = """
-probabilities  Begin with zeros (L, words), and add both parts.
-posteriors  The summands of P(y) are the probabilities of all ways to y. What is the share
-   of each?
-copy_loss  Write the loss as -ln (lambda p_y + (1 - lambda) c), and differentiate by p_y, c
-   and lambda. Then put in pi and rho.
 1  y == np.arange(V) has True nowhere if y is V or more, so no case is special.
 2  -ln P(y) changes by -dP / P. Each summand of P(y), divided by P(y), is pi or a rho_j:
    d ln p_y / dz = onehot(y) - p, so dz = -pi (onehot(y) - p).
