@@ -92,49 +92,46 @@ def merged(o, lse, b):
 SIZES = (2, 5, 7), (2, 3, 5), (3, 3, 3)  # the last with square arrays
 
 
-def sinks(rng, H):
-    return rng.uniform(0.5, 1.5, H) * np.where(np.arange(H) % 2, -1, 1)
-
-
-def outputs(rng, H, L, Ev, P=3):
-    """Return o (P, H, L, Ev), lse (P, H, L) and b (H,)."""
-    return rng.normal(size=(P, H, L, Ev)), rng.normal(size=(P, H, L)), sinks(rng, H)
+def draw(rng, H, L, S):
+    """Return s (H, L, S), b (H,), and o (3, H, L, S), lse (3, H, L) of three parts."""
+    b = rng.uniform(0.5, 1.5, H) * np.where(np.arange(H) % 2, -1, 1)
+    o, lse = rng.normal(size=(3, H, L, S)), rng.normal(size=(3, H, L))
+    return 2 * rng.normal(size=(H, L, S)), b, o, lse
 
 
 def the_weights(my, rng):
     """weights of each head, and their gradients"""
-    for H, L, S in SIZES:
-        my.sink_softmax(2 * rng.normal(size=(H, L, S)), sinks(rng, H))
+    for sizes in SIZES:
+        my.sink_softmax(*draw(rng, *sizes)[:2])
 
 
 def the_outputs(my, rng):
     """outputs with a sink, and their gradients"""
-    for H, L, Ev in SIZES:
-        o, lse, b = outputs(rng, H, L, Ev)
+    for sizes in SIZES:
+        _, b, o, lse = draw(rng, *sizes)
         my.with_sink(o[0], lse[0], b)
 
 
 def the_parts(my, rng):
     """outputs of three parts, merged"""
     for sizes in SIZES:
-        my.merged(*outputs(rng, *sizes))
+        _, b, o, lse = draw(rng, *sizes)
+        my.merged(o, lse, b)
 
 
 def nothing_allowed(my, rng):
     """masked keys, rows without a key, scores and sinks of 1000"""
-    s, b = rng.normal(size=(2, 5, 7)), sinks(rng, 2)
+    s, b, o, lse = draw(rng, 2, 5, 7)
     s[:, :, 2], s[0, 1] = -np.inf, -np.inf
     my.sink_softmax(s, b)
-    o, lse, b = outputs(rng, 2, 5, 3)
     o[0, 0, 1], lse[0, 0, 1] = 0.0, -np.inf
     o[:, 1, 2], lse[:, 1, 2] = 0.0, -np.inf  # in no part
     my.with_sink(o[0], lse[0], b)
     my.merged(o, lse, b)
     apart = 1000.0 * np.arange(5), 1000.0 * np.arange(2)  # each row, and each head
     for above, sink in ((1000.0, 0.0), (0.0, 1000.0), (1000.0, 1000.0), apart):
-        s, b = rng.normal(size=(2, 5, 7)), sinks(rng, 2) + sink
-        my.sink_softmax(s + np.reshape(above, (-1, 1)), b)
-        o, lse, b = outputs(rng, 2, 5, 3)
+        s, b, o, lse = draw(rng, 2, 5, 7)
+        my.sink_softmax(s + np.reshape(above, (-1, 1)), b + sink)
         my.with_sink(o[0], lse[0] + above, b + sink)
         my.merged(o, lse + above, b + sink)
 
@@ -150,5 +147,4 @@ HINTS = """
 """
 WHY = """The sink multiplies all weights of a row by sum exp(s) / (exp(b) + sum exp(s)),
 which is sigmoid(lse - b): one number for each query, whatever the values are. It is one
-more key with the score b and the value 0, so several parts of the keys need it once and
-not each."""
+more key with the score b and the value 0, so several parts of the keys need it once."""
