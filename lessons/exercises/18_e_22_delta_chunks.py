@@ -39,7 +39,6 @@ def errors(k, v, b, S):
     return np.linalg.solve(A, alone)  #? A R = V - K S: is R a product with A, or with its inverse?
     #= return np.linalg.inv(A) @ alone
     #! return A @ alone  | (I + B b) (V - K S), a product for a solution
-    #! return alone  | v - K S, the errors if the chunk itself wrote nothing
     #! return alone - (B * b) @ v  | v_i - S^T k_i - sum_j (k_i . k_j) b_j v_j, with v_j for r_j
     #! return alone - (B * b) @ alone  | errors in which r_j is v_j - S^T k_j, without the tokens before j
     #! return b[:, None] * np.linalg.solve(A, alone)  | b r, what the tokens write
@@ -54,17 +53,12 @@ def chunk(q, k, v, b, S):
     Call errors once. The rest is arrays, without a loop over the tokens.
     """
     u = b[:, None] * errors(k, v, b, S)  #? This is linear attention, but with other values than v: what is written?
-    #! u = b[:, None] * v  | a chunk that writes b v for b r, as if it read nothing
     #! u = b[:, None] * (v - k @ S)  | a chunk with the errors v - K S
     pairs = np.tril(q @ k.T)  #? o_i = S_i^T q_i: which tokens of the chunk have written into S_i?
-    #! pairs = np.tril(q @ k.T, -1)  | outputs before each token's own write
-    #! pairs = q @ k.T  | outputs with all pairs: all read the state after the chunk
     #! pairs = np.tril(k @ q.T)  | outputs with k_i . q_j for q_i . k_j
     #! pairs = np.tril(q @ k.T) * b  | outputs with the weights b_j (q_i . k_j) of the values b_j r_j
     o = q @ S + pairs @ u  #? A query reads the state before the chunk, and what the chunk wrote.
     return o, S + k.T @ u  #? Which writes does the next chunk need, beside those before this one?
-    #! return o, k.T @ u  | a new state without the old one
-    #! return o, S  | S, the state before the chunk
     #! return o, S + np.outer(k[-1], u[-1])  | a new state with the write of the last token alone
 
 
@@ -78,10 +72,8 @@ def chunked(q, k, v, b, C, S):
     """
     o, state = np.zeros(v.shape), S
     for i in range(0, len(q), C):  #? The last chunk has n % C tokens, if n is no multiple of C.
-        #! for i in range(0, len(q) // C * C, C):  | the whole chunks alone, and zeros for the rest
         rows = slice(i, i + C)  # fewer in the last chunk
         o[rows], state = chunk(q[rows], k[rows], v[rows], b[rows], state)  #? With which state does a chunk begin?
-        #! o[rows], state = chunk(q[rows], k[rows], v[rows], b[rows], S)  | chunks that each begin with the first state
         #! o[rows], state = chunk(q[rows], k[rows], v[rows], b[rows], 0 * S)  | chunks that each begin with a state of zeros
         #! o[rows], state = chunk(q[rows], k[rows], v[rows], b[rows], (i > 0) * state)  | a first chunk that begins with a state of zeros
     return o, state  #? Where do the tokens go on that come after these?
@@ -112,14 +104,10 @@ def one_chunk(my, rng):
 
 
 def several(my, rng):
-    """chunks of any length, the last one shorter"""
+    """chunks of any length, also with one key for all tokens, b = 0 and b = 1"""
     *inputs, S = draw(rng)
     for C in (4, 1, 2, 5, 10, 11, 14):
         my.chunked(*inputs, C, S)
-
-
-def replaced(my, rng):
-    """one key for all tokens, b = 0 and b = 1: an error is a difference of values"""
     v = np.array([[2.0], [5.0], [1.0], [1.0]])
     my.errors(np.ones((4, 1)), v, np.ones(4), np.zeros((1, 1)))
     q, k, v, b, S = draw(rng)
@@ -165,11 +153,6 @@ def linear_work(my, rng):
 
 
 HINTS = """
-errors  Write r_1, r_2 and r_3 with S alone, and then bring all r to the left.
-chunk  With u = b r, each state is S plus the sum of k_j u_j^T, j <= i. A sum over the
-   tokens is a product of matrices, and np.tril keeps the pairs j <= i.
-chunked  One loop over the first tokens 0, C, 2 C, …, with one state. The last chunk may
-   be shorter, and only the tokens of a chunk are compared with one another.
 1  S_(i-1) = S + sum_{j < i} k_j (b_j r_j)^T. Multiply it by k_i, and you have the
    equation of r_i.
 2  r_i + sum_{j < i} (k_i . k_j) b_j r_j = v_i - S^T k_i. The matrix has the entries
