@@ -55,7 +55,6 @@ def recover_W(score, d_s, d_h):
         for k, h in enumerate(np.eye(d_h)):  #? Which entries of W_a does the score add if h has two 1s?
             W[i, k] = score(s, h)  #? s picks a row of W_a, h a column: which entry is this?
     return W  #? Where does ``return`` stand: inside the loop, or after it?
-    #! return np.where(np.arange(d_s)[:, None] < 1, W, 0)  | the matrix after its first row
 
 
 def W_after_change(R):
@@ -79,8 +78,7 @@ def explanation():
     """Return a string: what does W_a = I say about the spaces of the encoder and of
     the decoder?
 
-    Write ten words or more; they are not graded. After that, the check prints what a
-    good answer says.
+    Write ten words or more; they are not graded. The check then prints a good answer.
     """
     return (  #? With which entry of h is s_k compared, if W_a = I?
         "one space, with the same axes and units for s and h: s_k meets h_k alone\n"
@@ -150,9 +148,9 @@ def widths_that_differ(my, rng):
         expected = f"a ValueError of your own, whose message contains {d_s} and {d_h}"
         is_own = isinstance(error, ValueError) and "matmul" not in str(error)
         tag = "error-type" if isinstance(error, Exception) else "no-error"
-        my.holds("dot", is_own, expected, repr(error), tag)
         has_both = str(d_s) in str(error) and str(d_h) in str(error)
-        my.holds("dot", has_both, expected, repr(error), "error-text")
+        tag = "error-text" if is_own else tag
+        my.holds("dot", is_own and has_both, expected, repr(error), tag)
 
 
 def your_own_words(my, rng):
@@ -161,13 +159,8 @@ def your_own_words(my, rng):
 
 
 HINTS = """
-W_for_dot  Write s^T W_a h for d = 2, with four unknown entries, and compare it with
-   s . h, term by term.
 dot  Compare the two widths before you multiply; both belong in the message. NumPy's own
    message speaks of signatures, and some sums return a number for different widths.
-recover_W  How many entries are unknown, and how many calls may you make? One call is
-   enough for one entry.
-W_after_change  What must W_a do to the vector R h?
 1  s^T W_a h = sum_i sum_k s_i W_ik h_k. Which of these terms are in s . h?
 2  Call the score with vectors that contain a single 1. Then one term of the double sum
    remains.

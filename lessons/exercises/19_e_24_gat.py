@@ -20,7 +20,6 @@ def gat_scores(h, W, a_1, a_2):
     z = (x @ a_1)[:, None] + x @ a_2  #? Row i is the node that reads, column j the one that is read: which has a_1?
     return np.where(z > 0, z, 0.2 * z)  #? f(-1) = -0.2. In GAT f is applied to one number: to which sum?
     #= return np.maximum(z, 0.2 * z)
-    #! return np.maximum(z, 0.0)  | the scores of GAT with 0 for 0.2 z
     #! return np.where(z > 0, z, 0.01 * z)  | the scores of GAT with 0.01 z for 0.2 z
     #! s, t = x @ a_1, x @ a_2; return np.maximum(s, 0.2 * s)[:, None] + np.maximum(t, 0.2 * t)  | f(a_1 . W h_i) + f(a_2 . W h_j)
 
@@ -83,10 +82,8 @@ def average(e, y, edges):
     #! seen = np.where(edges.T, e, -np.inf)  | averages of the nodes that read node i
     #! seen = np.where(edges, e, 0.0)  | averages in which scores without an edge are 0
     m = seen.max(1, keepdims=True)  #? Subtract the largest score of a row first: of all nodes, or of those that it reads?
-    #! m = np.zeros((len(e), 1))  | exp(e), which is too large for e = 1000
     #! m = seen.max()  | exp(e - m) with the largest score of all rows
     p = np.exp(seen - np.where(m > -np.inf, m, 0.0))  #? A row of -inf has no largest score, and what is the sum of its exp?
-    #! p = np.exp(seen - m)  | nan for a node that reads none
     #! p = 1.0 * edges  | means of the neighbours, without the scores
     total = p.sum(1, keepdims=True)  #? The weights of the nodes that i reads are a softmax of their scores: over which nodes is the sum?
     #! total = np.exp(e - m).sum(1, keepdims=True)  | softmax over all nodes, then 0 without an edge
@@ -171,12 +168,7 @@ def ends(my, rng):
 
 
 HINTS = """
-gat_scores  Two columns s = x a_1 and t = x a_2 are enough: e = f(s_i + t_j).
 preferred  What of e_ij depends on j, and does f change its order?
-gatv2_scores  (h W_l^T)[:, None] + h W_r^T has the shape (n, n, A).
-mended  Take A = n, W_r = I and a = 1: then y_j has a single 1, in entry j. How large is
-   f(x + 1) - f(x) for x = 0, and for x = -1?
-average  Set scores without an edge to -inf before the softmax of each row.
 1  f(x + 1) - f(x) is 1 for x = 0, and 0.2 for x = -1. A GATv2 uses this step.
 2  dx_i = sum_j dz_ij and dy_j = sum_i dz_ij, with dz_ij = g_ij a f'(z_ij). Then
    x = h W_l^T gives dh and dW_l, and y gives the others.
