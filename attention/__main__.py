@@ -4,7 +4,7 @@ import contextlib
 import os
 import sys
 
-from .app import stopping
+from .stopping import handled
 
 
 def main(argv=None):
@@ -16,7 +16,7 @@ def main(argv=None):
     130 stopped by Ctrl-C, a termination signal, or the closing of the terminal
     """
     is_program = argv is None
-    with stopping.handled(is_program):
+    with handled(is_program):
         if is_program:
             _make_streams_usable()
             os.environ["MPLBACKEND"] = "agg"  # write figures to files

@@ -12,7 +12,7 @@ import pathlib
 import sys
 import time
 
-from attention.app import stopping
+from attention.stopping import handled
 
 from .classroom import copies, journal
 from .classroom.authors.gate import KINDS, gate
@@ -28,7 +28,7 @@ from .course.run import FAILED, USAGE
 
 def main(argv=None):
     """Run a command line; return the exit code."""
-    with prepared(), stopping.handled(False):  # children end where a signal is caught
+    with prepared(), handled(False):  # children end where a signal is caught
         return _run(argv)
 
 

@@ -2,12 +2,14 @@
 
 A command that trains opens its folder, saves into it, and can be stopped:
 
-    folder = RunFolder("reversal", args, Config, "state/config.npz")
-    data, checksum = load(folder.config)
-    with folder.used(checksum, figures), folder.explained():
+    folder = RunFolder("reversal", args, Config)
+    data = load(folder.config)
+    with folder.used(data.checksum, figures), folder.explained():
         state = folder.load(("dot", 0))     # {} before the first save
         ...
         folder.save(("dot", 0), {"run": ...})
+
+States are .safetensors files. Those of an earlier version, .npz, are read as well.
 """
 
 import contextlib
@@ -28,8 +30,14 @@ try:
 except ImportError:  # Windows has no such locks
     fcntl = None
 
+# what a run is resumed from; an earlier version had the second, and ``translate train``
+# the third, which held the state of its run as well
+STARTS = "state/config.safetensors", "state/config.npz", "last.npz"
+
 # of every command that trains: a folder with one of them holds a run
-RUN_FILES = "results.json", "state", "best.npz", "last.npz", "metrics.jsonl"
+RUN_FILES = (
+    "results.json", "state", "best.safetensors", "best.npz", "last.npz", "metrics.jsonl"
+)  # fmt: skip
 
 # the errors of a state that was changed
 DAMAGED = LookupError, TypeError, ValueError, AttributeError, OverflowError
@@ -42,7 +50,7 @@ class States:
     """
 
     def __init__(self, folder, command):
-        self.folder, self.command = folder, command
+        self.folder, self.command = Path(folder), command
 
     def save(self, job, state):
         """Save the state of a job."""
@@ -51,7 +59,7 @@ class States:
 
     def load(self, job):
         """Return what ``save`` has saved, or {} before and for a damaged file."""
-        path = self._path_of(job)
+        path = existing(self._path_of(job))
         try:
             return checkpoint.load(path) if path.exists() else {}
         except checkpoint.CheckpointError as error:
@@ -61,7 +69,8 @@ class States:
             return {}
 
     def _path_of(self, job):
-        return self.folder / ("-".join(map(str, job)).replace("/", "_") + ".npz")
+        name = "-".join(map(str, job)).replace("/", "_")
+        return self.folder / f"{name}.safetensors"
 
     def how_to_continue(self):
         """Return the sentence that ends a stopped run."""
@@ -71,31 +80,46 @@ class States:
 class RunFolder(States):
     """The folder of a run, of ``--out`` or of ``--resume``.
 
-    command   the name of the command
-    args      what the user typed: ``out``, ``resume``, and the options of ``config``
-    config    the dataclass of the options; afterwards ``self.config`` is the run's
-    first     the file in the folder from which a run is resumed: config and checksum
+    name     of the command
+    args     what the user typed: ``out``, ``resume``, and the options of ``Config``
+    Config   the dataclass of the options; ``config`` is that of the run
 
-    path      of the folder; a new run may get another one when it is used
-    start     the contents of ``first`` in a resumed run, None in a new one
+    path     of the folder; a new run may get another one when it is used
+    start    what a resumed run was started with, {"config", "data"}; None in a new one
     """
 
-    def __init__(self, command, args, config, first):
-        self.command, self.path, self.first = command, args.out, Path(first)
-        self.start, options = None, given(args, config)
+    def __init__(self, name, args, Config):
+        self.name, self.path, self.start = name, args.out, None
+        options = given(args, Config)
         if args.resume is None:
-            self.config = config(**options)
+            self.config = Config(**options)
             return
         self.path = args.resume
         if args.resume is True:
-            self.path = last_folder(args.out, self.first.parts[0])
+            self.path = last_folder(args.out)
             if self.path != args.out:
                 print(f"continuing {self.path}, the last run")
-        self.config = self._resumed(config, options)
+        self.config = self._resumed(Config, options)
 
-    def _resumed(self, config, options):
+    @property
+    def first(self):
+        """The file that a run is resumed from."""
+        there = [self.path / name for name in STARTS if (self.path / name).is_file()]
+        return (there or [self.path / STARTS[0]])[0]
+
+    @property
+    def folder(self):
+        """The folder of the states."""
+        return self.path / "state"
+
+    def load(self, job):
+        """Return the saved state of a job, or {}."""
+        old = self.start or {}
+        return super().load(job) or ({"run": old["run"]} if "run" in old else {})
+
+    def _resumed(self, Config, options):
         """Load ``start``; return its config, which typed options must not change."""
-        path = self.path / self.first
+        path = self.first
         if not path.is_file():
             raise ValueError(
                 f"There is nothing to resume: {path} does not exist. Start the run "
@@ -106,12 +130,12 @@ class RunFolder(States):
         except checkpoint.CheckpointError as error:
             text = f"{error} Start another run without --resume."
             raise ValueError(text) from error
-        with self.explained(self.first):
-            before = config(**self.start["config"])
-        now = config(**{**self.start["config"], **options})
+        with self.explained():
+            before = Config(**self.start["config"])
+        now = Config(**{**self.start["config"], **options})
         differing = [
             f"{flag(each)} was {shown(getattr(before, each.name))}"
-            for each in fields(config)
+            for each in fields(Config)
             if each.name in options
             and getattr(before, each.name) != getattr(now, each.name)
         ]
@@ -130,19 +154,22 @@ class RunFolder(States):
         checksum   of the data
         figures    patterns of the names of the pictures that the command draws
         """
-        self.checksum = checksum
         if self.start is None:
             self.path = new_folder(self.path, figures)
         elif self.start.get("data") != checksum:
             raise ValueError(
-                f"The data are not those that the run of {self.path / self.first} was "
-                "started with. Start another run without --resume."
+                f"The data are not those that the run of {self.first} was started with. "
+                "Start another run without --resume."
             )
         with locked(self.path):
+            if self.start is None:
+                self.folder.mkdir(exist_ok=True)
+                start = {"config": asdict(self.config), "data": checksum}
+                checkpoint.save(self.path / STARTS[0], start)
             yield
 
     @contextlib.contextmanager
-    def explained(self, name=None):
+    def explained(self):
         """Turn an error of a resumed run into a sentence: its state may be the cause.
 
         A state that was changed may fail where it is loaded or much later.
@@ -154,27 +181,20 @@ class RunFolder(States):
                 raise
             reason = str(error).rstrip(".").splitlines() or [type(error).__name__]
             raise ValueError(
-                f"The run of {self.path / (name or self.first.parts[0])} cannot be "
-                f"continued: {reason[0]}. If its saved state was changed, start "
-                "another run without --resume."
+                f"The run of {self.first} cannot be continued: {reason[0]}. If its saved "
+                "state was changed, start another run without --resume."
             ) from error
-
-    def save_first(self, **more):
-        """Save what a run is resumed from: its config, the checksum, and ``more``."""
-        path = self.path / self.first
-        path.parent.mkdir(exist_ok=True)
-        state = {"config": asdict(self.config), "data": self.checksum, **more}
-        checkpoint.save(path, state)
-
-    @property
-    def folder(self):
-        """The folder of the states, that of ``first``."""
-        return self.path / self.first.parent
 
     def how_to_continue(self):
         """Return the sentence that ends a stopped run, with the command to type."""
         folder = shlex.quote(str(self.path))
-        return f"Continue with\n  python -m attention {self.command} --resume {folder}"
+        return f"Continue with\n  python -m attention {self.name} --resume {folder}"
+
+
+def existing(path):
+    """Return a path, or that of an earlier version: .npz instead of .safetensors."""
+    earlier = path.with_suffix(".npz")
+    return earlier if earlier.exists() and not path.exists() else path
 
 
 def new_folder(folder, figures):
@@ -192,15 +212,19 @@ def new_folder(folder, figures):
     return folder
 
 
-def last_folder(folder, state):
+def last_folder(folder):
     """Return the folder of the last run of ``folder``, ``folder``-2, …
 
-    state   the file or folder in it that each save replaces: the last one saved counts
+    Each save replaces a file in its folder of states, or last.npz in earlier versions.
     """
     name = re.compile(re.escape(folder.name) + r"(-\d+)?")
-    states = folder.parent.glob(f"*/{state}")
-    saved = [path for path in states if name.fullmatch(path.parent.name)]
-    last = max(saved, key=lambda path: path.stat().st_mtime_ns, default=folder / state)
+    saved = [
+        path
+        for state in ("state", "last.npz")
+        for path in folder.parent.glob(f"*/{state}")
+        if name.fullmatch(path.parent.name)
+    ]
+    last = max(saved, key=lambda path: path.stat().st_mtime_ns, default=folder / "state")
     return last.parent
 
 
@@ -225,10 +249,3 @@ def locked(folder):
         yield
     finally:
         os.close(descriptor)
-
-
-def restore(run, state):
-    """Load the saved state of a ``Run``; raise ValueError for one that does not fit."""
-    run.load_state_dict(state)
-    if not 0 <= run.steps == len(run.losses):
-        raise ValueError(f"it has {run.steps} steps and {len(run.losses)} losses")

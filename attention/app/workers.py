@@ -18,10 +18,10 @@ from concurrent.futures.process import BrokenProcessPool
 
 from .. import kernels
 from ..kernels.memory import keep_freed_memory
-from ..training import Run, stop_signals
+from ..stopping import end_with_parent, stop_signals
+from ..training import Run
 from .machine import set_blas_threads
 from .progress_line import Progress
-from .stopping import end_with_parent
 
 
 class ProcessLost(OSError):
@@ -41,23 +41,22 @@ class Board:
         self.steps, self.losses = context.RawArray("d", n), context.RawArray("d", n)
 
 
-def train_in_processes(study, config, data, todo, folder, finished, workers=None):
+def train_in_processes(study, todo, folder, finished, workers):
     """Train the jobs ``todo`` of a study, several at once.
 
     finished   called with (job, result) whenever a run ends with a result
-    workers    the number of processes; None: as many as this one has threads
+    workers    the number of processes
 
     Returns [(job, step)] of the runs that a signal has stopped, or kept from starting.
     When one run fails, the others are stopped and saved, and its error is raised.
     """
-    threads = kernels.threads()
-    workers, waiting = min(workers or threads, len(todo)), {}
+    threads, waiting = kernels.threads(), {}
     context = multiprocessing.get_context("spawn")
     board = Board(context, len(todo))
     for i, job in enumerate(todo):
         board.steps[i] = folder.load(job).get("run", {"step": 0})["step"]
-    progress = Progress(f"{workers} runs", config.steps * len(todo))
-    task = (study, config, data, folder, board, threads)
+    progress = Progress(f"{workers} runs", study.steps * len(todo))
+    task = (study, folder, board, threads)
     queue, stopped = list(enumerate(todo)), []
     with _signals_blocked():  # the pool starts the helper process of multiprocessing
         pool = ProcessPoolExecutor(workers, context, _prepare, task)
@@ -130,10 +129,10 @@ def _prepare(*task):
 
 def _train(i, job):
     """Train one model; return (result or None, step)."""
-    study, config, data, folder, board, threads = _task
+    study, folder, board, threads = _task
     with stop_signals() as stop:
         progress = _Report(board, i, threads, stop)
-        return study.train_and_save(config, job, data, folder, progress)
+        return study.train_and_save(job, folder, progress)
 
 
 class _Report:
@@ -150,6 +149,3 @@ class _Report:
         at_once = max(board.running.value, 1)
         Run.share_time(at_once)
         kernels.threads(max(self.threads // at_once, 1))
-
-    def close(self):
-        """Do nothing: this process prints no line."""

@@ -1,6 +1,6 @@
 """A translator: a model and its two vocabularies, saved in one file.
 
-    translator = load("runs/translate/best.npz")
+    translator = load("runs/translate/best.safetensors")
     found = translator.translate("the black cat sleeps .")
     found.text, found.weights
 
@@ -164,7 +164,7 @@ class Translator:
 
 
 def save(path, translator, half=False):
-    """Write a translator to ``path``, .npz or .safetensors."""
+    """Write a translator to ``path``, a .safetensors file."""
     checkpoint.save(path, translator.state_dict(half))
 
 

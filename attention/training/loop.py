@@ -7,7 +7,6 @@ depends on. ``fit`` takes all steps; it also saves the state of the run, so that
 be resumed, computes validation losses, and ends early after Ctrl-C.
 """
 
-import contextlib
 import math
 import time
 
@@ -16,8 +15,8 @@ import numpy as np
 from minigrad import optim
 
 from .. import kernels
+from ..stopping import stop_signals
 from .diverged import explained
-from .signals import stop_signals
 from .validation import validate
 
 
@@ -120,11 +119,13 @@ class Run:
         self.losses = state["losses"].tolist()
         self.validations = [list(each) for each in state["validations"]]
         self.best, self.saved = state["best"], True
+        if not 0 <= self.steps == len(self.losses):
+            raise ValueError(f"it has {self.steps} steps and {len(self.losses)} losses")
 
 
 def fit(
     run, steps, loss_at, save=None, progress=None, save_seconds=5.0,
-    *, validation=None, record=None, seed=None, prepare=None,
+    *, state=None, validation=None, record=None, seed=None, prepare=None,
 ):  # fmt: skip
     """Train ``run`` for ``steps`` steps in all; return whether it is finished.
 
@@ -133,7 +134,8 @@ def fit(
                 the layer that made it
     save        a function that is called with the run's state every ``save_seconds``
                 and after Ctrl-C
-    progress    a ``Progress``, which is closed at the end, or None
+    progress    a ``Progress``, or None
+    state       a saved state of the run, from which it goes on, or None
     validation  a ``Validation``; when its patience ends, the run is finished
     record      a function that is called with a dict of numbers after each step and
                 each validation
@@ -153,19 +155,20 @@ def fit(
     same numbers as an uninterrupted run.
     """
     record = record or (lambda numbers: None)
+    if state is not None:
+        run.load_state_dict(state)
 
     def finished():
         exhausted = validation is not None and validation.is_exhausted(run)
         return run.steps >= steps or exhausted
 
     last_saved = time.monotonic()
-    closing = contextlib.closing(progress) if progress else contextlib.nullcontext()
     # no warnings: ``explained`` reports NaN and infinity
     no_warnings = np.errstate(over="ignore", invalid="ignore")
     # Unless the user chose NumPy or numba, only large calls are compiled. A training has
     # many small ones; a backend that is chosen by name compiles them too.
     present = kernels.backend()  # "numpy" or "numba"
-    with kernels.backend(present), stop_signals() as stop, closing, no_warnings:
+    with kernels.backend(present), stop_signals() as stop, no_warnings:
         if prepare is not None and not finished():
             with explained(run, prepare, seed):
                 prepare()

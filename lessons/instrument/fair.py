@@ -28,11 +28,9 @@ from operator import getitem
 import numpy as np
 
 import minigrad as mg
+from attention.app import study
 from attention.app.machine import versions
-from attention.app.progress_line import Progress
-from attention.app.run_folder import restore
-from attention.app.workers import train_in_processes
-from attention.training import Diverged, Run, fit, stop_signals
+from attention.training import Diverged, Run, fit
 from minigrad import optim
 from minigrad.optim.schedule import Schedule
 
@@ -42,7 +40,7 @@ TAIL = 1 / 5  # the steps in which the rate falls to 0, for each step before
 FEWEST = 24  # validations before a plateau; fewer do not show what is noise
 
 
-class Study:
+class Study(study.Study):
     """What is compared, and how: settings, and functions that make models and data.
 
         Study(name, question, arms=..., model=..., draw=..., budget=...)
@@ -141,55 +139,65 @@ class Study:
         """The largest number of steps of a run."""
         return self.budget + round(TAIL * self.budget)
 
-    def train_and_save(self, config, job, data, folder, progress):
-        """Train one model from where it was saved; return (result or None, step).
-
-        ``config`` and ``data`` are unused: a study holds its own.
-        """
+    def train(self, job, saved, save, progress):
+        """Train one model until a plateau; return (Run, whether it was finished)."""
         arm, rate, seed = job
-        run, curve = self.build(arm, rate, seed), []
-        run.batches = self.batches(seed)
+        run = self.build(arm, rate, seed)
+        run.batches, run.diverged = self.batches(seed), False
         run.schedule = Stages(run.optimizer, self.warmup)
-        watched = {k: [x] for k, x in evaluated(self.watch, arm, run.model).items()}
-        saved = folder.load(job)
+        run.curve, found = [], evaluated(self.watch, arm, run.model)
+        run.watched = {name: [x] for name, x in found.items()}
         if "run" in saved:
-            restore(run, saved["run"])
-            curve, watched = saved["curve"], saved["watched"]
+            run.load_state_dict(saved["run"])
+            run.curve, run.watched = saved["curve"], saved["watched"]
 
-        def save(state):
-            folder.save(job, {"run": state, "curve": curve, "watched": watched})
+        def save_all(state):
+            save(state, curve=run.curve, watched=run.watched)
 
         def train_until(step):
             return fit(
-                run, step, lambda i: self.loss_at(arm, run, seed, i), save,
-                _Shared(progress), seed=seed,
+                run, step, lambda i: self.loss_at(arm, run, seed, i), save_all, progress,
+                seed=seed,
             )  # fmt: skip
 
-        diverged = False
         try:
             while run.schedule.falls_at is None:
-                if not train_until(self.every * (len(curve) + 1)):
-                    return None, run.steps
-                curve.append(float(evaluated(self.validate, arm, run.model)))
+                if not train_until(self.every * (len(run.curve) + 1)):
+                    return run, False
+                run.curve.append(float(evaluated(self.validate, arm, run.model)))
                 for name, x in evaluated(self.watch, arm, run.model).items():
-                    watched[name].append(x)
-                ends = run.steps >= self.least and self.may_end(curve)
+                    run.watched[name].append(x)
+                ends = run.steps >= self.least and self.may_end(run.curve)
                 if ends or run.steps >= self.budget:
                     run.schedule.fall_at(run.steps)
             if not train_until(run.schedule.falls_at + run.schedule.tail):
-                return None, run.steps
+                return run, False
         except Diverged:  # the parameters are those before the step that failed
-            diverged = True
-        figure = float(evaluated(self.validate, arm, run.model))
-        result = {
-            "arm": arm, "rate": rate, "seed": seed, "curve": curve, "watched": watched,
-            "validation": figure, "steps": run.schedule.falls_at or run.steps,
-            "plateau": not diverged and self.may_end(curve), "diverged": diverged,
+            run.diverged = True
+        return run, True
+
+    def result(self, job, run):
+        """Return what the record keeps of a run."""
+        arm, rate, seed = job
+        return {
+            "arm": arm, "rate": rate, "seed": seed, "curve": run.curve,
+            "watched": run.watched,
+            "validation": float(evaluated(self.validate, arm, run.model)),
+            "steps": run.schedule.falls_at or run.steps,
+            "plateau": not run.diverged and self.may_end(run.curve),
+            "diverged": run.diverged,
             "parameters": run.model.num_parameters(), "seconds": run.seconds,
             **evaluated(self.test, arm, run.model),
         }  # fmt: skip
-        folder.save(job, {"result": result})
-        return result, self.steps
+
+    def line(self, job, result):
+        """Sum up a finished run in a line."""
+        end = "plateau" if result["plateau"] else "end of the budget"
+        end = "diverged" if result["diverged"] else end
+        return (
+            f"{result['arm']:<16} rate {result['rate']:g}  seed {result['seed']:<3} "
+            f"{result['figure']:.3f}  {end} at step {result['steps']}"
+        )
 
     def quick(self):
         """Return the same study with one seed."""
@@ -273,12 +281,14 @@ def run(comparison, folder, chosen=None, log=print):
         f"{c.question}\n{len(c.arms)} arms, {len(tried)} runs to choose rates and "
         f"{reported} that are reported, each of {c.steps} steps at most"
     )
-    choices = train_all(c, tried, folder, log)
+    # a script may give each process one thread (OMP_NUM_THREADS)
+    workers = (os.cpu_count() or 1) if c.processes else 1
+    choices = c.train_all(tried, folder, workers, log)
     if chosen is None:
         chosen = {arm: best_rate(choices, arm) for arm in c.arms}
     # seed by seed, so that a part of the runs is already a comparison
     jobs = [(arm, chosen[arm], seed) for seed in c.seeds for arm in c.arms]
-    runs = train_all(c, jobs, folder, log)
+    runs = c.train_all(jobs, folder, workers, log)
     return {
         "question": c.question, "measure": c.measure, "arms": list(c.arms),
         "rates": list(c.rates), "chosen": chosen, "choosing": list(c.choosing),
@@ -286,52 +296,6 @@ def run(comparison, folder, chosen=None, log=print):
         "chance": c.chance, "trivial": c.trivial, "resolution": c.resolution,
         "versions": versions(), "choices": choices, "runs": runs,
     }  # fmt: skip
-
-
-def train_all(comparison, jobs, folder, log=print):
-    """Train each job (arm, rate, seed) that is not finished; return all results."""
-    states = {job: folder.load(job) for job in jobs}
-    todo = [job for job in jobs if "result" not in states[job]]
-
-    def finished(job, result):
-        states[job] = {"result": result}
-        log(line(result))
-
-    with stop_signals():
-        # a script may give each process one thread (OMP_NUM_THREADS)
-        workers = min(os.cpu_count() or 1, len(todo))
-        if comparison.processes and workers > 1:
-            stopped = train_in_processes(
-                comparison, comparison, None, todo, folder, finished, workers
-            )
-        else:
-            stopped = _train_in_turn(comparison, todo, folder, finished)
-    if stopped:
-        raise KeyboardInterrupt(f"stopped, and saved.\n{folder.how_to_continue()}")
-    return [states[job]["result"] for job in jobs]
-
-
-def _train_in_turn(comparison, todo, folder, finished):
-    """Train one job after the other; return [(job, step)] of one that was stopped."""
-    progress = Progress(comparison.name, comparison.steps * len(todo))
-    for i, job in enumerate(todo):
-        part = _Shared(progress, i * comparison.steps)
-        result, step = comparison.train_and_save(None, job, None, folder, part)
-        progress.close()
-        if result is None:
-            return [(job, step)]
-        finished(job, result)
-    return []
-
-
-def line(result):
-    """Sum up a finished run in a line."""
-    end = "plateau" if result["plateau"] else "end of the budget"
-    end = "diverged" if result["diverged"] else end
-    return (
-        f"{result['arm']:<16} rate {result['rate']:g}  seed {result['seed']:<3} "
-        f"{result['figure']:.3f}  {end} at step {result['steps']}"
-    )
 
 
 def best_rate(choices, arm):
@@ -428,16 +392,3 @@ def _cell(record, arm, column):
     if isinstance(what, dict):
         return what.get(arm, "")
     return f"{figures(record, arm, what).mean():.3f}"
-
-
-class _Shared:
-    """A progress line that several trainings share: none of them closes it."""
-
-    def __init__(self, progress, before=0):
-        self.progress, self.before = progress, before
-
-    def update(self, step, loss):
-        self.progress.update(self.before + step, loss)
-
-    def close(self):
-        """Do nothing."""

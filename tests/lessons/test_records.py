@@ -164,7 +164,7 @@ def first_steps_repeat(study, kept, wanted, backend, folder):
     """On another processor sums are rounded differently, and a curve moves a little."""
     job, states = [wanted[k] for k in ("arm", "rate", "seed")], States(folder, "it")
     with kernels.backend(backend):
-        run, _ = study.train_and_save(None, job, None, states, Progress("", 1))
+        run, _ = study.train_and_save(job, states, Progress("", 1))
     n, curve = len(run["curve"]), np.array(wanted["curve"])
     assert n == study.budget // study.every
     assert curve[n - 1] > kept["chance"] + 5 * kept["resolution"]

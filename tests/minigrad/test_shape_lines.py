@@ -43,7 +43,7 @@ UNCHECKED = {  # words in the brackets; or functions that checked ones alone cal
     "attention.kernels.additive.forward",
     "attention.kernels.softmax.forward",
     "attention.positions.t5.t5_bucket",
-    "attention.training.find_nan.find_nan",
+    "attention.training.diverged.find_nan",
     "attention.softmax.softmax_over_allowed",
     "minigrad.broadcasting.unbroadcast",
     "minigrad.ops.select.select",

@@ -23,7 +23,7 @@ import tracemalloc
 import numpy as np
 
 from ... import kernels
-from ..stopping import end_with_parent
+from ...stopping import end_with_parent
 
 PAUSE = 0.05  # seconds, until the threads of the other processes sleep
 SHORT = 0.05  # seconds: a shorter call is repeated until this much time has passed

@@ -10,23 +10,22 @@ It writes into the folder ``--out``:
 from ..experiments import compare as experiment
 from ..experiments import translation
 from ..options import wrapped
-from .study import Study
+from .experiment import Experiment
 
 
-class Compare(Study):
+class Compare(Experiment):
     """The command ``compare``: models without attention and with it."""
 
-    name, config = "compare", experiment.Config
-    files = ("compare.png",)
+    name, Config = "compare", experiment.Config
+    figures = ("compare.png",)
 
-    def load(self, config):
-        """Return the data of the task, and their checksum."""
-        own = config.translation("none", config.seed)
-        data = translation.load(own)
-        return data, data.checksum
+    def load(self):
+        """Return the data of the task."""
+        return translation.load(self.config.translation("none", self.config.seed))
 
-    def opening(self, config, data):
+    def opening(self):
         """Return the sizes of the data, and the main options."""
+        config, data = self.config, self.data
         seeds = range(config.seed, config.seed + config.seeds)
         return wrapped(
             f"{config.task}: {len(data.train)} pairs to train on, "
@@ -35,10 +34,18 @@ class Compare(Study):
             f"{', '.join(map(str, seeds))}"
         )
 
-    train = staticmethod(experiment.train)
-    result = staticmethod(experiment.result)
+    def train(self, job, saved, save, progress):
+        """Train a translator with an attention, or without."""
+        return translation.train(
+            self.config.translation(*job), self.data, saved.get("run"), save, progress
+        )
 
-    def line(self, config, result):
+    def result(self, job, run):
+        """Return what to keep of a finished run: its scores and its translations."""
+        config = self.config.translation(*job)
+        return experiment.result(config, self.data, run)
+
+    def found(self, result):
         """Return BLEU by length, the best step and the seconds."""
         lengths = [name for name in result["bleu"] if name != "all"]
         reached = "  ".join(f"{n}: {result['bleu'][n]:.1f}" for n in lengths)
@@ -47,12 +54,13 @@ class Compare(Study):
             f"{result['seconds']:.0f} s"
         )
 
-    def conclude(self, config, data, runs, out):
+    def conclude(self, runs):
         """Draw BLEU by length; return the table and the verdict, and the summary."""
         from ..experiments.compare_figure import bleu_by_length
 
-        found = experiment.summary(config, runs, data)
-        bleu_by_length(found, out / "compare.png", config.seeds)
+        config = self.config
+        found = experiment.summary(config, runs, self.data)
+        bleu_by_length(found, self.out / "compare.png", config.seeds)
         text = (
             "by source length in words: means over the seeds and 95 % intervals of\n"
             f"{config.resamples} resamplings of sentences and seeds\n\n"
@@ -61,7 +69,7 @@ class Compare(Study):
         )
         if config.seeds < 3:
             text += "\n\nFewer than 3 seeds: the intervals are not reliable."
-        return f"{text}\n\nresults.json, compare.png: in {out}", {"summary": found}
+        return f"{text}\n\nresults.json, compare.png: in {self.out}", {"summary": found}
 
 
-run = Compare().run
+run = Compare.run

@@ -8,50 +8,51 @@ It writes into the folder ``--out``:
 """
 
 from ..experiments import extrapolation as experiment
-from .study import Study
+from .experiment import Experiment
 
 SUMMARY = ("length", "steps", "width", "layers", "batch", "seed")
 
 
-class Extrapolation(Study):
+class Extrapolation(Experiment):
     """The command ``extrapolate``: a model with each positional encoding."""
 
-    name, config = "extrapolate", experiment.Config
-    files = "extrapolation.png", "loss.png"
+    name, Config = "extrapolate", experiment.Config
+    figures = "extrapolation.png", "loss.png"
 
-    def opening(self, config, data):
+    def opening(self):
         """Return the main options."""
-        return ", ".join(f"{k} {getattr(config, k)}" for k in SUMMARY)
+        return ", ".join(f"{k} {getattr(self.config, k)}" for k in SUMMARY)
 
-    def train(self, config, kind, seed, data, state, save, progress):
-        """Train a model with the positional encoding ``kind``."""
-        return experiment.train(config, kind, seed, state, save, progress)
+    def train(self, job, saved, save, progress):
+        """Train a model with a positional encoding."""
+        return experiment.train(self.config, *job, saved.get("run"), save, progress)
 
-    def result(self, config, kind, seed, data, run):
+    def result(self, job, run):
         """Return losses, accuracies, seconds and the number of parameters."""
+        kind, seed = job
         return {
             "scheme": kind,
             "seed": seed,
             "losses": run.losses,
-            **experiment.evaluate(config, kind, run.model),
+            **experiment.evaluate(self.config, kind, run.model),
             "seconds": run.seconds,
             "parameters": run.model.num_parameters(),
         }
 
-    def line(self, config, result):
+    def found(self, result):
         """Return the accuracies by length, and the seconds."""
         reached = result["accuracy"][result["scheme"]]
         found = "  ".join(f"{n}: {a:.2f}" for n, a in reached.items())
         return f"accuracy at {found}  {result['seconds']:.0f} s"
 
-    def conclude(self, config, data, runs, out):
+    def conclude(self, runs):
         """Draw losses and accuracies; return the table of accuracies."""
-        draw(config, runs, out)
+        draw(self.config, runs, self.out)
         files = "results.json, extrapolation.png, loss.png"
-        return f"{table(config, runs)}\n\n{files}: in {out}", {}
+        return f"{table(self.config, runs)}\n\n{files}: in {self.out}", {}
 
 
-run = Extrapolation().run
+run = Extrapolation.run
 
 
 def table(config, runs):

@@ -13,40 +13,42 @@ divided by n.
 """
 
 from ..experiments import reversal as experiment
-from .study import Study
+from .experiment import Experiment
 
 
-class Reversal(Study):
+class Reversal(Experiment):
     """The command ``reversal``: a model with each attention score."""
 
-    name, config = "reversal", experiment.Config
-    files = "loss.png", "accuracy.png", "alignment-*.png"
+    name, Config = "reversal", experiment.Config
+    figures = "loss.png", "accuracy.png", "alignment-*.png"
 
-    def opening(self, config, data):
+    def opening(self):
         """Return the main options."""
+        config = self.config
         return (
             f"preset {config.preset}, decoder-init {config.decoder_init}, "
             f"steps {config.steps}, width {config.hidden}, batch {config.batch}, "
             f"seed {config.seed}"
         )
 
-    def train(self, config, kind, seed, data, state, save, progress):
-        """Train a model with the score ``kind``."""
-        return experiment.train(config, kind, seed, state, save, progress)
+    def train(self, job, saved, save, progress):
+        """Train a model with a score."""
+        return experiment.train(self.config, *job, saved.get("run"), save, progress)
 
-    def result(self, config, kind, seed, data, run):
+    def result(self, job, run):
         """Return losses, accuracies, seconds, parameters, and one alignment."""
+        kind, seed = job
         return {
             "kind": kind,
             "seed": seed,
             "losses": run.losses,
-            **experiment.evaluate(config, run.model),
+            **experiment.evaluate(self.config, run.model),
             "seconds": run.seconds,
             "parameters": run.model.num_parameters(),
             "alignment": experiment.alignment(run.model),
         }
 
-    def line(self, config, result):
+    def found(self, result):
         """Return the last loss, the accuracies by length, and the seconds."""
         reached = "  ".join(f"{n}: {a:.3f}" for n, a in result["accuracy"].items())
         return (
@@ -54,14 +56,14 @@ class Reversal(Study):
             f"{result['seconds']:.0f} s"
         )
 
-    def conclude(self, config, data, runs, out):
+    def conclude(self, runs):
         """Draw losses, accuracies and alignments; return the table."""
-        draw(config, runs, out)
+        draw(self.config, runs, self.out)
         files = "results.json, loss.png, accuracy.png, alignment-*.png"
-        return f"{table(config, runs)}\n\n{files}: in {out}", {}
+        return f"{table(self.config, runs)}\n\n{files}: in {self.out}", {}
 
 
-run = Reversal().run
+run = Reversal.run
 
 
 def table(config, runs):

@@ -21,6 +21,8 @@ from ..experiments import translation as experiment
 from ..files import free_path, make_folder
 from ..options import shown, wrapped
 from ..pretrained import EN_FR
+from ..run_folder import existing
+from .translate_train import BEST
 
 
 def run(args):
@@ -127,7 +129,7 @@ def load_model(folder):
     """Load the model of ``translate train`` in a folder, or the one of the package."""
     if folder is None:
         return translator.load(EN_FR)
-    path = folder / "best.npz" if folder.is_dir() else folder
+    path = existing(folder / BEST) if folder.is_dir() else folder
     if not path.exists():
         raise ValueError(
             f"There is no model {path}; expected a folder that `python -m attention "

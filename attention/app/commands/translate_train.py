@@ -2,116 +2,116 @@
 
 It writes into the folder ``--out``:
 
-    best.npz        the model with the least validation loss, with its vocabularies
-    last.npz        what ``--resume`` continues from
-    metrics.jsonl   a line for each step and for each validation, as they come
-    results.json    config, versions, and the scores on the test set
-    alignment.png   the attention weights of one sentence of the test set
+    best.safetensors   the model with the least validation loss, with its vocabularies
+    metrics.jsonl      a line for each step and for each validation, as they come
+    results.json       config, versions, and the scores on the test set
+    alignment.png      the attention weights of one sentence of the test set
+    state/             what ``--resume`` continues from
 
 It learns from the sentences of a grammar, the questions of a task, or a file.
 """
 
-import json
+from contextlib import closing
 from dataclasses import asdict
 
 from ...seq2seq import translator
-from ...training import stop_signals
-from .. import stopping
 from ..experiments import scoring
 from ..experiments import translation as experiment
-from ..files import write_text
-from ..machine import backend_for, versions
+from ..machine import versions
 from ..metrics_file import MetricsFile
 from ..options import wrapped
-from ..progress_line import Progress
-from ..run_folder import RunFolder
+from .experiment import Experiment
+
+BEST = "best.safetensors"
 
 
-def run(args):
-    """Train a model and score it; return 0, or raise KeyboardInterrupt when stopped."""
-    folder = RunFolder("translate train", args, experiment.Config, "last.npz")
-    config = folder.config
-    data = experiment.load(config)
-    used = folder.used(data.checksum, ("alignment.png",))
-    with used, backend_for(config.steps), folder.explained():
-        again = folder.how_to_continue()
-        state = dict(folder.start["run"]) if folder.start else None
-        with stop_signals():  # from here on a signal ends training between two steps
-            print(wrapped(opening(config, data)))
-            run, finished = learn(config, data, state, folder)
-        if not finished:
-            raise KeyboardInterrupt(
-                f"stopped at step {run.steps} of {config.steps}, and saved.\n{again}"
-            )
-        with stopping.saying(f"stopped; the trained model is saved.\n{again}"):
-            conclude(config, data, run, folder.path)
-    return 0
+class Training(Experiment):
+    """The command ``translate train``: one model."""
 
+    name, Config = "translate train", experiment.Config
+    figures = ("alignment.png",)
 
-def opening(config, data):
-    """Return the lines to print before the training."""
-    parts = (
-        f"{experiment.name_of(config)}: {len(data.train)} pairs to train on, "
-        f"{len(data.validation)} to validate, {len(data.test)} to test"
-    )
-    sizes = (
-        f"vocabularies of {len(data.source)} and {len(data.target)} tokens; attention "
-        f"{config.attention}, cell {config.cell}, seed {config.seed}"
-    )
-    return "\n".join(filter(None, (data.report, parts, sizes)))
+    def load(self):
+        """Return the sentences or questions."""
+        return experiment.load(self.config)
 
+    @property
+    def jobs(self):
+        """The only run."""
+        return [(self.config.attention, self.config.seed)]
 
-def learn(config, data, state, folder):
-    """Train and keep all files up to date; return (run, whether it is finished)."""
+    def label(self, job):
+        """Return the attention of the model."""
+        return self.config.attention
 
-    def save(state):
-        folder.save_first(run=state)
-
-    def keep(run):
-        translator.save(folder.path / "best.npz", best_of(config, data, run))
-
-    metrics = MetricsFile(folder.path / "metrics.jsonl", state["step"] if state else 0)
-    progress = Progress(config.attention, config.steps)
-    try:
-        run, finished = experiment.train(
-            config, data, state, save, progress, metrics.write, keep
+    def opening(self):
+        """Return the sizes of the data, and the main options."""
+        config, data = self.config, self.data
+        parts = (
+            f"{experiment.name_of(config)}: {len(data.train)} pairs to train on, "
+            f"{len(data.validation)} to validate, {len(data.test)} to test"
         )
-    finally:
-        metrics.close()
-    if finished:
-        save(run.state_dict())
-    return run, finished
+        sizes = (
+            f"vocabularies of {len(data.source)} and {len(data.target)} tokens; "
+            f"attention {config.attention}, cell {config.cell}, seed {config.seed}"
+        )
+        return wrapped("\n".join(filter(None, (data.report, parts, sizes))))
+
+    def train(self, job, saved, save, progress):
+        """Train the model and keep its files up to date."""
+        state = saved.get("run")
+        step = state["step"] if state else 0
+        with closing(MetricsFile(self.out / "metrics.jsonl", step)) as metrics:
+            return experiment.train(
+                self.config, self.data, state, save, progress, metrics.write, self.keep
+            )
+
+    def keep(self, run):
+        """Save the best translator of a run so far, with its origin; return it."""
+        about = {
+            "config": asdict(self.config),
+            "data": self.data.checksum,
+            "ending": self.data.ending,
+            "step": run.best["step"],
+            "validation": run.best["loss"],
+            "parameters": run.model.num_parameters(),
+            "versions": versions(),
+        }
+        best = experiment.translator_of(self.data, run, about)
+        translator.save(self.out / BEST, best)
+        return best
+
+    def result(self, job, run):
+        """Score the best model on the test set."""
+        best = self.keep(run)  # a run of an earlier version has none of this format
+        report = scoring.score(best, self.data.test)
+        said = [" ".join(words) for words in report.pop("said")]
+        found = {"steps": run.steps, "seconds": run.seconds, "test": report}
+        return {**best.about, **found, "said": said}
+
+    def line(self, job, result):
+        """Print nothing: ``conclude`` says it all."""
+        return ""
+
+    def conclude(self, runs):
+        """Draw an alignment; return the scores."""
+        (found,) = runs
+        written = "best.safetensors, metrics.jsonl, results.json"
+        best = translator.load(self.out / BEST)
+        if draw_alignment(self.config, self.data, best, self.out / "alignment.png"):
+            written += ", alignment.png"
+        return (
+            f"best at step {found['step']} of {found['steps']}, with a validation loss of "
+            f"{found['validation']:.4g}; {found['seconds']:.0f} s\n\n"
+            f"{scoring.table(found['test'])}\n\nwritten to {self.out}:\n{written}"
+        ), {}
+
+    def results(self, runs, more):
+        """Return what results.json holds: the only run."""
+        return runs[0]
 
 
-def best_of(config, data, run):
-    """Return the best translator of a run so far, with its origin."""
-    about = {
-        "config": asdict(config),
-        "data": data.checksum,
-        "ending": data.ending,
-        "step": run.best["step"],
-        "validation": run.best["loss"],
-        "parameters": run.model.num_parameters(),
-        "versions": versions(),
-    }
-    return experiment.translator_of(config, data, run, about)
-
-
-def conclude(config, data, run, out):
-    """Score the best model on the test set; write and print the results."""
-    best = best_of(config, data, run)
-    report = scoring.score(best, data.test)
-    said = [" ".join(words) for words in report.pop("said")]
-    results = {**best.about, "steps": run.steps, "seconds": run.seconds, "test": report}
-    write_text(out / "results.json", json.dumps({**results, "said": said}, indent=1))
-    written = "best.npz, last.npz, metrics.jsonl, results.json"
-    if draw_alignment(config, data, best, out / "alignment.png"):
-        written += ", alignment.png"
-    print(
-        f"\nbest at step {run.best['step']} of {run.steps}, with a validation loss of "
-        f"{run.best['loss']:.4g}; {run.seconds:.0f} s\n\n{scoring.table(report)}\n\n"
-        f"written to {out}:\n{written}"
-    )
+run = Training.run
 
 
 def draw_alignment(config, data, model, path):

@@ -7,7 +7,7 @@ dropout and the choice of the best parameters by the validation loss are equal. 
 sentences are the same for all seeds; the seed determines the parameters, the batches
 and the dropout.
 
-    run = train(config, kind, seed, data)        for each of ``plan``
+    runs = [result(config, data, run), …]        of all trained models
     summary(config, runs, data)                  BLEU with intervals, and a sentence
                                                  that states the result
 """
@@ -20,19 +20,12 @@ from . import bootstrap, scoring, translation
 Config = CompareConfig
 
 
-def train(config, kind, seed, data, state=None, save=None, progress=None):
-    """Train one model; return (Run, whether it was finished)."""
-    own = config.translation(kind, seed)
-    return translation.train(own, data, state, save, progress)
-
-
-def result(config, kind, seed, data, run):
-    """Return what to keep of a finished run, as plain numbers and strings."""
-    best = translation.translator_of(config.translation(kind, seed), data, run)
-    report = scoring.score(best, data.test)
+def result(config, data, run):
+    """Return what to keep of a finished run of a ``TranslationConfig``."""
+    report = scoring.score(translation.translator_of(data, run), data.test)
     return {
-        "kind": kind,
-        "seed": seed,
+        "kind": config.attention,
+        "seed": config.seed,
         "steps": run.steps,
         "best_step": run.best["step"],
         "validation": run.best["loss"],

@@ -24,7 +24,6 @@ from ...training import Run, fit
 from ...transformer import DecoderOnly
 from ...variants.table import evaluations_of
 from ..configs import ExtrapolationConfig
-from ..run_folder import restore
 
 Config = ExtrapolationConfig
 
@@ -49,11 +48,10 @@ def train(config, scheme, seed, state=None, save=None, progress=None):
     state   the state of a ``Run`` to continue, or None; see ``fit`` for the rest
     """
     run = build(config, scheme, seed)
-    if state is not None:
-        restore(run, state)
     finished = fit(
-        run, config.steps, lambda i: loss_at(config, run.model, seed, i), save, progress
-    )
+        run, config.steps, lambda i: loss_at(config, run.model, seed, i), save, progress,
+        state=state,
+    )  # fmt: skip
     return run, finished
 
 

@@ -21,7 +21,6 @@ from ...seq2seq.reverser import KINDS, Reverser  # noqa: F401  the lessons use K
 from ...tasks.reversal import PAD, Batches, decode, encode, make_batch, random_batch
 from ...training import Run, fit
 from ..configs import ReversalConfig
-from ..run_folder import restore
 
 Config = ReversalConfig
 
@@ -51,8 +50,6 @@ def train(config, kind, seed, state=None, save=None, progress=None):
     progress   a ``Progress``, which prints a line, or None
     """
     run = build(config, kind, seed)
-    if state is not None:
-        restore(run, state)
     batches = Batches(seed, config.batch, config.min_length, config.max_length)
 
     def loss_at(step):
@@ -62,7 +59,9 @@ def train(config, kind, seed, state=None, save=None, progress=None):
         loss_at(run.steps).backward()
 
     # fit repeats run.step(run.backward(loss_at(step))), and saves and reports
-    finished = fit(run, config.steps, loss_at, save, progress, prepare=compile_kernels)
+    finished = fit(
+        run, config.steps, loss_at, save, progress, state=state, prepare=compile_kernels
+    )
     return run, finished
 
 

@@ -2,7 +2,7 @@
 
     data = load(config)                     sentences, or questions: translation_data.py
     run, finished = train(config, data)
-    scoring.score(translator_of(config, data, run), data.test)
+    scoring.score(translator_of(data, run), data.test)
 
 Everything that a step draws, its batch, its dropout and the words of scheduled
 sampling, depends on the seed and on the step alone. So a run that is resumed ends with
@@ -25,7 +25,6 @@ from ...tasks.vocabulary import UNK
 from ...training import Run, Validation, fit
 from ...variants.coverage import coverage_loss
 from ..configs import TranslationConfig
-from ..run_folder import restore
 from .translation_data import ids_of, load, name_of, task_of  # noqa: F401
 
 Config = TranslationConfig
@@ -50,8 +49,6 @@ def train(config, data, state=None, save=None, progress=None, record=None, keep=
     keep    called with the run at each new best; see ``fit`` for the rest
     """
     run, rng = build(config, data)
-    if state is not None:
-        restore(run, state)
     batches = Batches(data.ids("train"), config.batch, config.seed)
     held_out = list(in_order(data.ids("validation"), 100))
 
@@ -73,7 +70,7 @@ def train(config, data, state=None, save=None, progress=None, record=None, keep=
     )
     finished = fit(
         run, config.steps, loss_at, save, progress,
-        validation=validation, record=record, seed=config.seed,
+        state=state, validation=validation, record=record, seed=config.seed,
         # the time to load the kernels is not counted
         prepare=lambda: loss_at(run.steps).backward(),
     )  # fmt: skip
@@ -113,7 +110,7 @@ def validation_loss(model, batches):
     return total / words
 
 
-def translator_of(config, data, run, about=None):
+def translator_of(data, run, about=None):
     """Return a ``Translator`` with the best parameters so far."""
     model = Seq2Seq(run.model.config, np.random.default_rng(0)).eval()
     model.load_state_dict(run.best["model"])

@@ -5,7 +5,8 @@ en-fr.json          its origin: the command that trains it, config, versions, sc
 
 The file holds the best model of that command in half precision:
 
-    translator.save("en-fr.safetensors", translator.load(out / "best.npz"), half=True)
+    best = translator.load(out / "best.safetensors")
+    translator.save("en-fr.safetensors", best, half=True)
 """
 
 import pathlib

@@ -24,7 +24,7 @@ TINY_TRANSLATOR = (
     "--pairs 30 --width 6 --embedding 5 --batch 10 --steps 6 --validate-every 2"
 ).split()
 TRANSLATOR_FILES = {
-    "best.npz", "last.npz", "metrics.jsonl", "results.json", "alignment.png"
+    "best.safetensors", "state", "metrics.jsonl", "results.json", "alignment.png"
 }  # fmt: skip
 TINY_QUESTIONS = (
     "--pairs 60 --validation 9 --test 20 --width 6 --embedding 5 --batch 20 --steps 3 "
@@ -89,7 +89,7 @@ def stopped_at(call, module, name, number=signal.SIGINT):
 def scored(out):
     """Return the scores in results.json, and the model of a run with its test set."""
     results = json.loads((out / "results.json").read_text())["test"]
-    model = translator.load(out / "best.npz")
+    model = translator.load(out / "best.safetensors")
     data = translation.load(translation.Config(**model.about["config"]))
     return results, model, data.test
 

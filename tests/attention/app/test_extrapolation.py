@@ -5,7 +5,6 @@ import json
 import numpy as np
 import pytest
 
-import minigrad as mg
 from attention import kernels
 from attention.app.commands.extrapolate import table
 from attention.app.configs import TRAINED
@@ -14,7 +13,7 @@ from attention.variants.table import evaluations_of
 from attention.positions.t5 import first_distances
 from attention.tasks.bindings import NOTHING, Bindings
 
-from .app_cases import fits, main
+from .app_cases import main
 
 SMALL = dict(steps=4, width=8, heads=2, batch=2, samples=3, length=8, factors=(1, 2, 4))
 RUN = "extrapolate --steps 2 --length 8 --width 8 --schemes".split()
@@ -120,20 +119,6 @@ def test_the_last_bucket_of_t5_is_trained():
         assert first_distances(c.num_buckets, c.max_distance)[-1] < n
 
 
-def test_resumed_it_ends_with_the_same_numbers(tmp_path):
-    config = experiment.Config(**SMALL)
-    whole, _ = experiment.train(config, "t5", 1)
-    first = experiment.build(config, "t5", 1)
-    for i in range(2):
-        first.descend(experiment.loss_at(config, first.model, 1, i))
-    mg.checkpoint.save(tmp_path / "state.npz", first.state_dict())
-    state = mg.checkpoint.load(tmp_path / "state.npz")
-    resumed, finished = experiment.train(config, "t5", 1, state=state)
-    assert finished and resumed.losses == whole.losses
-    for a, b in zip(whole.model.parameters(), resumed.model.parameters()):
-        assert (a.data == b.data).all()
-
-
 def test_configs_that_do_not_fit():
     for options, sentence in [
         (
@@ -154,16 +139,13 @@ def test_configs_that_do_not_fit():
 
 
 @pytest.mark.deep
-def test_the_command_writes_its_files(tmp_path, capsys):
+def test_the_command_prints_its_table(tmp_path, capsys):
     out = tmp_path / "a folder"
     assert main(*RUN, "rope,alibi", "--seeds", 2, "--out", out) == 0
     printed = capsys.readouterr().out
     results = json.loads((out / "results.json").read_text())
     made = [(run["scheme"], run["seed"]) for run in results["runs"]]
     assert made == [("rope", 1), ("alibi", 1), ("rope", 2), ("alibi", 2)]
-    for name in ("loss.png", "extrapolation.png"):
-        assert (out / name).read_bytes().startswith(b"\x89PNG")
-    assert fits(printed, out)
     rows = {line.split()[0]: line.split()[1:] for line in printed.splitlines() if line}
     for row in (*evaluations_of("rope"), "alibi"):
         reached = [

@@ -66,17 +66,18 @@ def test_a_new_run_leaves_the_files_of_an_earlier_one_alone(name, tmp_path, caps
     assert {path.name for path in folder.iterdir()} == {"holiday.png", name}
 
 
-def test_the_last_run_is_the_one_that_was_saved_last(tmp_path):
+@pytest.mark.parametrize("name", ["state", "last.npz"])
+def test_the_last_run_is_the_one_that_was_saved_last(name, tmp_path):
     folder = tmp_path / "a+b"
-    assert last_folder(folder, "last.npz") == folder
-    for seconds, name in enumerate(["a+b-2", "a+b-10", "a+b", "a+b-c", "a+b-4-2"]):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "last.npz").write_text("")
-        os.utime(tmp_path / name / "last.npz", (seconds, seconds))
+    assert last_folder(folder) == folder
+    for seconds, run in enumerate(["a+b-2", "a+b-10", "a+b", "a+b-c", "a+b-4-2"]):
+        (tmp_path / run).mkdir()
+        (tmp_path / run / name).write_text("")
+        os.utime(tmp_path / run / name, (seconds, seconds))
     (tmp_path / "a+b-11").mkdir()
-    assert last_folder(folder, "last.npz") == folder
-    os.utime(tmp_path / "a+b-10" / "last.npz")
-    assert last_folder(folder, "last.npz") == tmp_path / "a+b-10"
+    assert last_folder(folder) == folder
+    os.utime(tmp_path / "a+b-10" / name)
+    assert last_folder(folder) == tmp_path / "a+b-10"
 
 
 def test_a_free_path_has_its_number_before_the_ending_of_a_file(tmp_path):

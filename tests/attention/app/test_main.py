@@ -155,7 +155,7 @@ def end_of(delay, number, group, out, *more):
     process = start(*"reversal --steps 4000 --width 8 --out".split(), out,
                     *more, OMP_NUM_THREADS="2")  # fmt: skip
     if delay is None:
-        wait_for((out / "state" / "config.npz").exists)
+        wait_for((out / "state" / "config.safetensors").exists)
     time.sleep(0.5 if delay is None else delay)
     (os.killpg if group else os.kill)(process.pid, number)
     output, error = process.communicate(timeout=60)
@@ -171,7 +171,7 @@ def check_end(code, output, error, out):
     assert "Exception" not in printed and "Error" not in printed, printed
     assert "stopped" in printed
     if "--resume" in printed:
-        assert (out / "state" / "config.npz").exists()
+        assert (out / "state" / "config.safetensors").exists()
         return "saved"
     return "nothing to save"
 

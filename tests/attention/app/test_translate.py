@@ -3,7 +3,6 @@
 import io
 import json
 import os
-import signal
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -30,9 +29,7 @@ from .app_cases import (
     refused,
     scored,
     start,
-    stopped_at,
     typed,
-    wait_for,
 )
 
 TRAIN = ["translate", "train", *TINY_TRANSLATOR]
@@ -66,7 +63,7 @@ def results_of(out):
     """Return all that must be equal between two runs: numbers and parameters."""
     results = json.loads((out / "results.json").read_text())
     results.pop("seconds")
-    best = translator.load(out / "best.npz").model.state_dict()
+    best = translator.load(out / "best.safetensors").model.state_dict()
     metrics = (out / "metrics.jsonl").read_text()
     return results, metrics, {k: v.tobytes() for k, v in best.items()}
 
@@ -133,7 +130,7 @@ def test_files_of_sentences(files, tmp_path, capsys):
     printed = capsys.readouterr().out
     assert "36 pairs read. Line 37 was left out: " in joined(printed)
     assert "the right alignment is not known" in printed
-    model = translator.load(out / "best.npz")
+    model = translator.load(out / "best.safetensors")
     assert "!" in model.target.words and "!" not in model.source.words
     before = results_of(out)
     os.mkdir("elsewhere")
@@ -161,54 +158,12 @@ def test_weights_that_do_not_sum_to_one(tmp_path):
 
 
 def test_half_precision(trained, tmp_path):
-    whole, path = translator.load(trained / "best.npz"), tmp_path / "small.safetensors"
+    whole, path = translator.load(trained / "best.safetensors"), tmp_path / "small.safetensors"
     translator.save(path, whole, half=True)
-    assert path.stat().st_size < (trained / "best.npz").stat().st_size
+    assert path.stat().st_size < (trained / "best.safetensors").stat().st_size
     small = translator.load(path)
     for a, b in zip(small.model.parameters(), whole.model.parameters()):
         np.testing.assert_allclose(a.data, b.data, rtol=2**-11, atol=1e-7)
-
-
-# stopped and resumed
-
-
-@pytest.mark.parametrize(
-    "where", ["opening", pytest.param("loss_of", marks=pytest.mark.deep)]
-)
-def test_stopped_before_the_first_step(where, trained, tmp_path, capsys):
-    module = translate_train if where == "opening" else translation
-    with stopped_at(0, module, where, signal.SIGTERM):
-        assert main(*TRAIN, "--out", tmp_path) == 130
-    error = capsys.readouterr().err
-    assert "stopped at step 0 of 6, and saved." in error
-    assert f"python -m attention translate train --resume {tmp_path}" in error
-    assert main("translate", "train", "--resume", tmp_path) == 0
-    assert results_of(tmp_path) == results_of(trained)
-
-
-@pytest.mark.deep
-def test_stopped_at_any_moment_it_ends_with_the_same_results(tmp_path):
-    options = [*TRAIN, "--steps", 200, "--validate-every", 30, "--patience", 99]
-    cut, whole = tmp_path / "cut", tmp_path / "whole"
-
-    def steps():
-        path = cut / "metrics.jsonl"
-        return len(path.read_text().splitlines()) if path.exists() else 0
-
-    process = start(*options, "--out", cut)
-    wait_for(lambda: steps() > 20)
-    process.send_signal(signal.SIGINT)
-    _, error = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert f"python -m attention translate train --resume {cut}" in error
-    process, before = start("translate", "train", "--resume", cut), steps()
-    wait_for(lambda: steps() > before + 20)
-    process.kill()
-    process.communicate(timeout=60)
-    assert not (cut / "results.json").exists(), "it was over before it was stopped"
-    assert main("translate", "train", "--resume", cut) == 0
-    assert main(*options, "--out", whole) == 0
-    assert results_of(cut) == results_of(whole)
 
 
 # run
@@ -238,7 +193,7 @@ def test_figures_mark_the_words_that_were_read_as_unk(trained, tmp_path, monkeyp
     monkeypatch.setattr(heatmaps, "alignment_heatmap", draw)
     main("translate", "run", "--figure", tmp_path / "a.png", "the xyz sleeps .")
     assert drawn[0][0] == ["the", "xyz <unk>", "sleeps", "."]
-    model = translator.load(trained / "best.npz")
+    model = translator.load(trained / "best.safetensors")
     pair = Pair(("the", "xyz", "sleeps", "."), ("der", "xyz", "."), frozenset())
     data = SimpleNamespace(test=[pair])
     config = SimpleNamespace(attention="bahdanau")
@@ -336,7 +291,7 @@ def test_the_model_of_the_package_is_small_and_scores_as_recorded():
 
 def test_what_it_refuses(trained, tmp_path, capsys):
     (tmp_path / "few").write_text("a b\tc d\n" * 5)
-    (tmp_path / "best.npz").write_bytes(b"PK\x03\x04 cut off")
+    (tmp_path / "best.safetensors").write_bytes(b"PK\x03\x04 cut off")
     train = ["train", "--out", tmp_path / "x"]
     run = ["run", "--figure", tmp_path / "x.png"]
     for arguments, sentence in [
@@ -347,12 +302,11 @@ def test_what_it_refuses(trained, tmp_path, capsys):
         ([*train, "--pairs", "99999"], f"there are at most {MOST} pairs"),
         ([*train, "--target", "x"], "--target is x, but the task en-de has its own"),
         (["train", "--resume", tmp_path / "no"], "There is nothing to resume: "),
-        (["train", "--resume", trained, "--steps", "9"], "--steps was 6"),
         ([*run, "--model", tmp_path / "no", "a"], "There is no model"),
-        ([*run, "--model", tmp_path, "a"], "best.npz cannot be loaded"),
+        ([*run, "--model", tmp_path, "a"], "best.safetensors cannot be loaded"),
         ([*run, "--model", trained, " "], "There is no word to translate"),
         (["run", "--figure", tmp_path / "a.xyz", "a"], "that ends with one of .jpg"),
-        (["score", "--model", trained / "last.npz"], "checkpoint of a translator"),
+        (["score", "--model", trained / "state" / "config.safetensors"], "checkpoint of a translator"),
     ]:
         error = refused(capsys, "translate", *arguments)
         assert sentence in error, error
@@ -360,7 +314,7 @@ def test_what_it_refuses(trained, tmp_path, capsys):
 
 
 def test_the_weights_of_references_are_those_of_one_after_the_other(trained):
-    model = translator.load(trained / "best.npz")
+    model = translator.load(trained / "best.safetensors")
     data = translation.load(translation.Config(**model.about["config"]))
     for pair, found in zip(
         data.test[:7], scoring.reference_weights(model, data.test[:7])

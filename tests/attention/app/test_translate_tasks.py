@@ -179,7 +179,7 @@ def test_run_answers_a_question_and_says_what_is_right(trained, capsys):
 
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_alignment_rates_by_their_definition(name, trained):
-    model = translator.load(trained[name] / "best.npz")
+    model = translator.load(trained[name] / "best.safetensors")
     data = translation.load(translation.Config(**model.about["config"]))
     found = scoring.alignment_rates(model, data.test)
     task, total = task_of(name), 0
@@ -209,7 +209,7 @@ def test_the_report_of_a_run_with_other_lengths(tmp_path, capsys):
     resume = ["translate", "train", "--resume", out, "--lengths"]
     assert main(*resume, "1,3") == 0
     assert "--lengths was 1,3" in refused(capsys, *resume, "1,4")
-    model = translator.load(out / "best.npz")
+    model = translator.load(out / "best.safetensors")
     assert model.characters and model.words("A 3b") == ["a", "3", "b"]
 
 
@@ -218,7 +218,7 @@ def test_the_report_of_a_run_with_other_lengths(tmp_path, capsys):
     [("12+34", ""), ("1 2 + 3 4", " "), ("12 + 34", ""), (" 7+8 ", ""), ("7 + 8", " ")],
 )
 def test_the_answer_is_written_as_the_question_is(text, between, trained):
-    model = translator.load(trained["addition"] / "best.npz")
+    model = translator.load(trained["addition"] / "best.safetensors")
     found = model.translate(text)
     assert found.source == [c for c in text if c != " "]
     assert found.between == between and found.text == between.join(found.target)

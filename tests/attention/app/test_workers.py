@@ -14,6 +14,7 @@ from attention.app import workers
 from attention.app.commands.reversal import Reversal
 from attention.app.experiments.reversal import Config
 from attention.app.run_folder import RunFolder
+from attention.app.study import train_in_turn
 
 from .app_cases import start, wait_for
 
@@ -33,22 +34,22 @@ def two_threads(monkeypatch):
 class Poisoned(Reversal):
     """The run of the scaled score meets a NaN at the third step."""
 
-    def train(self, config, kind, *rest):
+    def train(self, job, *rest):
         from attention.app.experiments import reversal
 
-        if kind == "scaled":
+        if job[0] == "scaled":
             correct, calls = reversal.loss_of, iter(range(10**6))
             reversal.loss_of = lambda *a: (
                 correct(*a) * (np.nan if next(calls) > 3 else 1)
             )
-        return super().train(config, kind, *rest)
+        return super().train(job, *rest)
 
 
 class Vanishing(Reversal):
     """Its process ends without a word."""
 
-    def result(self, config, kind, *rest):
-        if kind == "dot":
+    def result(self, job, run):
+        if job[0] == "dot":
             os._exit(7)
         time.sleep(10**6)
 
@@ -65,45 +66,38 @@ def small(steps, kinds=KINDS):
 def run_folder(path):
     (path / "state").mkdir(parents=True, exist_ok=True)
     args = argparse.Namespace(out=path, resume=None)
-    return RunFolder("reversal", args, Config, "state/config.npz")
+    return RunFolder("reversal", args, Config)
 
 
-def train(study, config, out, todo=None):
+def train(study, out, todo=None):
     """Train in processes; return (results without times, stopped)."""
+    return trained(workers.train_in_processes, study, out, todo)
+
+
+def in_turn(study, out):
+    """Train one after the other; return the results without times."""
+    return trained(train_in_turn, study, out)[0]
+
+
+def trained(how, study, out, todo=None):
     results = {}
-    todo = config.plan() if todo is None else todo
-    stopped = workers.train_in_processes(
-        study, config, None, todo, run_folder(out), results.__setitem__
-    )
-    return without_times(results), stopped
-
-
-def without_times(results):
-    return {
-        job: {k: v for k, v in result.items() if k != "seconds"}
-        for job, result in results.items()
-    }
-
-
-def trained_in_turn(config, out):
-    results = {}
-    Reversal()._train_in_turn(
-        config, None, config.plan(), run_folder(out), results.__setitem__
-    )
-    return without_times(results)
+    jobs = study.jobs if todo is None else todo
+    stopped = how(study, jobs, run_folder(out), results.__setitem__, 2)
+    for result in results.values():
+        result.pop("seconds")
+    return results, stopped
 
 
 @pytest.mark.deep
 def test_the_numbers_are_those_of_one_after_the_other(tmp_path):
-    config = small(5)
-    results, stopped = train(Reversal(), config, tmp_path)
-    assert stopped == []
-    assert results == trained_in_turn(config, tmp_path / "in turn")
+    study = Reversal(small(5))
+    results, stopped = train(study, tmp_path)
+    assert stopped == [] and results == in_turn(study, tmp_path / "in turn")
 
 
 @pytest.mark.deep
 def test_stopped_by_ctrl_c_and_resumed(tmp_path, monkeypatch):
-    config, sent = small(150, ("dot", "scaled")), []
+    study, sent = Reversal(small(150, ("dot", "scaled"))), []
 
     class Interrupting(workers.Progress):
         def update(self, done, loss):
@@ -111,23 +105,23 @@ def test_stopped_by_ctrl_c_and_resumed(tmp_path, monkeypatch):
                 sent.append(os.kill(os.getpid(), signal.SIGINT))
 
     monkeypatch.setattr(workers, "Progress", Interrupting)
-    before, stopped = train(Reversal(), config, tmp_path)
+    before, stopped = train(study, tmp_path)
     assert sent and stopped
     for job, step in stopped:
         saved = run_folder(tmp_path).load(job)
         assert step < 150 and saved.get("run", {"step": 0})["step"] in (step, step - 1)
-    after, again = train(Reversal(), config, tmp_path, [job for job, _ in stopped])
+    after, again = train(study, tmp_path, [job for job, _ in stopped])
     assert again == []
-    assert before | after == trained_in_turn(config, tmp_path / "in turn")
+    assert before | after == in_turn(study, tmp_path / "in turn")
 
 
 @pytest.mark.deep
 @pytest.mark.parametrize(
     "study, steps, error, sentence",
     [
-        (Poisoned(), 200, FloatingPointError, "NaN or infinite at step 3"),
-        (Vanishing(), 2, workers.ProcessLost, "has ended unexpectedly; .*Continue with"),
-        (FullDisk(), 2, OSError, "No space left"),
+        (Poisoned, 200, FloatingPointError, "NaN or infinite at step 3"),
+        (Vanishing, 2, workers.ProcessLost, "has ended unexpectedly; .*Continue with"),
+        (FullDisk, 2, OSError, "No space left"),
     ],
 )
 def test_a_failure_stops_the_others_and_is_one_sentence(
@@ -135,7 +129,7 @@ def test_a_failure_stops_the_others_and_is_one_sentence(
 ):
     begun = time.monotonic()
     with pytest.raises(error, match=sentence):
-        train(study, small(steps), tmp_path)
+        train(study(small(steps)), tmp_path)
     assert time.monotonic() - begun < 60
 
 

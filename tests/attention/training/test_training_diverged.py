@@ -9,7 +9,7 @@ import minigrad as mg
 from attention.app.experiments import translation
 from attention.tasks.batching import in_order
 from attention.training import Diverged, Run, Validation, fit
-from attention.training.find_nan import find_nan
+from attention.training.diverged import find_nan
 from minigrad import nn, optim
 
 from .training_cases import DATA, Scale, config, line
