@@ -23,14 +23,6 @@ attention.marian.load, attention.transformer.DecoderOnly
 attention.seq2seq.translator.load, attention.tasks.grammar.generate
 print([name for name in ("numba", "matplotlib") if name in sys.modules])
 """
-EACH_FIRST = """
-import importlib, sys
-import attention.public
-for first in [name for name in sys.modules if name.startswith("attention.")]:
-    for name in [name for name in sys.modules if name.split(".")[0] == "attention"]:
-        del sys.modules[name]
-    importlib.import_module(first)
-"""
 THREADS = """
 import threading
 import attention
@@ -72,11 +64,6 @@ def test_a_subpackage_lists_all_its_modules(package):
     module = importlib.import_module(package)
     names = [each.name for each in pkgutil.iter_modules(module.__path__)]
     assert all(hasattr(module, name) for name in names)
-
-
-def test_every_module_may_be_the_first_to_be_imported():
-    done = python(EACH_FIRST)
-    assert done.returncode == 0, done.stderr
 
 
 def test_the_names_are_those_of_public():

@@ -50,15 +50,12 @@ def test_lists_become_tuples():
 @pytest.mark.parametrize(
     "name, text, value, expected",
     [
-        ("steps", "0", 0, "a whole number of 1 or more"),
         ("steps", "x", 2.5, "a whole number of 1 or more"),
-        ("steps", "9" * 20, 10**20 - 1, "a whole number of 1 or more, below 10^18"),
         ("seed", "7" * 30, 10**400, "a whole number of 0 or more, below 10^18"),
         ("lr", "nan", float("inf"), "a number above 0"),
         ("dropout", "1", 1, "a number of 0 or more, below 1"),
         ("sampling", "2", "x", "a number from 0 to 1"),
         ("lengths", "3,x", (), "whole numbers from 1 to 8192"),
-        ("lengths", "", 3, "whole numbers from 1 to 8192"),
         ("kinds", "a,a", ("b",), "one or more of a,b,c, each once, with a"),
         ("cell", "rnn", 3, "gru"),
         ("task", None, 3, "a name"),

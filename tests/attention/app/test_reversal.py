@@ -13,7 +13,7 @@ from attention.app.experiments import reversal as experiment
 from attention.seq2seq.reverser import KINDS, Reverser
 from attention.tasks.reversal import make_batch, random_batch
 
-from .app_cases import main, refused, runs_of, start, stopped_at, wait_for
+from .app_cases import main, runs_of, start, stopped_at, wait_for
 
 SMALL = dict(hidden=8, embedding=4, batch=4, samples=6)
 
@@ -144,19 +144,3 @@ def test_stopped_at_any_moment_it_ends_with_the_same_numbers(tmp_path):
 def mtimes(out):
     """Return the time of each run's checkpoint; config.safetensors comes before the training."""
     return {path: path.stat().st_mtime_ns for path in out.glob("state/*-*.safetensors")}
-
-
-def test_what_it_refuses(tmp_path, capsys, no_figures):
-    done = tmp_path / "done"
-    reversal("--scores", "dot", "--out", done)
-    for arguments, sentence in [
-        (["--scores", "nearest"], "'nearest'; expected one or more of additive,dot"),
-        (["--steps", "0"], "found '0'; expected a whole number from 1 to 1000000000"),
-        (["--steps", 10**20 - 1, "--out", tmp_path / "a"], "from 1 to 1000000000"),
-        (["--seed", "7" * 400, "--out", tmp_path / "a"], "0 or more, below 10^18"),
-        (["--resume", tmp_path / "none"], "There is nothing to resume: "),
-        (["--resume", done, "--scores", "dot,scaled"], "--scores was dot."),
-    ]:
-        error = refused(capsys, "reversal", *arguments)
-        assert sentence in error, error
-    assert [path.name for path in tmp_path.iterdir()] == ["done"]
