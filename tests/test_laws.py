@@ -21,13 +21,13 @@ import pytest
 import attention as A
 from attention import definitions, kernels, masks
 from attention.costs.formulas import shapes_of
-from attention.kernels import compiling
+from attention.kernels import compiling, pool
 from attention.variants.luong import KINDS
 from attention.variants.table import NORMALIZERS, SCORES
 from minigrad import Tensor, concat, nn, where
 
 from .attention.definition_cases import check, check_gradients
-from .attention.law_cases import ROWS, STREAMS, SUBJECTS, B
+from .attention.law_cases import ROWS, STREAMS, SUBJECTS, B, argument_of
 
 SIZES = [(5, 13), (13, 5), (1, 1)]
 MORE_SIZES = [(10, 10), (1, 9), (9, 1), (33, 65), (64, 128)]
@@ -421,6 +421,50 @@ def test_a_text_in_parts_is_the_whole_text(law, name, how):
         same(*outcomes, 1e-10)
 
     law(test)
+
+
+# -- dropout, threads ------------------------------------------------------------------
+
+
+def with_dropout(module):
+    """Return the parts of a module that drop weights."""
+    parts = [m for m in module.modules() if argument_of(type(m), ["dropout"])]
+    return [m for m in parts if type(vars(m).get("dropout")) is float]
+
+
+DROPPING = [n for n, s in SUBJECTS.items() if with_dropout(s.make(3, 3))]
+
+
+@pytest.mark.parametrize("name", DROPPING)
+def test_dropout_acts_in_training_alone(name):
+    subject = SUBJECTS[name]
+    m, arrays = subject.module(5, 7), subject.inputs(5, 7)
+    plain = subject.run(m, *map(Tensor, arrays)).data
+    for part in with_dropout(m):
+        part.dropout = 0.5
+    one, other = (subject.run(m, *map(Tensor, arrays)).data for _ in range(2))
+    assert (one != other).any()
+    m.eval()
+    same([subject.run(m, *map(Tensor, arrays)).data], [plain])
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("name", [n for n, s in SUBJECTS.items() if s.long])
+def test_any_number_of_threads_gives_the_same_bits(name, monkeypatch):
+    pytest.importorskip("numba")
+    monkeypatch.setattr(pool, "WORTH_A_THREAD", 0)
+    subject, before, found = SUBJECTS[name], kernels.threads(), []
+    m, arrays = subject.module(130, 130), subject.inputs(130, 130)
+    try:
+        with kernels.backend("numba"):
+            for n in 1, 2, 3:
+                kernels.threads(n)
+                found.append(results(subject, m, arrays))
+    finally:
+        kernels.threads(before)
+    for other in found[1:]:
+        for x, y in zip(other, found[0]):
+            np.testing.assert_array_equal(x, y)
 
 
 # -- masks, normalisers, scores --------------------------------------------------------

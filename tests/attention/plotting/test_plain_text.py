@@ -23,7 +23,11 @@ PLOTS = {  # name -> the figure, with the name wherever a caller may pass one
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("name", ["$5 and $6", r"$\frac{$", r"\$", "_a", "a_b", r"\n", "%"])
+@pytest.mark.parametrize("name", [
+    "$5 and $6", "_a",
+    *(pytest.param(x, marks=pytest.mark.deep)
+      for x in (r"$\frac{$", r"\$", "a_b", r"\n", "%")),
+])  # fmt: skip
 @pytest.mark.parametrize("plot", PLOTS)
 def test_a_name_is_no_formula_and_is_in_the_legend(plot, name):
     figure = PLOTS[plot](name)

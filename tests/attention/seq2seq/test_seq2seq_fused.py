@@ -203,13 +203,9 @@ def test_which_configs_are_one_operation():
 
 
 # the tests above compare the gradients of the others with these
-CHECKED = ["bahdanau"]
-CHECKED += [
-    pytest.param(name, marks=pytest.mark.deep)
-    for name in (
-        "bahdanau-coverage", "bahdanau-general-two-sides", "luong-lstm-two-sides",
-        "none-two-sides", "luong-fed", "luong-local-p",
-    )
+CHECKED = [
+    "bahdanau", "bahdanau-coverage", "bahdanau-general-two-sides",
+    "luong-lstm-two-sides", "none-two-sides", "luong-fed", "luong-local-p",
 ]  # fmt: skip
 
 
@@ -226,6 +222,7 @@ class All(mg.nn.Module):
         return out.logits, coverage_loss(out.weights, out.coverages)
 
 
+@pytest.mark.deep  # each operation has its own check
 @pytest.mark.parametrize("name", CHECKED)
 def test_every_parameter_against_finite_differences(name):
     options = dict(embedding=1, hidden=2) | SPREAD[name]

@@ -74,6 +74,7 @@ WRONG = [  # task, module, line, wrong line
 ]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("task, module, old, new", WRONG)
 def test_a_wrong_rule_changes_a_reviewed_sentence(task, module, old, new, monkeypatch):
     text = inspect.getsource(module)
