@@ -432,7 +432,10 @@ def with_dropout(module):
     return [m for m in parts if type(vars(m).get("dropout")) is float]
 
 
-DROPPING = [n for n, s in SUBJECTS.items() if with_dropout(s.make(3, 3))]
+# a pointer has weights alone, and no average
+DROPPING = [
+    n for n, s in SUBJECTS.items() if with_dropout(s.make(3, 3)) and n != "pointer"
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", DROPPING)
@@ -454,7 +457,7 @@ def test_any_number_of_threads_gives_the_same_bits(name, monkeypatch):
     pytest.importorskip("numba")
     monkeypatch.setattr(pool, "WORTH_A_THREAD", 0)
     subject, before, found = SUBJECTS[name], kernels.threads(), []
-    m, arrays = subject.module(130, 130), subject.inputs(130, 130)
+    m, arrays = subject.module(LONG, LONG), subject.inputs(LONG, LONG)
     try:
         with kernels.backend("numba"):
             for n in 1, 2, 3:
