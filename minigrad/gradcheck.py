@@ -11,11 +11,12 @@ With the unit vector v of that entry,
 
     dF/dx . v  =  (F(x + h v) - F(x - h v)) / 2h  +  an error that shrinks with h^2
 
-``checking/numeric.py`` computes this slope and its error bar, which estimates the error
-of the measurement; ``checking/comparison.py`` compares it with the entry from the
-backward. ``checking/situations.py`` repeats the backward with other inputs and outputs,
-such as float32 inputs or an unused output; these gradients must be right too.
-``checking/behaviour.py`` checks other rules, such as that the inputs do not change.
+``checking/run.py`` runs forward and backward, and checks rules, such as that the inputs
+do not change. ``checking/numeric.py`` computes this slope and its error bar, which
+estimates the error of the measurement; ``checking/comparison.py`` compares it with the
+entry from the backward. ``checking/situations.py`` repeats the backward with other
+inputs and outputs, such as float32 inputs or an unused output; these gradients must be
+right too.
 
 c must not be all ones. For example, the outputs of a softmax sum to 1 for every x, so
 the true gradient of their sum is 0, and a backward that returns 0 would pass. If the
@@ -24,11 +25,9 @@ true gradient is 0, the check raises VacuousCheckError.
 
 import contextlib
 import functools
-from dataclasses import dataclass
 
 import numpy as np
 
-from .checking.behaviour import observe
 from .checking.comparison import Comparison
 from .checking.explanation import (
     explain_broken,
@@ -39,8 +38,8 @@ from .checking.explanation import (
     vacuous_message,
 )
 from .checking.hypotheses import fits_float32
+from .checking.run import Run
 from .checking.situations import situations
-from .checking.subject import Subject
 from .checking.verdict import (
     Finding,
     GradcheckError,
@@ -79,7 +78,7 @@ def gradcheck(fn, inputs, *, seed=0, rtol=1e-6, atol=1e-8, no_gradient=(), names
     Raises VacuousCheckError if the true gradient of an input is 0 and ``no_gradient``
     does not name the input; GradcheckError if there is nothing to check.
     """
-    subject = Subject()
+    run = Run()
     inputs = [inputs] if isinstance(inputs, (np.ndarray, Tensor)) else list(inputs)
     names = names or [str(k) for k in range(len(inputs))]
     if len(names) < len(inputs):
@@ -87,37 +86,40 @@ def gradcheck(fn, inputs, *, seed=0, rtol=1e-6, atol=1e-8, no_gradient=(), names
             f"gradcheck: names has {len(names)} entries; expected {len(inputs)}, one "
             "for each input."
         )
-    arguments = list(map(subject.with_leaves, inputs, names))
-    subject.call = lambda: fn(*arguments)
-    return _check(subject, None, seed, Options(rtol, atol, no_gradient))
+    arguments = list(map(run.with_leaves, inputs, names))
+    run.call = lambda: fn(*arguments)
+    return _check(run, None, seed, rtol, atol, no_gradient)
 
 
-def _check(subject, op, seed, options):
+def _check(run, title, seed, rtol, atol, no_gradient):
     """Run the backward, measure its entries, compare; return the result.
 
-    subject   the call that is checked, and its leaves: the tensors with a gradient
+    run   the call that is checked, and its leaves: the tensors with a gradient
     """
-    _check_inputs(subject, options.no_gradient)
+    if isinstance(no_gradient, (int, str)):
+        no_gradient = (no_gradient,)
+    no_gradient = {str(name) for name in no_gradient}
+    _check_inputs(run, no_gradient)
     rng = np.random.default_rng(seed)
-    points = [leaf._data.astype(np.float64) for leaf in subject.leaves]
-    with subject.with_data(points):
-        run = observe(subject, points, rng)  # runs the backward, and checks the rules
-        result = GradcheckResult(op or _title(run))
+    run.points = [leaf._data.astype(np.float64) for leaf in run.leaves]
+    with run.with_data(run.points):
+        run.observe(rng)  # runs the backward, and checks the rules
+        result = GradcheckResult(title or _title(run))
         if run.fatal_findings:  # the gradients cannot be compared
-            result.rows = list(map(_row_not_checked, subject.names, points))
-            explain_broken(result, subject, run)
+            result.rows = list(map(_row_not_checked, run.names, run.points))
+            explain_broken(result, run)
             return result
-        all_situations = list(situations(subject, points, run, rng))
-        # A Comparison measures the slopes of one leaf. Its Judgement marks the entries
-        # of the backward's gradient that differ from them by more than the tolerance.
+        every = list(situations(run, rng))
+        # A Comparison measures the slopes of one leaf, and marks the entries of the
+        # backward's gradient that differ from them by more than the tolerance.
         comparisons = [
-            Comparison(subject, i, run, all_situations, options, rng)
-            for i in range(len(points))
+            Comparison(run, i, every, rtol, atol, no_gradient, rng)
+            for i in range(len(run.points))
         ]
         result.rows = [comparison.row() for comparison in comparisons]
         entries = [entry for entry in (c.worst() for c in comparisons) if entry]
         result.worst = max(entries, key=lambda entry: entry.ratio, default=None)
-        _conclude(result, comparisons, run, points)
+        _conclude(result, comparisons, run)
     return result
 
 
@@ -133,33 +135,19 @@ def gradcheck_module(module, *inputs, seed=0, rtol=1e-6, atol=1e-8, no_gradient=
     its gradients must be the same too. The table and ``no_gradient`` identify
     parameters by name and inputs by number.
     """
-    subject = Subject()
+    run = Run()
     for name, parameter in module.named_parameters():
         if parameter.requires_grad:
-            subject.leaves.append(parameter)
-            subject.names.append(name)
-    arguments = subject.with_leaves(list(inputs))
-    subject.call = lambda: module(*arguments)
+            run.leaves.append(parameter)
+            run.names.append(name)
+    arguments = run.with_leaves(list(inputs))
+    run.call = lambda: module(*arguments)
     # one more situation: the name of its mistake, the sentence, and how to enter it
     tag, sentence = "training", "d_{} is wrong in training mode"
-    subject.modes.append((tag, sentence, functools.partial(_mode, module, True)))
+    run.modes.append((tag, sentence, functools.partial(_mode, module, True)))
     with _mode(module, False):
-        options = Options(rtol, atol, no_gradient)
-        return _check(subject, type(module).__name__, seed, options)
-
-
-@dataclass
-class Options:
-    """The tolerances, and the inputs whose gradient must be 0."""
-
-    rtol: float
-    atol: float
-    no_gradient: tuple
-
-    def __post_init__(self):
-        if isinstance(self.no_gradient, (int, str)):
-            self.no_gradient = (self.no_gradient,)
-        self.no_gradient = {str(name) for name in self.no_gradient}
+        title = type(module).__name__
+        return _check(run, title, seed, rtol, atol, no_gradient)
 
 
 @contextlib.contextmanager
@@ -178,20 +166,20 @@ def _row_not_checked(name, point):
     return Row(name, point.shape, "nothing", np.nan, np.nan, "not checked")
 
 
-def _conclude(result, comparisons, run, points):
+def _conclude(result, comparisons, run):
     """Write the first failure into ``result``; raise if a true gradient is 0.
 
     A user should first correct a wrong entry in the usual situation, then the cause of
     imprecise measurements (float32, a kink, a rough function), then the rest. This is
     the order here.
     """
-    wrong = [c for c in comparisons if c.usual.wrong.any()]
-    kinks = [c for c in comparisons if c.usual.numeric.kink.any()]
+    wrong = [c for c in comparisons if c.wrong.any()]
+    kinks = [c for c in comparisons if c.numeric.kink.any()]
     rough = [c for c in comparisons if c.verdict == "not measured"]
     without_signal = [c for c in comparisons if c.verdict == "no signal"]
     if wrong:
         explain_wrong(result, wrong[0])
-    elif any(map(fits_float32, run.y)) and not any(map(fits_float32, points)):
+    elif any(map(fits_float32, run.y)) and not any(map(fits_float32, run.points)):
         what = "every entry of the output is a float32 number, too coarse for"
         result.cause = Finding("float32", f"{what} finite differences")
         result.tag = "float32"
@@ -206,19 +194,19 @@ def _conclude(result, comparisons, run, points):
         raise VacuousCheckError(vacuous_message(result, without_signal[0]))
 
 
-def _check_inputs(subject, no_gradient):
+def _check_inputs(run, no_gradient):
     """Raise GradcheckError unless there are finite float inputs to check."""
-    if not subject.leaves:
+    if not run.leaves:
         raise GradcheckError(
             "gradcheck: found no array of floats among the inputs; expected one."
         )
-    unknown = ", ".join(sorted(no_gradient - set(subject.names)))
+    unknown = ", ".join(sorted(no_gradient - set(run.names)))
     if unknown:
         raise GradcheckError(
             f"gradcheck: no_gradient names {unknown}; the inputs with a gradient are "
-            f"{', '.join(subject.names)}."
+            f"{', '.join(run.names)}."
         )
-    for name, leaf in zip(subject.names, subject.leaves):
+    for name, leaf in zip(run.names, run.leaves):
         bad = leaf._data[~np.isfinite(leaf._data)]
         if bad.size:
             raise GradcheckError(

@@ -17,8 +17,6 @@ import numpy as np
 from .hypotheses import BANK, CLOSE
 from .verdict import Finding
 
-MAX_JACOBIAN_SIZE = 2_000_000  # a larger J is not used
-
 
 @dataclass
 class Case:
@@ -29,11 +27,9 @@ class Case:
                      outputs, y is None, and c is their cotangents in one row
     jacobian         a function () -> J, of shape (outputs, inputs), or None
     vjp              a function c -> A for another cotangent
-    again            a function () -> A from a second, identical call
     earlier          a function () -> G at the inputs of an earlier call
-    variants         (tag, sentence, () -> G of an operation with a likely mistake)
-    blocks           {name: index} of parts of x with names, such as gates of a GRU
-    mask             an array of the shape of x: True where attention is allowed
+    transposed       {name of another input, which is square: () -> G if that input is
+                     transposed}
 
         >>> G = np.array([[1.0, 2.0], [3.0, 5.0]])
         >>> diagnose(Case(yours=G.T, numeric=G)).sentence
@@ -47,24 +43,18 @@ class Case:
     cotangent: np.ndarray | None = None
     jacobian: Callable = lambda: None
     vjp: Callable | None = None
-    again: Callable | None = None
     earlier: Callable | None = None
-    variants: list = field(default_factory=list)
-    blocks: dict = field(default_factory=dict)
-    mask: np.ndarray | None = None
+    transposed: dict = field(default_factory=dict)
 
     def terms(self):
         """Return c_k J_ki, of shape (outputs, inputs). Their sum over k is G."""
         J = self.jacobian() if self.cotangent is not None else None
-        if J is None or J.size > MAX_JACOBIAN_SIZE:
-            return None
-        return self.cotangent.reshape(-1, 1) * J
+        return None if J is None else self.cotangent.reshape(-1, 1) * J
 
     def wrong(self):
         """Return where A differs from G; both have the same shape."""
-        return ~(
-            np.abs(self.yours - self.numeric) <= CLOSE * np.abs(self.numeric).max()
-        )
+        most = CLOSE * np.abs(self.numeric).max()
+        return ~(np.abs(self.yours - self.numeric) <= most)
 
 
 def diagnose(case):

@@ -9,9 +9,9 @@ of both, the errors in h^2 cancel:
 
 The error bar is the sum of two errors: the truncation, |D(h) - D(h/2)|, and the
 rounding of f, divided by h. A larger step reduces the rounding, a smaller one the
-truncation. If the bar is too large, other steps are used, and the result is the one
-with the smallest bar. A function such as sin(1e5 x) is measured with smaller steps only
-(``Point.first_step``).
+truncation. If the bar is too large, the slope is measured once more, with the step at
+which both errors are expected to be equal. A function such as sin(1e5 x) is measured
+with smaller steps only (``Point.first_step``).
 
 The code computes f(x + h v) - f(x) for each output first, and then the weighted sum of
 these differences. So outputs that do not change add no error to the sum.
@@ -26,81 +26,6 @@ STEP = 2.0**-15  # h^2/8 F''', the truncation, and 4 eps/h F, the rounding: near
 RATIO = 16  # between one step and the next
 
 
-def _measure(point, v, unit, step_number):
-    """Measure the slope of F along a direction, with the steps h and h / 2.
-
-    A gradient check uses several F of the same f. So the weights c are the rows of a
-    matrix, and each number below is an array with one entry for each row.
-
-    point         x, f(x), and ``point.weights``, the matrix
-    v, unit       v = unit e, and the slope along the direction e is measured. For one
-                  entry x_i, e is its unit vector, and unit is a power of two near
-                  |x_i|, so that x + h v is exact
-    step_number   0 for the usual h = STEP; a larger one for a larger h
-    """
-    h = STEP * RATIO**step_number
-    slopes_of_steps = []
-    for step in (h, h / 2):  # written as h below, for unit 1
-        right_change, left_change = _changes(point, step * v)
-        right = point.weights @ right_change / (step * unit)  # (F(x + hv) - F(x)) / h
-        left = point.weights @ left_change / (step * unit)  # (F(x) - F(x - hv)) / h
-        slopes_of_steps.append((left, right))
-    # wide = D(h), narrow = D(h/2)
-    wide, narrow = ((left + right) / 2 for left, right in slopes_of_steps)
-    left, right = slopes_of_steps[1]  # of the step h / 2
-    return _Measurement(
-        value=(4 * narrow - wide) / 3,
-        left=left,
-        right=right,
-        truncation=np.abs(wide - narrow),
-        # The rounding of F times the weights of the four F in value. For unit 1, these
-        # are, without signs, 4/(3h) for the two F in narrow, and 1/(6h) for the two in
-        # wide. Their sum is 8/(3h) + 1/(3h) = 3/h; 4/h is a bound.
-        rounding=4 * point.rounding(step_number) / (h * unit),
-        # half the step halves the gap where F is smooth, but not at a corner
-        gaps=tuple(np.abs(right - left) for left, right in slopes_of_steps),
-    )
-
-
-def _changes(point, step):
-    """Return (f(x + step) - f(x), f(x) - f(x - step)), all outputs in one row."""
-    up, down = point.outputs(point.x + step), point.outputs(point.x - step)
-    return _minus(up, point.y), _minus(point.y, down)
-
-
-def entry_scale(x):
-    """Return the largest power of two up to each |x|, which makes x + h exact.
-
-    Entries that are 0 have the scale of the others.
-    """
-    size = np.abs(x)
-    typical = np.median(size[size > 0]) if size.any() else 1.0
-    return 2.0 ** np.floor(np.log2(np.where(size > 0, size, typical)))
-
-
-def _one_by_one(x):
-    """Yield the v of ``_measure`` for each entry: its scale, and 0 elsewhere."""
-    for i, scale in enumerate(entry_scale(x).reshape(-1)):
-        v = np.zeros(x.size)
-        v[i] = scale
-        yield v.reshape(x.shape)
-
-
-# ---- A first reading can stop here ----
-
-EPSILON = np.finfo(np.float64).eps
-DENORMAL = np.finfo(np.float64).smallest_subnormal
-SMALLEST_STEP = -8  # the number of the smallest step, some units in the last place of x
-LARGEST_STEP = 0.05  # relative to the largest |x|, or to 1 if that is larger
-PRECISION = 1e-7  # a relative error bar that needs no other step
-CLEAR_FACTOR = 100  # a slope larger than 100 error bars is not 0
-SMOOTH = 1e-6  # a smooth function deviates less from a cubic, relative to its change
-LARGEST_DEVIATION = 0.01  # a step is used if its deviation is smaller; a jump has more
-LAST_DIGITS = 1e4 * EPSILON  # a larger relative deviation is more than rounding
-MAX_ENTRIES = 400  # each entry of an array of at most this size is measured
-DIRECTIONS = 6  # the number of random directions for a larger array
-
-
 @dataclass
 class Slopes:
     """Numeric slopes of one array: of its entries, or along directions.
@@ -110,7 +35,7 @@ class Slopes:
     left, right  (P,)  the one-sided slopes, which differ at a corner
     kink         (P,)  whether the function has a corner or a jump there
     directions         None, or P arrays of the shape of x: the directions
-    is_rough           whether the function is not smooth over the step 0
+    is_rough           whether the function is not smooth over the usual step
     """
 
     value: np.ndarray
@@ -150,6 +75,40 @@ def slopes(f, x, cotangents, directions=None):
     return Point(f, x, flat(cotangents)[None]).slopes(directions)[0]
 
 
+def entry_scale(x):
+    """Return the largest power of two up to each |x|, which makes x + h exact.
+
+    Entries that are 0 have the scale of the others.
+    """
+    size = np.abs(x)
+    typical = np.median(size[size > 0]) if size.any() else 1.0
+    return 2.0 ** np.floor(np.log2(np.where(size > 0, size, typical)))
+
+
+def _one_by_one(x):
+    """Yield the v of ``Point.measure`` for each entry: its scale, and 0 elsewhere."""
+    for i, scale in enumerate(entry_scale(x).reshape(-1)):
+        v = np.zeros(x.size)
+        v[i] = scale
+        yield v.reshape(x.shape)
+
+
+# ---- A first reading can stop here ----
+
+EPSILON = np.finfo(np.float64).eps
+DENORMAL = np.finfo(np.float64).smallest_subnormal
+SMALLEST_STEP = -8  # the number of the smallest step, some units in the last place of x
+MOST_LARGER = 2  # with a step 16^2 times as large, no entry but 0 changes its sign
+LARGEST_STEP = 0.05  # relative to the largest |x|, or to 1 if that is larger
+PRECISION = 1e-7  # a relative error bar that needs no other step
+CLEAR_FACTOR = 100  # a slope larger than 100 error bars is not 0
+SMOOTH = 1e-6  # a smooth function deviates less from a cubic, relative to its change
+LARGEST_DEVIATION = 0.01  # a step is used if its deviation is smaller; a jump has more
+LAST_DIGITS = 1e4 * EPSILON  # a larger relative deviation is more than rounding
+MAX_ENTRIES = 400  # each entry of an array of at most this size is measured
+DIRECTIONS = 6  # the number of random directions for a larger array
+
+
 def directions_for(x, rng):
     """Return random directions for a large array; None: each entry alone."""
     return random_directions(x, rng) if x.size > MAX_ENTRIES else None
@@ -164,23 +123,20 @@ def random_directions(x, rng):
 def jacobian(f, x, largest=200_000):
     """Return the numeric Jacobian (all outputs, all inputs), or None if it is large."""
     size = sum(each.size for each in f(x))
-    if size * x.size > largest:
+    if size * max(size, x.size) > largest:
         return None
-    rows = np.empty((x.size, size))
-    with np.errstate(all="ignore"):
-        point = Point(f, x, np.empty((0, size)))
-        for row, v in zip(rows, _one_by_one(x)):
-            wide, narrow = (
-                np.add(*_changes(point, h * v)) / (2 * h * v.max())
-                for h in np.array([1, 0.5]) * STEP * RATIO**point.first_step
-            )
-            row[:] = (4 * narrow - wide) / 3
-    return rows.T
+    found = Point(f, x, np.eye(size)).slopes()  # row k of J: F is output k
+    return np.array([each.value for each in found]).reshape(size, x.size)
 
 
 def flat(arrays):
     """Return the entries of all arrays in one row."""
     return np.concatenate([np.reshape(a, -1) for a in arrays])
+
+
+def finite(a):
+    """Return ``a`` with 0 for NaN and infinity."""
+    return np.where(np.isfinite(a), a, 0)
 
 
 class Point:
@@ -199,6 +155,12 @@ class Point:
         """Return all outputs of f(x) in one row."""
         return flat(self.f(x))
 
+    def changes(self, step):
+        """Return (f(x + step) - f(x), f(x) - f(x - step)), all outputs in one row."""
+        up, down = self.outputs(self.x + step), self.outputs(self.x - step)
+        pairs = (up, self.y), (self.y, down)
+        return [np.where(a == b, 0, a - b) for a, b in pairs]  # inf - inf is 0
+
     def slopes(self, directions=None):
         """Return the ``Slopes`` for each row of the weights."""
         if directions is None:
@@ -207,14 +169,14 @@ class Point:
             lines = [(v, 1.0) for v in directions]
         rows = len(self.weights)
         with np.errstate(all="ignore"):
-            first = [_measure(self, v, unit, self.first_step) for v, unit in lines]
+            first = [self.measure(v, unit, self.first_step) for v, unit in lines]
             largest = np.zeros(rows)  # slope of the array
-            for m in first:
-                size = np.abs(m.value)
-                largest = np.fmax(largest, np.where(size > 10 * m.bar, size, 0))
+            for value, _, _, truncation, rounding, *_ in first:
+                size, bar = np.abs(value), truncation + rounding
+                largest = np.fmax(largest, np.where(size > 10 * bar, size, 0))
             best = [
-                _best(_all_steps(self, v, unit, m, largest), largest)
-                for (v, unit), m in zip(lines, first)
+                _judged(self._again(*line, m, largest), largest)
+                for line, m in zip(lines, first)
             ]
             is_rough = self.is_rough
         table = np.array(best).reshape(len(best), 5, rows)  # (P, 5, S)
@@ -222,6 +184,69 @@ class Point:
             Slopes(*table[:, :4, s].T, table[:, 4, s] > 0, directions, is_rough)
             for s in range(rows)
         ]
+
+    def measure(self, v, unit, step_number):
+        """Measure the slope of F along a direction, with the steps h and h / 2.
+
+        v, unit       v = unit e, and the slope along the direction e is measured. For
+                      one entry x_i, e is its unit vector, and unit is a power of two
+                      near |x_i|, so that x + h v is exact
+        step_number   0 for the usual h = STEP; a larger one for a larger h
+
+        A gradient check uses several F of the same f, one for each row of the weights.
+        So each of these results has one entry for each row: the slope; the one-sided
+        slopes on the left and on the right; the truncation and the rounding; and the
+        gaps between both sides with the step and with its half.
+        """
+        h = STEP * RATIO**step_number
+        sides = []
+        for step in (h, h / 2):  # written as h below, for unit 1
+            right_change, left_change = self.changes(step * v)
+            right = self.weights @ right_change / (step * unit)  # (F(x + hv) - F(x)) / h
+            left = self.weights @ left_change / (step * unit)  # (F(x) - F(x - hv)) / h
+            sides.append((left, right))
+        wide, narrow = ((left + right) / 2 for left, right in sides)  # D(h), D(h/2)
+        # The rounding of F times the weights of the four F in the slope. For unit 1,
+        # these are, without signs, 4/(3h) for the two F in narrow, and 1/(6h) for the
+        # two in wide. Their sum is 8/(3h) + 1/(3h) = 3/h; 4/h is a bound.
+        rounding = 4 * self.rounding(step_number) / (h * unit)
+        gaps = (np.abs(right - left) for left, right in sides)
+        return (4 * narrow - wide) / 3, *sides[1], np.abs(wide - narrow), rounding, *gaps
+
+    def _again(self, v, unit, first, largest):
+        """Return [first], or also a measurement with another step if it is imprecise.
+
+        The truncation is proportional to h^2 and the rounding to 1/h. So their sum is
+        least near h (rounding / truncation)^(1/3). A truncation below the rounding
+        cannot be seen; it is taken to be h^2/8 F', as if F''' were as large as F'.
+        """
+        rounding = first[4]
+        error, _ = _roughness(first, largest)
+        size = np.maximum(np.abs(first[0]), largest / 100)
+        imprecise = np.flatnonzero(~(error + rounding <= PRECISION * size))
+        if not len(imprecise):
+            return [first]
+        s = imprecise[0]
+        is_larger = rounding[s] > error[s]
+        h = STEP * RATIO**self.first_step * unit
+        truncation = h * h / 8 * size[s] if is_larger else error[s]
+        steps = np.log(rounding[s] / truncation) / 3 / np.log(RATIO)
+        least, most = (1, MOST_LARGER) if is_larger else (SMALLEST_STEP, -1)
+        if is_larger and not largest[s]:  # no slope is certainly not 0
+            most = 99  # the largest step
+        steps = int(np.clip(np.nan_to_num(np.round(steps)), least, most))
+        step_number = max(self.first_step + steps, SMALLEST_STEP)
+        while step_number > 0 and self._is_too_large(v, step_number):
+            step_number -= 1
+        if step_number == self.first_step or is_larger and self.first_step < 0:
+            return [first]  # f is not smooth over a larger step
+        again = self.measure(v, unit, step_number)
+        if not is_larger and again[4][s] > error[s] / 100:
+            return [first]  # a corner would disappear in rounding errors
+        return [first, again]
+
+    def _is_too_large(self, v, step_number):
+        return STEP * RATIO**step_number * np.abs(v).max() > self.largest_step
 
     @functools.cached_property
     def first_step(self):
@@ -255,7 +280,10 @@ class Point:
 
     def rounding(self, step_number):
         """Return the rounding error of F, (S,), over steps near that of this number."""
-        return _norms(self.weights * self._deviation(step_number)[0])
+        rows = self.weights * self._deviation(step_number)[0]
+        largest = np.abs(rows).max(axis=1, initial=0)  # the squares may underflow
+        parts = rows / np.where(largest > 0, largest, 1)[:, None]
+        return largest * np.sqrt((parts**2).sum(1))
 
     def _deviation(self, step_number):
         """Return the deviations of the outputs from cubics, in two forms, (outputs,).
@@ -285,125 +313,51 @@ class Point:
         return self._deviations[step_number]
 
 
-def _without_cubics(times):
-    """Return a matrix that maps the values of polynomials of degree three to 0.
+@functools.cache  # made at the first call: importing numpy.random takes time
+def _times():
+    """Return the t at which f(x + t step) is evaluated, and a matrix without cubics.
 
-    Each row combines the values at five neighbouring times, as a divided difference
-    does; its norm is 1.
+    The distances of the t are unequal: if f had jumps at equal distances, points at
+    equal distances could miss them. The matrix maps the values of polynomials of degree
+    three to 0. Each row combines the values at five neighbouring times, as a divided
+    difference does; its norm is 1.
     """
+    times = np.arange(1, 18) + np.random.default_rng(0).uniform(-0.3, 0.3, 17)
     rows = np.zeros((len(times) - 4, len(times)))
     for k, row in enumerate(rows):
         t = times[k : k + 5]
         weights = 1 / np.prod(t[:, None] - t + np.eye(5), axis=1)
         row[k : k + 5] = weights / np.linalg.norm(weights)
-    return rows
+    return times, rows
 
 
-@functools.cache  # made at the first call: importing numpy.random takes time
-def _times():
-    """Return the t at which ``Point.rounding`` evaluates f(x + t step), and a matrix.
+def _roughness(measured, largest):
+    """Return (error, kink): the error of a finite step, and whether it is a kink.
 
-    The distances of the t are unequal: if f had jumps at equal distances, points at
-    equal distances could miss them. The matrix is that of ``_without_cubics``.
+    The slopes on the two sides differ by about h f'' where f is smooth, so half the
+    step gives half the difference. At a corner the difference stays.
     """
-    times = np.arange(1, 18) + np.random.default_rng(0).uniform(-0.3, 0.3, 17)
-    return times, _without_cubics(times)
+    value, _, _, truncation, rounding, wide, narrow = measured
+    size = np.maximum(np.abs(value), largest / 100)
+    visible = np.maximum(1e-4 * size, 100 * rounding)
+    corner = np.where(narrow > np.maximum(visible, 0.7 * wide), narrow, 0)
+    jump = truncation > np.maximum(0.01 * size, 100 * rounding)
+    error = truncation + corner
+    is_finite = np.isfinite(error + value)
+    return np.where(is_finite, error, np.inf), (corner > 0) | jump | ~is_finite
 
 
-def _norms(rows):
-    """Return the norm of each row; it is scaled, because the squares may underflow."""
-    largest = np.abs(rows).max(axis=1, initial=0)
-    parts = rows / np.where(largest > 0, largest, 1)[:, None]
-    return largest * np.sqrt((parts**2).sum(1))
-
-
-@dataclass
-class _Measurement:
-    """Slopes (S,) along one direction, with one step and its half."""
-
-    value: np.ndarray
-    left: np.ndarray
-    right: np.ndarray
-    truncation: np.ndarray
-    rounding: np.ndarray
-    gaps: tuple  # |right - left| with the step and with its half
-
-    @property
-    def bar(self):
-        """The error bar, (S,)."""
-        return self.truncation + self.rounding
-
-    def roughness(self, largest):
-        """Return (error, kink): the error of a finite step, and whether it is a kink.
-
-        The slopes on the two sides differ by about h f'' where f is smooth, so half the
-        step gives half the difference. At a corner the difference stays.
-        """
-        size = np.maximum(np.abs(self.value), largest / 100)
-        wide, narrow = self.gaps
-        visible = np.maximum(1e-4 * size, 100 * self.rounding)
-        corner = np.where(narrow > np.maximum(visible, 0.7 * wide), narrow, 0)
-        jump = self.truncation > np.maximum(0.01 * size, 100 * self.rounding)
-        error = self.truncation + corner
-        is_finite = np.isfinite(error + self.value)
-        return np.where(is_finite, error, np.inf), (corner > 0) | jump | ~is_finite
-
-
-def _all_steps(point, v, unit, first, largest):
-    """Return measurements with several steps, until all slopes are precise.
-
-    If the rounding is the larger error, the next step is larger, otherwise smaller.
-    """
-    step_number = point.first_step
-    measurements = {step_number: first}
-    while True:
-        m = measurements[step_number]
-        error, _ = m.roughness(largest)
-        needed = PRECISION * np.maximum(np.abs(m.value), largest / 100)
-        imprecise = np.flatnonzero(~(error + m.rounding <= needed))
-        if not len(imprecise):
-            break
-        s = imprecise[0]
-        is_larger = m.rounding[s] > error[s]
-        step_number += 1 if is_larger else -1
-        h = STEP * RATIO**step_number
-        if step_number in measurements or step_number < SMALLEST_STEP:
-            break
-        if h * np.abs(v).max() > point.largest_step:
-            break
-        if point.first_step < 0 and step_number > point.first_step:
-            break  # f is not smooth over so large a step
-        m = _measure(point, v, unit, step_number)
-        if not is_larger and m.rounding[s] > error[s] / 100:
-            break  # a corner would disappear in rounding errors
-        measurements[step_number] = m
-    return list(measurements.values())
-
-
-def _best(measurements, largest):
+def _judged(measurements, largest):
     """Return (value, bar, left, right, kink), each (S,), with the smallest bar."""
-    errors, kinks = map(np.array, zip(*(m.roughness(largest) for m in measurements)))
-    bars = errors + [m.rounding for m in measurements]  # (R, S)
+    errors, kinks = map(np.array, zip(*(_roughness(m, largest) for m in measurements)))
+    values, left, right, _, rounding, *_ = map(np.array, zip(*measurements))
+    bars = errors + rounding  # (one or two measurements, S)
     bars = np.where(np.isfinite(bars), bars, np.inf)
     best = bars.argmin(0), np.arange(len(largest))
-    values, left, right = (
-        np.array([getattr(m, name) for m in measurements])
-        for name in ("value", "left", "right")
-    )
     value, bar = values[best], bars[best]
     # If the bars of two steps do not overlap, or if the value is 0 (f may be a step
-    # function), the error bar is the distance to the other values.
+    # function), the error bar is the distance to the other value.
     distances = np.abs(values - value)
     is_doubtful = (distances > 10 * (bar + bars)) | (value == 0)
     bar = np.maximum(bar, np.fmax.reduce(np.where(is_doubtful, distances, 0)))
     return value, bar, left[best], right[best], kinks[best]
-
-
-def _minus(a, b):
-    """Return a - b, where equal infinities differ by 0."""
-    return np.where(a == b, 0, a - b)
-
-
-def finite(a):
-    """Return ``a`` with 0 for NaN and infinity."""
-    return np.where(np.isfinite(a), a, 0)

@@ -10,7 +10,7 @@ differences.
 
 import contextlib
 import functools
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,8 +20,7 @@ from .numeric import STEP, entry_scale, finite, flat
 SINGLE = np.finfo(np.float32).eps
 
 
-@dataclass
-class Situation:
+class Situation(NamedTuple):
     """The gradients of one backward.
 
     tag, sentence   the mistake, if they are wrong; {} stands for the input's name
@@ -37,25 +36,24 @@ class Situation:
     slack: dict
 
 
-def situations(subject, points, run, rng):
+def situations(run, rng):
     """Yield each ``Situation``; the first is the usual one, from ``run``."""
-    c, leaf_numbers = run.cotangents, range(len(points))
-    is_repeatable = not {"accumulates", "stateful"} & {f.tag for f in run.findings}
-    rounding = dict.fromkeys(leaf_numbers, 0.0)
-    if is_repeatable:
-        rounding = _rounding(subject, run, rng)
-    yield Situation("", "", c, dict(enumerate(run.gradients)), rounding)
-    if not is_repeatable:
+    c, outputs = run.cotangents, run.outputs
+    rounding = dict.fromkeys(range(len(run.points)), 0.0)
+    if {"accumulates", "stateful"} & {f.tag for f in run.findings}:
+        yield Situation("", "", c, dict(enumerate(run.gradients)), rounding)
         return
+    rounding = _rounding(run, rng)
+    yield Situation("", "", c, dict(enumerate(run.gradients)), rounding)
 
     def situation(tag, sentence, cotangents, outputs, given=None, copy=np.array):
         given = cotangents if given is None else given
         try:
-            gradients = subject.gradients(outputs, given, copy=copy)
+            gradients = run.gradients_of(outputs, given, copy=copy)
         except Exception as error:
             sentence += f": {type(error).__name__}: {error}"
-            gradients = [np.full(p.shape, np.nan) for p in points]
-        leaves = enumerate(subject.leaves)
+            gradients = [np.full(p.shape, np.nan) for p in run.points]
+        leaves = enumerate(run.leaves)
         gradients = {i: gradients[i] for i, leaf in leaves if leaf.requires_grad}
         slack = {
             i: rounding[i] * min(4, _size(d) / (_size(run.gradients[i]) or 1))
@@ -63,7 +61,7 @@ def situations(subject, points, run, rng):
         }
         return Situation(tag, sentence, cotangents, gradients, slack)
 
-    outputs, second = run.outputs, subject.outputs()
+    second = run.outputs_now()
     other = [4 * np.asarray(rng.normal(size=y.shape)) for y in run.y]
     zero = [0 * each for each in c]
     yield situation("not-linear", "for a cotangent of 0, d_{} is not 0", zero, outputs)
@@ -90,36 +88,35 @@ def situations(subject, points, run, rng):
     yield situation("non-contiguous", sentence, c, outputs, copy=_with_gaps)
     in_columns = functools.partial(np.array, order="F")
     for what, layout in ("in Fortran order", in_columns), ("with gaps", _with_gaps):
-        with subject.with_data(points, layout), contextlib.suppress(Exception):
-            fresh = subject.outputs()
+        with run.with_data(run.points, layout), contextlib.suppress(Exception):
             sentence = f"d_{{}} is wrong for inputs {what} in memory"
-            yield situation("layout", sentence, c, fresh)
-    for tag, sentence, used in _parts(subject, points, run, rng):
+            yield situation("layout", sentence, c, run.outputs_now())
+    for tag, sentence, used in _parts(run, rng):
         part = [np.where(u, a, 0) for u, a in zip(used, c)]
         numbers = [k for k, u in enumerate(used) if u.any()]
         used_outputs = [outputs[k] for k in numbers]
         if any(t.requires_grad for t in used_outputs):
             given = [part[k] for k in numbers]
             yield situation(tag, sentence, part, used_outputs, given)
-    for numbers, sentence in _choices_of_leaves(subject):
-        with _only_these_require_grad(subject, numbers):
-            fresh = subject.outputs()
+    for numbers, sentence in _choices_of_leaves(run.names):
+        with _only_these_require_grad(run, numbers):
+            fresh = run.outputs_now()
             if any(t.requires_grad for t in fresh):
                 yield situation("needs", sentence, c, fresh)
-    for tag, sentence, mode in subject.modes:
+    for tag, sentence, mode in run.modes:
         with mode():
-            fresh = subject.outputs()
+            fresh = run.outputs_now()
             if all(np.array_equal(t._data, y) for t, y in zip(fresh, run.y)):
                 yield situation(tag, sentence, c, fresh)
-    yield from _in_float32(subject, points, run, rng)
+    yield from _in_float32(run, rng)
 
 
-def _rounding(subject, run, rng):
+def _rounding(run, rng):
     """Return {i: 100 times the change of d_i if the last digits of c change}."""
     moves = dict.fromkeys(range(len(run.gradients)), 0.0)
     for _ in range(4):
         near = [c * (1 + 2.0**-45 * rng.normal(size=c.shape)) for c in run.cotangents]
-        for i, d in enumerate(subject.gradients(run.outputs, near)):
+        for i, d in enumerate(run.gradients_of(run.outputs, near)):
             moves[i] = max(moves[i], 100 * _distance(d, run.gradients[i]))
     return moves
 
@@ -135,7 +132,7 @@ def _with_gaps(a):
     return view
 
 
-def _parts(subject, points, run, rng):
+def _parts(run, rng):
     """Yield (tag, sentence, masks of the outputs) for the parts of the outputs.
 
     A part is one of several outputs, or the entries whose changes are of similar size,
@@ -146,10 +143,10 @@ def _parts(subject, points, run, rng):
     for k in several:
         used = [np.full(y.shape, j == k) for j, y in enumerate(run.y)]
         yield "unused-output", f"d_{{}} is wrong if output {k} alone is used", used
-    moved = [p + STEP * entry_scale(p) * rng.normal(size=p.shape) for p in points]
-    with subject.with_data(moved), np.errstate(all="ignore"), no_grad():
+    moved = [p + STEP * entry_scale(p) * rng.normal(size=p.shape) for p in run.points]
+    with run.with_data(moved), np.errstate(all="ignore"), no_grad():
         try:
-            change = [np.abs(t._data - y) for t, y in zip(subject.outputs(), run.y)]
+            change = [np.abs(t._data - y) for t, y in zip(run.outputs_now(), run.y)]
         except Exception:
             return
         logs = [np.where(d > 0, np.log10(d), np.nan) for d in change]
@@ -162,29 +159,29 @@ def _parts(subject, points, run, rng):
         yield "small-outputs", sentence, [each == level for each in levels]
 
 
-def _choices_of_leaves(subject):
+def _choices_of_leaves(names):
     """Yield (numbers of leaves, sentence), for each leaf: it alone; all except it."""
-    n = len(subject.leaves)
+    n = len(names)
     for i in range(n) if n > 1 else ():
         yield [i], "d_{} is wrong if no other input needs a gradient"
         if n > 2:
-            sentence = f"d_{{}} is wrong if {subject.names[i]} needs no gradient"
+            sentence = f"d_{{}} is wrong if {names[i]} needs no gradient"
             yield [j for j in range(n) if j != i], sentence
 
 
 @contextlib.contextmanager
-def _only_these_require_grad(subject, numbers):
+def _only_these_require_grad(run, numbers):
     """Let only the leaves with these numbers require a gradient."""
-    for i, leaf in enumerate(subject.leaves):
+    for i, leaf in enumerate(run.leaves):
         leaf.requires_grad = i in numbers
     try:
         yield
     finally:
-        for leaf in subject.leaves:
+        for leaf in run.leaves:
             leaf.requires_grad = True
 
 
-def _in_float32(subject, points, run, rng):
+def _in_float32(run, rng):
     """Yield the situation of float32 inputs, unless float32 is too coarse for them.
 
     The allowed error has three parts: the gradient times 0.001 + 1000 e, with the
@@ -192,13 +189,13 @@ def _in_float32(subject, points, run, rng):
     digits of the inputs change; and 1000 eps |c y| / |x|, because in a sum of large
     terms that cancel, the rounding error is relative to the terms.
     """
-    sizes = np.abs(flat(points))
+    sizes = np.abs(flat(run.points))
     if not ((sizes == 0) | (sizes > 1e-12) & (sizes < 1e12)).all():
         return  # the squares and cubes of such numbers are 0 or infinite
     runs = []
     for shift in (0, 1e-6, 1e-6):
-        near = [p * (1 + shift * rng.normal(size=p.shape)) for p in points]
-        runs.append(_run_in_float32(subject, near, run))
+        near = [p * (1 + shift * rng.normal(size=p.shape)) for p in run.points]
+        runs.append(_run_in_float32(run, near))
     if None in runs:
         return
     (ys, gradients), *others = runs
@@ -208,7 +205,7 @@ def _in_float32(subject, points, run, rng):
     )
     size = np.linalg.norm(flat([finite(c * y) for c, y in zip(run.cotangents, ys)]))
     slack = {}
-    for i, (point, d) in enumerate(zip(points, gradients)):
+    for i, (point, d) in enumerate(zip(run.points, gradients)):
         moves = max(_distance(d, other[1][i]) for other in others)
         slack[i] = (1e-3 + 1e3 * error) * _size(run.gradients[i]) + 100 * moves
         slack[i] += 1e3 * SINGLE * size / (np.abs(point).mean() if point.any() else 1)
@@ -217,17 +214,17 @@ def _in_float32(subject, points, run, rng):
     yield Situation("float32", sentence, run.cotangents, gradients, slack)
 
 
-def _run_in_float32(subject, points, run):
+def _run_in_float32(run, points):
     """Return (outputs, gradients) for float32 inputs; None if the outputs differ."""
     points = [p.astype(np.float32) for p in points]
-    with subject.with_data(points), np.errstate(all="ignore"):
+    with run.with_data(points), np.errstate(all="ignore"):
         try:
-            outputs = subject.outputs()
+            outputs = run.outputs_now()
             ys = [t._data for t in outputs]
             if any((np.isfinite(a) != np.isfinite(b)).any() for a, b in zip(ys, run.y)):
                 return None
             given = [c.astype(y.dtype) for c, y in zip(run.cotangents, ys)]
-            return ys, subject.gradients(outputs, given)
+            return ys, run.gradients_of(outputs, given)
         except Exception:  # the function combines the inputs with float64 constants
             return None
 

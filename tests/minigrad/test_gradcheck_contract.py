@@ -136,19 +136,18 @@ def test_atol_is_relative_to_the_largest_slope(atol, ok):
         assert scaled.ok is ok
 
 
-@pytest.mark.parametrize("shape", [(19, 37), (67, 71)])
-def test_one_wrong_entry_among_many_is_found(shape):
+def test_one_wrong_entry_among_many_is_found():
     def backward(g, y, x):
         d = g * (1 - y * y)
         d[17, 31] *= 1.01
         return d
 
-    x = draw(*shape)
-    result = mg.gradcheck(with_backward(np.tanh, backward), [x])
-    assert not result.ok
+    op = with_backward(np.tanh, backward)
+    result = mg.gradcheck(op, [draw(19, 37)])
     assert result.worst.index == (17, 31)
     assert result.worst.analytic == pytest.approx(1.01 * result.worst.numeric, rel=1e-6)
     assert "6 directions" in result.table()
+    assert "along a random direction" in mg.gradcheck(op, [draw(67, 71)]).message
 
 
 def test_large_wrong_gradient_is_diagnosed_where_that_is_cheap():

@@ -183,17 +183,6 @@ def test_an_input_that_is_overwritten_after_its_use():
     assert result.tag == "raises" and "was overwritten in place" in result.message
 
 
-def test_state_of_several_inputs():
-    kept = {}
-
-    @lift
-    def product(x, y):
-        first = kept.setdefault("first", (x.copy(), y.copy()))
-        return x * y, lambda g: (g * first[1], g * first[0])
-
-    assert mg.gradcheck(product, [X, draw(3, 5, seed=1)]).tag == "stale-cache"
-
-
 @pytest.mark.parametrize("where", ["forward", "backward"])
 @pytest.mark.parametrize("x", [X, abs(X), np.array(0.7), np.array([0.7, -0.8])])
 def test_mask_that_is_cached_by_shape(x, where):
@@ -226,51 +215,6 @@ def test_mask_that_is_cached_where_some_inputs_must_be_positive(positive):
     assert not mg.gradcheck(product, inputs).ok
 
 
-# Situations
-
-
-@pytest.mark.parametrize(
-    "tag, says, is_wrong",
-    [
-        ("equal-entries", "for a cotangent of ones, such as", lambda g, x:
-         (g == 1).all()),
-        ("equal-entries", "for a cotangent with equal rows", lambda g, x:
-         g.strides[0] == 0 != g.strides[1]),
-        ("layout", "for inputs in Fortran order in memory", lambda g, x:
-         x.flags.f_contiguous),
-        ("layout", "for inputs with gaps in memory", lambda g, x: not x.flags.forc),
-        ("non-contiguous", "for a cotangent that is not", lambda g, x:
-         not g.flags.forc and 0 not in g.strides),
-    ],
-)  # fmt: skip
-def test_gradient_that_is_wrong_in_one_situation(tag, says, is_wrong):
-    @lift
-    def square(x):
-        return x * x, lambda g: (3 if is_wrong(g, x) else 2) * g * x
-
-    result = mg.gradcheck(square, [X])
-    assert result.tag == tag and f"d_0 is wrong {says}" in result.message
-
-
-def test_sums_that_outlive_the_call():
-    total = np.ones_like(X)
-
-    @lift
-    def tanh(x):
-        y = np.tanh(x)
-
-        def backward(g):
-            nonlocal total
-            total = total + g * (1 - y * y)
-            return total
-
-        return y, backward
-
-    result = mg.gradcheck(tanh, [X])
-    assert result.tag == "accumulates"
-    assert "a second, identical call returns yours + numeric" in result.message
-
-
 def test_mutated_constant():
     @lift
     def scaled(x, k):
@@ -284,19 +228,3 @@ def test_mutated_constant():
     result = mg.gradcheck(scaled, [X, mg.Tensor([2])])
     assert result.tag == "mutates-input"
     assert "the forward wrote into a constant of shape (1,)" in result.message
-
-
-def test_fan_out_of_a_closure_that_remembers_one_use():
-    calls = []
-
-    @lift
-    def square(x):
-        calls.append(x)
-
-        def backward(g):  # of two uses in one graph, only the latest is remembered
-            return g * 2 * calls[-1] if calls[-1] is x else np.zeros_like(x)
-
-        return x * x, backward
-
-    result = mg.gradcheck(lambda x: square(x * 1.0), [X])
-    assert not result.ok

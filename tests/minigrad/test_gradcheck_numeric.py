@@ -8,7 +8,7 @@ import pytest
 import minigrad as mg
 from minigrad.checking.numeric import STEP, jacobian, random_directions, slopes
 
-from .gradcheck_cases import draw, logistic_map, sin, with_backward
+from .gradcheck_cases import draw, logistic_map, with_backward
 
 # Kinks
 
