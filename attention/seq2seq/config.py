@@ -17,13 +17,6 @@ from ..variants.table import SCORES
 from .cells import CELLS
 
 ATTENTIONS = ("none", "bahdanau", "luong")
-CHOICES = {
-    "cell": CELLS,
-    "attention": ATTENTIONS,
-    "score": SCORES,
-    "local": (None, "m", "p"),
-    "decoder_init": ("zero", "encoder"),
-}
 NAME = "Seq2SeqConfig"
 
 
@@ -84,8 +77,11 @@ class Seq2SeqConfig:
         for name, n in least.items():
             value = whole(NAME, name, getattr(self, name), n)
             object.__setattr__(self, name, value)  # a NumPy integer becomes an int
-        for name, choices in CHOICES.items():
-            one_of(NAME, name, getattr(self, name), choices)
+        one_of(NAME, "cell", self.cell, CELLS)
+        one_of(NAME, "attention", self.attention, ATTENTIONS)
+        one_of(NAME, "score", self.score, SCORES)
+        one_of(NAME, "local", self.local, (None, "m", "p"))
+        one_of(NAME, "decoder_init", self.decoder_init, ("zero", "encoder"))
         for name in ("bidirectional", "coverage", "input_feeding", "mask_padding"):
             flag(NAME, name, getattr(self, name))
         probability(NAME, "dropout", self.dropout)

@@ -1,7 +1,5 @@
 """Rotations and biases of relative positions: specifications."""
 
-import math
-
 import numpy as np
 
 from attention import definitions
@@ -15,36 +13,19 @@ each_head = batched(definitions.rope, "(l,d),(l),(m)->(l,d)")
 
 
 def rotated(x, positions, base=10000.0, interleaved=False, scaling=None, rot_dim=None):
-    """RoPE, whose pairs are columns in this order; scalings by their own formulas."""
+    """RoPE, whose pairs are columns in this order. Scalings have tests of their own."""
     R = x.shape[-1] if rot_dim is None else rot_dim
     order = np.arange(R)
     if interleaved:  # the first entries of all pairs, and then the second ones
         order = np.concatenate([order[::2], order[1::2]])
-    slower = np.array([_slower(m, R, base, scaling)[0] for m in range(R // 2)])
-    w = slower * definitions.frequencies(R, base)
+    w, factor = definitions.frequencies(R, base), 1.0
+    if scaling is not None:
+        w, factor = scaling.slow(w, base), scaling.attention_factor
     positions = np.broadcast_to(positions, x.shape[:-1])
     y = x.copy()
     y[..., order] = each_head(x[..., order], positions, w)
-    y[..., order] *= _slower(0, R, base, scaling)[1]
+    y[..., order] *= factor
     return y
-
-
-def _slower(m, R, base, scaling):
-    """How much slower pair m rotates, and what multiplies its cosine and its sine."""
-    if scaling is None:
-        return 1.0, 1.0
-    s = scaling.factor
-    if isinstance(scaling, LinearScaling):
-        return 1 / s, 1.0
-
-    def pair_with_turns(r):
-        turns = scaling.original_length / (2 * math.pi * r)
-        return R * math.log(turns) / (2 * math.log(base))
-
-    low = max(math.floor(pair_with_turns(scaling.beta_fast)), 0)
-    high = min(math.ceil(pair_with_turns(scaling.beta_slow)), R - 1)
-    ramp = min(max((m - low) / (high - low), 0), 1)
-    return (1 - ramp) + ramp / s, 0.1 * math.log(s) + 1
 
 
 _yarn = YaRNScaling(4.0, 64)
