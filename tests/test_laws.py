@@ -44,7 +44,7 @@ PROJECTED = ("heads", "one key", "Luong's", "Bahdanau", "layer of", "multi-head"
 # of NaN times 0 there is a gradient: of projections, and of tokens that have an output
 READS_NAN = (*PROJECTED, "gat", "rope-2d", "quantized")
 # the kernels of these modules take long to compile
-LARGE = {"linear", "linear_backward", "delta"}
+LARGE = {"recurrence", "delta"}
 
 every = pytest.mark.parametrize("name", SUBJECTS)
 every_row = pytest.mark.parametrize("name", ROWS)
@@ -196,14 +196,18 @@ def test_float32(law, name):
 @pytest.mark.deep
 @every
 def test_float32_is_as_exact_as_its_inputs(law, name):
-    """At most twice the change by their rounding, on average; thrice in gradients."""
-    subject = SUBJECTS[name]
+    """At most twice the change by their rounding, on average; thrice in gradients.
+
+    What is rounded besides the inputs counts twice: the decay of retnet, which is a
+    constant, and exp(x) of a large x, as in the features of performer.
+    """
+    subject, times = SUBJECTS[name], 1 + (name in ("retnet", "performer causal"))
     n, count = (140, 4) if subject.long else (8, 40)
 
     def test():
         draws = [errors(subject, n, seed) for seed in range(count)]
         for i, (error, bound) in enumerate(zip(*np.mean(draws, axis=0))):
-            assert error <= (3 if i else 2) * bound, i
+            assert error <= times * (3 if i else 2) * bound, i
 
     law(test)
 

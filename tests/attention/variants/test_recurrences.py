@@ -7,7 +7,6 @@ import pytest
 
 from attention import (
     decay_attention,
-    definitions,
     delta_rule,
     gated_linear_attention,
     kernels,
@@ -199,20 +198,13 @@ def test_inverse_of_a_triangle():
 
 
 def calls():
-    """Return {name: (function, inputs, definition of one head)}."""
+    """Return {name: (function, inputs)}."""
     q, k, v, b, log_a, S = example()
     vector = np.log(sigmoid(draw((B, H, L, E))[0]))
-
-    def one_number(q, k, v, log_a):
-        return definitions.decay(q, k, v, log_a[:, None])
-
-    def with_gate(q, k, v, b, log_a):
-        return definitions.delta_rule(q, k, v, b[:, None], log_a[:, None])
-
     return {
-        "decay": (decay_attention, [q, k, v, log_a], one_number),
-        "gla": (gated_linear_attention, [q, k, v, vector], definitions.decay),
-        "delta": (delta_rule, [q, k, v, b, log_a], with_gate),
+        "decay": (decay_attention, [q, k, v, log_a]),
+        "gla": (gated_linear_attention, [q, k, v, vector]),
+        "delta": (delta_rule, [q, k, v, b, log_a]),
     }
 
 
@@ -223,7 +215,7 @@ every = pytest.mark.parametrize("name", CALLS)
 @every
 @pytest.mark.parametrize("n", [1, 2, 63, 64, 65, 133])
 def test_any_length_equals_the_recurrence(backend, name, n):
-    function, _, _ = CALLS[name]
+    function, _ = CALLS[name]
     q, k, v, b, log_a, S = example(n, (2,))
     inputs = [q, k, v, log_a if name != "gla" else -abs(q), S]
     found = function(*inputs[:3], *([b] if name == "delta" else []), *inputs[3:])
@@ -264,7 +256,7 @@ def test_kernel_and_numpy_agree_in_any_width(width, dtype):
 @every
 def test_memory_grows_linearly(backend, name):
     """No array (L, L), and no state of every token, forward and backward."""
-    function, inputs, _ = CALLS[name]
+    function, inputs = CALLS[name]
     used = []
     for n in 1024, 4096:
         big = [np.repeat(x[0, :1], n // 64, 1)[:, :n] for x in inputs]
@@ -300,7 +292,7 @@ def test_chunks_of_any_size_give_the_same(chunk):
 @pytest.mark.parametrize("log_gate", [-4, -12, -30])
 def test_the_gradient_of_gates_near_0_in_float32(backend, name, log_gate):
     """The pair of a token with itself has no gate, and leaves no rounding error."""
-    function, _, _ = CALLS[name]
+    function, _ = CALLS[name]
     q, k, v, b, _, S, g, D = *example(512, (2,)), *draw((2, 512, Ev), (2, E, Ev))
     gates = np.full((2, 512, E if name == "gla" else 1), float(log_gate))
     b = [b] if name == "delta" else []
@@ -320,7 +312,7 @@ def test_the_gradient_of_gates_near_0_in_float32(backend, name, log_gate):
 @pytest.mark.parametrize("needed", range(4))
 def test_only_needed_gradients_are_computed(monkeypatch, name, needed):
     """Each scan of the backward is made for a gradient that is needed."""
-    function, inputs, _ = CALLS[name]
+    function, inputs = CALLS[name]
     scans, made = [], recurrence.scan
     monkeypatch.setattr(
         recurrence, "scan", lambda *x, **options: scans.append(1) or made(*x, **options)
