@@ -34,7 +34,7 @@ def answers_pass(my, *ids):
                 raise CheckFailed(
                     "earlier",
                     f"this answer uses your answer to {id}, which does not pass:",
-                    ": ".join(filter(None, (outcome.step, outcome.title))),
+                    outcome.step,
                     *outcome.lines[-1:],
                     f"next: python -m lessons check {id}",
                 )

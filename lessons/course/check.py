@@ -97,13 +97,13 @@ def outcome_of(my, step, failed, debug=False):
         with np.errstate(all="ignore"):
             step(my, rng_of(step, my.seed))
     except NotWritten as error:
-        return Outcome(title, "", "unwritten", lines=[plain(str(error))])
+        return Outcome(title, "unwritten", lines=[plain(str(error))])
     except CheckFailed as error:
         failure, cause = error, error.__cause__ or error
     except Exception as error:
         failure, cause = unexpected(error, my), error
     else:
-        return Outcome(title, "", "ok")
+        return Outcome(title, "ok")
     part = my.last.name if my.last else None
     if part in failed:
         return None
@@ -114,7 +114,7 @@ def outcome_of(my, step, failed, debug=False):
     if debug:
         print("\n".join(failure.lines))
         open_debugger(cause, my)
-    return Outcome(title, "", "failed", failure.tag, failure.lines, part, uses)
+    return Outcome(title, "failed", failure.tag, failure.lines, part, uses)
 
 
 def second_draw(my, step):
@@ -428,7 +428,7 @@ def as_arrays(value):
 
 def written(my):
     """Return the outcome of the first test: the functions are there, and one's own."""
-    place = "written", "functions", "failed"
+    place = "written: functions", "failed"
     for name, function in my.source.functions.items():
         if name[0] == "_" and name not in my.made:
             continue  # a given helper, which an answer may do without
@@ -453,16 +453,16 @@ def written(my):
     try:
         own_work(my)
     except CheckFailed as failure:
-        title = "the answer is your own work"
-        return Outcome("written", title, "failed", failure.tag, failure.lines)
-    return Outcome("written", "functions", "ok")
+        title = "written: the answer is your own work"
+        return Outcome(title, "failed", failure.tag, failure.lines)
+    return Outcome("written", "ok")
 
 
 def not_loaded(error, path):
     """Return the outcome of an answer of which ``load`` raised an exception."""
-    place, failure = ("written", "the file"), error
+    title, failure = "written: the file", error
     if isinstance(error, NotWritten):
-        return Outcome(*place, "unwritten", lines=[plain(str(error))])
+        return Outcome(title, "unwritten", lines=[plain(str(error))])
     if isinstance(error, SyntaxError):
         lines = [f"the file is not Python yet: {error.msg}"]
         if error.lineno:  # Python gives no line for a NUL byte
@@ -472,7 +472,7 @@ def not_loaded(error, path):
         said = f"{type(error).__name__}: {error}".removesuffix(": ")
         where = own_line(error, path)
         failure = CheckFailed("raises", f"{said}, when the file is loaded", *where)
-    return Outcome(*place, "failed", failure.tag, failure.lines)
+    return Outcome(title, "failed", failure.tag, failure.lines)
 
 
 def unexpected(error, my):

@@ -27,6 +27,7 @@ class CheckFailed(AssertionError):
 class Outcome:
     """The result of one function of a check.
 
+    step    its title; "written: …" of what comes before them
     result  "ok", "failed", or "unwritten"
     tag     of a failure: the name of the measured mistake, or "unknown"
     lines   of a failure: the report; of an unwritten part: its name
@@ -35,7 +36,6 @@ class Outcome:
     """
 
     step: str
-    title: str
     result: str
     tag: str | None = None
     lines: list = field(default_factory=list)

@@ -332,7 +332,7 @@ def check(exercise, path, order, write):
     for line in my.after_pass if code == PASSED else ():
         print(line)
     for part in dict.fromkeys(todo) if code else ():  # a right answer needs no more
-        unwritten = course.Outcome("written", "functions", "unwritten", lines=[part])
+        unwritten = course.Outcome("written: functions", "unwritten", lines=[part])
         write(outcome=unwritten.as_dict())
     return code
 

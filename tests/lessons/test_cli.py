@@ -63,8 +63,8 @@ def runs(monkeypatch):
     return reports
 
 
-def outcome(tag, title="a title", lines=("f(x)", "found 3"), **more):
-    facts = {"step": "values", "title": title, "result": "failed", "part": None}
+def outcome(tag, step="values", lines=("f(x)", "found 3"), **more):
+    facts = {"step": step, "result": "failed", "part": None}
     return facts | {"tag": tag, "lines": list(lines)} | more
 
 
@@ -80,7 +80,7 @@ def test_from_start_to_passed(lessons, runs):
     assert E2.work.read_text(encoding="utf-8") == E2.stub_text
     runs[:] = [failed("transpose"), failed("transpose"), Report(code=0)]
     code, text = lessons("check")  # the one that was edited last
-    assert code == 1 and "FAIL  values: a title" in text and "found 3" in text
+    assert code == 1 and "FAIL  values\n" in text and "found 3" in text
     assert "hint:  python -m lessons hint E.2" in text
     assert "not yet" in lessons("list")[1]
     assert re.search(r"next: +python -m lessons check E.2", lessons()[1])

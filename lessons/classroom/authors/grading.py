@@ -169,7 +169,7 @@ def _grade(student, exercise, answers, seed, progress):
         remark = ", ".join(names)
     if report.failures:
         first = report.failures[0]
-        step, remark = first["step"], first["title"]
+        step, _, remark = first["step"].partition(": ")
         if first["tag"] in FORBIDDEN:
             result, remark = "forbidden", "; ".join(first["lines"])
     tag = report.tag or ""

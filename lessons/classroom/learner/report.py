@@ -105,14 +105,10 @@ def print_report(exercise, report, verbose=False):
     """Print the lines after the heading, up to the next command."""
     outcomes = report.outcomes
     unwritten = [o for o in outcomes if o["result"] == "unwritten"]
-    hidden = {o["step"] for o in outcomes if o["result"] != "ok"}
-    hidden |= {"written"} if unwritten else set()
-    passed = [o for o in outcomes if o["result"] == "ok"]
-    steps = dict.fromkeys(o["step"] for o in passed if o["step"] not in hidden)
-    lines = ["; ".join(steps)] if steps else []
-    if verbose:
-        lines = list(map(_place, passed))
-    for line in lines:
+    passed = [o["step"] for o in outcomes if o["result"] == "ok"]
+    if unwritten and "written" in passed:
+        passed.remove("written")
+    for line in passed if verbose or not passed else ["; ".join(passed)]:
         say(f"{paint('ok', 'green')}    {line}", 2)
     if unwritten:
         own = f"{exercise.id} "  # a part of another exercise keeps its id
@@ -122,18 +118,13 @@ def print_report(exercise, report, verbose=False):
         word = "FAULT" if o["tag"] == "check-fault" else "FAIL "
         is_new = not may_follow(o, report.failures[:k])
         after = "" if is_new else "  (may follow from the failure above)"
-        say(f"{paint(word, 'red')} {_place(o)}{after}", 2)
+        say(f"{paint(word, 'red')} {o['step']}{after}", 2)
         if is_new or verbose:
             say(plain("\n".join(o["lines"]), most=5000), 8)
     if report.ending:
         say(f"{paint('END', 'red')}   {report.ending}", 2)
     _print_prints(report)
     _print_next(exercise, report)
-
-
-def _place(outcome):
-    """Return which part of the check an outcome is of."""
-    return ": ".join(filter(None, (outcome["step"], outcome["title"])))
 
 
 def print_json(exercise, report):
@@ -203,7 +194,7 @@ def _print_next(exercise, report):
         say("next:  python -m lessons doctor", 2)
         return
     if report.code == FAILED and report.failures:
-        if report.failures[0]["step"] != "written":
+        if not report.failures[0]["step"].startswith("written"):
             seed = f" --seed {report.seed}" if report.seed else ""
             say(f"again: python -m lessons check {exercise.id}{seed} --pdb", 2)
     say(f"hint:  python -m lessons hint {exercise.id}", 2)
