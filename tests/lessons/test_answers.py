@@ -134,7 +134,7 @@ def checked(exercise, path, text):
 )
 def test_a_file_that_is_no_answer_reads_why(tmp_path, text, tag, said):
     code, [failed, *_], _ = checked(E2, tmp_path / "a.py", text)
-    assert (code, failed["tag"]) == (1, tag)
+    assert (code, failed["tag"], failed["part"]) == (1, tag, None)
     assert said in " ".join(failed["lines"])
 
 
