@@ -22,10 +22,7 @@ def attn_bytes(T, d_model, heads, dtype):
     """
     scores = heads * T * T  #? How many numbers is one score, and which pairs have one, in each head?
     #! scores = heads * T * T * d_model  | the number times d_model
-    #! scores = T * T * d_model  | the number times d_model / heads, the width of a head
     #! scores = T * T * (d_model // heads)  | that with d_model / heads for heads
-    #! scores = T * d_model  | T * d_model * itemsize, the bytes of the states
-    #! scores = heads * T * d_model  | T * d_model * itemsize * heads
     #! scores = T * T // heads  | the number of one head / heads: each head has scores of its own
     #! scores = heads * T * (T + 1) // 2  | that of T (T + 1) / 2 scores, but there is no mask
     #! scores = heads * T * (T - 1)  | that of T (T - 1) scores
@@ -49,7 +46,6 @@ def longest(memory, dtype):
     #! scores = memory * np.dtype(dtype).itemsize  | the root of memory * itemsize
     return math.isqrt(scores)  #? T fits and T + 1 does not, also beyond 2^53: is the root exact?
     #! return math.isqrt(memory) // np.dtype(dtype).itemsize  | the root of memory, divided by the itemsize
-    #! return scores  | the number of scores that fit, not its root
     #! return math.isqrt(scores) - 1  | the answer - 1
     #! return math.isqrt(scores) + 1  | the answer + 1
     #! return round(math.sqrt(scores))  | the root, rounded and not rounded down
@@ -65,12 +61,8 @@ def attention_in_blocks(Q, K, V, block):
     """
     out = np.zeros((len(Q), V.shape[1]))
     for start in range(0, len(Q), block):  #? Which block contains the last of seven queries, if a block has three?
-        #! for start in range(0, len(Q) - block + 1, block):  | attention without the last block, which is shorter
         rows = slice(start, start + block)  #? Which queries does each turn of the loop compute?
         e = Q[rows] @ K.T / np.sqrt(Q.shape[1])  #? A score of a query and a key: what is it divided by?
-        #! e = Q[rows] @ K.T / np.sqrt(block)  | attention with scores / sqrt(block)
-        #! e = Q[rows] @ K.T / np.sqrt(len(K))  | attention with scores / sqrt(T)
-        #! e = Q[rows] @ K.T / np.sqrt(V.shape[1])  | attention with scores / sqrt(d_v)
         top = e.max(axis=-1, keepdims=True)  #? exp(1e3) is inf. Which largest score has each query?
         #! top = 0  | exp(e) V / sum exp(e)
         #! top = e.max()  | exp(e - the largest of a block), divided by its sum
@@ -78,9 +70,7 @@ def attention_in_blocks(Q, K, V, block):
         #! z = np.exp(e - top) * np.tri(len(Q), len(K))[rows]  | attention to the keys j <= i only, but there is no mask
         #! z = np.exp(e - top) * (np.arange(len(K)) // block == start // block)  | attention to the keys of the same block only
         p = z / z.sum(axis=-1, keepdims=True)  #? Over which axis do the weights of one query sum to 1?
-        #! p = z / z.sum(0)  | attention with weights that sum to 1 over the queries of a block
         #! z = np.exp(e); p = z / z.sum(0)  | attention with weights that sum to 1 over the queries of a block
-        #! p = z / z.sum()  | attention with weights that sum to 1 over a whole block
         #! z = np.exp(e); p = z / z.sum()  | attention with weights that sum to 1 over a whole block
         out[rows] = p @ V
     return out  #? Where does ``return`` stand: inside the loop, or after it?
@@ -91,8 +81,7 @@ def explanation():
     """Return a string: why can long sequences not use this attention? How much memory
     do the scores of 32768 positions take?
 
-    Write ten words or more; they are not graded. After that, the check prints what a
-    good answer says.
+    Write ten words or more; they are not graded. The check then prints a good answer.
     """
     return (  #? How many bytes, for each head and layer, and what does twice the length take?
         "4 GiB for each head, each layer and each example, at 32768 positions in "
@@ -159,7 +148,7 @@ def large_scores(my, rng):
 
 
 def a_tenth(my, rng):
-    """2048 positions in less than a tenth of the memory of their scores"""
+    """a tenth of the memory of all scores, and all queries of a block together"""
     Q, K, V = rng.normal(size=(3, 2048, 5))
     my.only.attention_in_blocks(Q, K, V, 32)
     peak = 8 * peak_numbers(my.made["attention_in_blocks"], Q, K, V, 32)
@@ -167,12 +156,7 @@ def a_tenth(my, rng):
     expected = f"a peak below {tenth / 1e6:.2f} MB, a tenth of the scores"
     found = f"{peak / 1e6:.2f} MB"
     my.holds("attention_in_blocks", peak < tenth, expected, found, "peak")
-
-
-def together(my, rng):
-    """all queries of a block are computed together"""
     Q, K, V = rng.normal(size=(3, 64, 5))
-    my.only.attention_in_blocks(Q, K, V, 1)
     f = my.made["attention_in_blocks"]
     one, every = (python_steps(f, Q, K, V, block) for block in (1, 64))
     expected = "a quarter of the steps of Python, for one block and not 64 blocks"
@@ -186,10 +170,6 @@ def your_own_words(my, rng):
 
 
 HINTS = """
-attn_bytes  Write down the scores of T = 3 positions and two heads. How many are there?
-longest  Find T for 100 bytes and scores of 4 bytes by hand, then for 99.
-attention_in_blocks  A block has some of the queries and all of the keys; its softmax is
-   over the keys. Which array in your loop, or before it, is as large as (T, T)?
 1  A score is one number, the result of a dot product over the width. How many pairs of
    positions are there, and how many heads?
 2  np.dtype(dtype).itemsize is the number of bytes of one number. For longest, solve

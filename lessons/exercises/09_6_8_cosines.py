@@ -117,8 +117,7 @@ def explanation():
     """Return a string: do positions with large weights on each other become more
     similar, and why?
 
-    Write ten words or more; they are not graded. After that, the check prints what a
-    good answer says.
+    Write ten words or more; they are not graded. The check then prints a good answer.
     """
     return (  #? Which weights are large at each scale, and which cosines grow?
         "scale 1: each position keeps its own weight, Z is nearly X, and little moves\n"
@@ -137,8 +136,7 @@ def explanation():
 import re
 
 from lessons.course import pictures
-from lessons.course.words import locked
-from lessons.course.words import self_assessed
+from lessons.course.words import locked, self_assessed
 
 SCALES = (1, 1 / 4, 1 / 20)
 
@@ -184,14 +182,8 @@ def long_vectors(my, rng):
 def predicted(my, rng):
     """your prediction and the measurement"""
     found = my.only.prediction()
-    my.holds(
-        "prediction",
-        is_prediction(found),
-        "{1: (gain, sign), 1 / 4: (gain, sign), 1 / 20: (gain, sign)}, gain from -2 to "
-        "2 and sign +1 or -1",
-        repr(found),
-        "prediction",
-    )
+    text = "{scale: (gain, sign)} for 1, 1 / 4, 1 / 20; gain -2 to 2, sign +1 or -1"
+    my.holds("prediction", is_prediction(found), text, repr(found), "prediction")
     first = locked(my, is_prediction)
     X = rng.normal(size=(8, 16))
     print("scale   gain, predicted   rank correlation, predicted   own weight")
@@ -220,33 +212,23 @@ def three_heatmaps(my, rng):
     found = f"{limits[0]} and {limits[1]}"
     text = "colours from -1 to 1 for both images of cosines", found
     my.holds("draw", limits == [(-1, 1)] * 2, *text, "own-limits")
-    titles_fit(my, pictures.images(fig), (before, after, alpha))
-    pictures.keep(my, fig)
-
-
-def titles_fit(my, images, arrays):
-    """Fail unless the titles of before, after and alpha name what each shows."""
-    titles = [title for _, _, title in images]
+    found = pictures.images(fig)
+    titles = [title for _, _, title in found]
     my.holds("draw", all(titles), "a title for each panel", titles, "no-title")
     differ = len({title.strip().lower() for title in titles}) == len(titles)
     my.holds("draw", differ, "another title for each panel", titles, "same-title")
-    of = [title for a in arrays for b, _, title in images if np.allclose(a, b)]
-    x, z, weights = (set(re.findall("[a-z]+", title.lower())) for title in of)
-    is_exchanged = x & {"after", "z"} and z & {"before", "x"}
-    is_right = x & {"before", "x"} and z & {"after", "z"}
-    text = "titles that say which is before, argument 2, and which after", of[:2]
-    my.holds("draw", is_right or not is_exchanged, *text, "images-exchanged")
-    of_weights = (x | z) & {"alpha", "weight", "weights"}
-    text = "the title of the weights above them", of[2]
-    is_exchanged = of_weights and weights & {"cosine", "cosines"}
-    my.holds("draw", not is_exchanged, *text, "images-exchanged")
-    for title, words, what in (
-        (of[0], "[ck]os|simil|before|x", "cosines of X"),
-        (of[1], "[ck]os|simil|after|z", "cosines of Z"),
-        (of[2], "weight|alpha|α|att|soft", "weights"),
+    x, z = r"\b(before|x)\b", r"\b(after|z)\b"
+    for shown, words, own, other, what in (
+        (before, "[ck]os|simil|before|x", x, z, "cosines of X, the argument before"),
+        (after, "[ck]os|simil|after|z", z, x, "cosines of Z, the argument after"),
+        (alpha, "weight|alpha|α|att|soft", "", "cos", "weights"),
     ):
+        title = next(t.lower() for array, _, t in found if np.allclose(array, shown))
         text = f"a title that names what it shows, the {what}", repr(title)
-        my.holds("draw", re.search(words, title.lower()), *text, "no-title")
+        is_other = re.search(other, title) and not re.search(own, title)
+        my.holds("draw", not is_other, *text, "images-exchanged")
+        my.holds("draw", re.search(words, title), *text, "no-title")
+    pictures.keep(my, fig)
 
 
 def your_own_words(my, rng):
@@ -264,11 +246,6 @@ def is_prediction(found):
 
 HINTS = """
 draw  Three panels; the last two share vmin and vmax.
-prediction  The docstring gives the three keys, with a pair for each.
-self_attention  Write the three steps with indices: e_ij, alpha_ij, z_id.
-cosine  What is the cosine of x and x, and that of x and 2 x?
-geometry_change  Which pairs i < j do three positions have?
-rank_correlation  Which ranks have the entries of (0.3, 7, 2)?
 1  Row i of alpha belongs to position i: it sums to 1, and z_i is computed from it.
 2  For the cosines, first divide each row by its norm; then one product gives all of
    them. The pairs i < j stand above the diagonal: np.triu_indices(T, k=1).

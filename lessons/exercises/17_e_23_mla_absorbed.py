@@ -43,7 +43,6 @@ def weights(s):
     #! seen = np.where(read, s, 0.0)  | the softmax in which later tokens have scores of 0
     p = np.exp(seen - seen.max(2, keepdims=True))  #? How large may a score be, so that exp(s) is still a number?
     #! p = np.exp(np.where(read, s, 0) - seen.max(2, keepdims=True))  | the softmax in which later tokens have scores of 0
-    #! p = np.exp(seen)  | exp(s), which is too large for s = 1000
     return p / p.sum(2, keepdims=True)  #? The weights of a query sum to 1: over which tokens is this sum?
 
 
@@ -137,20 +136,9 @@ def with_keys(my, rng):
 
 
 def without_keys(my, rng):
-    """the absorbed form, also of one new token"""
+    """the absorbed form, also of one new token; it makes no keys"""
     for sizes in (SIZES, SQUARE, (2, 1, 5, 5, 9, 6, 4)):
         my.absorbed(*draw(rng, *sizes))
-
-
-def multiplications(my, rng):
-    """the multiplications of both forms"""
-    for sizes in ((3, 7, 2, 5, 11, 13), (1, 5, 3, 7, 2, 17), (11, 11, 2, 3, 5, 7)):
-        for is_absorbed in (False, True):
-            my.products(*sizes, is_absorbed)
-
-
-def no_keys(my, rng):
-    """the absorbed form makes no keys"""
     S, E, R = 800, 64, 5
     inputs = draw(rng, 2, 1, S, E, E, R, 2)
     my.only.absorbed(*inputs)
@@ -162,12 +150,15 @@ def no_keys(my, rng):
         my.holds("absorbed", found < limit, text, f"{found:.0f}", "expands")
 
 
+def multiplications(my, rng):
+    """the multiplications of both forms"""
+    for sizes in ((3, 7, 2, 5, 11, 13), (1, 5, 3, 7, 2, 17), (11, 11, 2, 3, 5, 7)):
+        for is_absorbed in (False, True):
+            my.products(*sizes, is_absorbed)
+
+
+
 HINTS = """
-latent_rows  Compute c and r of all tokens with two products, then join them.
-weights  Query i may read the tokens j with j <= S - L + i.
-expanded  W.swapaxes(1, 2) is the transpose of the matrix of each head.
-absorbed  q^T (W c) = (q^T W) c. The second form multiplies q by W once. In p @ c @ W_v^T
-   the first product comes first; p @ (c @ W_v^T) makes values.
 products  A matrix (a, b) times a vector takes a b multiplications.
 1  A query [W_k^T q_i; u_i] of R + F numbers times a row of the cache is the score before
    it is divided.
