@@ -33,7 +33,6 @@ TEXTS = (  # for tier B: of 5, 15 and 30 words
 )
 
 
-
 class Transformer:
     """Two layers of four heads, trained on one or two sentences at a time."""
 
@@ -65,11 +64,8 @@ class Transformer:
     def batch(self, rows):
         """Return the batch of rows, each a list of pairs that are read as one."""
         ids = [
-            (
-                sum((list(self.source.encode(p.source)) for p in row), []),
-                sum((list(self.target.encode(p.target)) for p in row), []),
-            )
-            for row in rows
+            (self.source.encode(source), self.target.encode(target))
+            for source, target, _ in map(joined, rows)
         ]
         return next(in_order(ids, len(ids)))
 
@@ -95,7 +91,7 @@ def tier_t(answer, draw, steps=450):
     rows += [[a, b] for a, b in zip(fifteen[:20], fifteen[1:21])]
     rates, patterns_of = {}, {}
     for row in rows:
-        source, gold = joined(row)
+        source, target, gold = joined(row)
         layers = transformer.weights(row)
         w = answer.layer_head_mean(layers)
         each = {"mean of all": w}
@@ -107,7 +103,6 @@ def tier_t(answer, draw, steps=450):
         names = patterns_of.setdefault(len(source), Counter())
         names[answer.pattern(w)] += 1
         if names.total() == 1:  # the first of its length
-            target = sum((list(p.target) for p in row), [])
             draw(f"_t_{len(source)}_words", w, source, target)
     means = {
         name: {n: round(float(np.mean(of)), 4) for n, of in each.items()}

@@ -141,18 +141,18 @@ def three_sentences(collect):
     model, pairs = pretrained()
     short, long = ([p for p in pairs if len(p.source) == n] for n in (5, 15))
     for row in (short[:1], long[:1], long[:2]):
-        source, _ = joined(row)
+        source = joined(row)[0]
         said, w = collect(model.model, np.array(model.source.encode(source)))
-        yield list(source), model.target.decode(said), w
+        yield source, model.target.decode(said), w
 
 
 def joined(pairs):
-    """Return the source of several pairs as one sentence, and their alignment."""
-    source, links, T = (), set(), 0
+    """Return source and target of several pairs as one pair, and its alignment."""
+    source, target, links = [], [], set()
     for p in pairs:
-        links |= {(T + t, len(source) + s) for t, s in p.alignment}
-        source, T = source + tuple(p.source), T + len(p.target)
-    return source, links
+        links |= {(len(target) + t, len(source) + s) for t, s in p.alignment}
+        source, target = source + list(p.source), target + list(p.target)
+    return source, target, links
 
 
 def show(my, ending, w, source, target):
