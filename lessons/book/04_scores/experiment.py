@@ -13,6 +13,7 @@ import time
 
 import numpy as np
 
+from attention.costs import cost_of
 from lessons.classroom.records import write_record
 
 LENGTHS, WIDTH, CALLS, SEEDS = (10, 100, 1000), 128, 400, (0, 1, 2)
@@ -70,6 +71,22 @@ def shortest_seconds(functions):
             call()
             seconds[key].append(time.perf_counter() - start)
     return {key: min(each) for key, each in seconds.items()}
+
+
+# The multiplications of scores, of L queries and S keys; all widths are d.
+def of_scores(name, L, S, d):
+    """Return those of a score by the formula of the library, without the average."""
+    return cost_of(name, L=L, S=S, E=d).multiplications - L * S * d
+
+
+def steps(L, S, d):
+    """Return those of additive scores whose keys are projected again for each query."""
+    return d * (L * d + L * S * d) + L * S * d
+
+
+def pairs(L, S, d):
+    """Return those of additive scores that project query and key for each pair."""
+    return d * (L * S * d + L * S * d) + L * S * d
 
 
 def main():

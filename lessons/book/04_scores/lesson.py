@@ -29,7 +29,7 @@ from lessons.classroom.records import how_made, record
 from lessons.pages.figures import GREY, figure, show
 from minigrad import draw
 
-costs = import_module("lessons.book.04_scores.costs")
+costs = import_module("lessons.book.04_scores.experiment")
 rng = np.random.default_rng(0)
 
 # %% [markdown]

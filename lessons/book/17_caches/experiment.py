@@ -160,6 +160,16 @@ def right(model, data, attend=causal):
         return float((model(x, attend).numpy().argmax(-1) == y).mean())
 
 
+def products(L, n, H, E, R, F):
+    """Return the multiplications of latent attention: (expanded, absorbed).
+
+    Those of L queries and n tokens; exercise E.23 derives both.
+    """
+    expanded = 2 * n * H * E * R + L * n * H * (2 * E + F)
+    absorbed = 2 * L * H * E * R + L * n * H * (2 * R + F)
+    return expanded, absorbed
+
+
 BUDGETS = (6, 12, 24, 36)
 SCALES = {"keys by channel": (-2, -1), "keys by token": (-1, -1)}  # axes of k and v
 

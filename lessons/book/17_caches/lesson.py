@@ -29,7 +29,7 @@ from lessons.pages.figures import (
     BLUE, GREEN, GREY, ORANGE, PURPLE, RED, figure, run_curves, show,
 )
 
-products = import_module("lessons.book.17_caches.costs").products
+products = import_module("lessons.book.17_caches.experiment").products
 rng = np.random.default_rng(17)
 
 # %% [markdown]

@@ -15,7 +15,6 @@ Each arm has three learning rates or more, and five seeds. Some eight minutes on
 
 import functools
 import itertools
-from importlib import import_module
 
 import numpy as np
 
@@ -27,7 +26,6 @@ from lessons.classroom.studies import study
 from lessons.instrument import fair
 from minigrad import nn
 
-drawn = import_module("lessons.book.19_sets.drawn")
 WIDTH = 32
 
 
@@ -260,11 +258,89 @@ class Chain(fair.Study):
         return result | {"p": model.p.numpy()[0].round(4).tolist()}
 
 
+# Pictures of square patches of P x P pixels: ``shapes`` puts a coloured shape into each
+# patch, and ``numbers`` one digit into each column of patches, at any row.
+P = 8  # pixels of a side of a patch
+SIDE = 5  # patches of a side of a picture of shapes
+COLUMNS, ROWS = 3, 3  # patches of a picture of digits: one digit in each column
+
+COLOURS = np.array(
+    [
+        [0.9, 0.1, 0.1], [0.1, 0.7, 0.2], [0.2, 0.3, 1.0],
+        [0.9, 0.8, 0.1], [0.8, 0.2, 0.8], [0.2, 0.8, 0.9],
+    ],
+    np.float32,
+)  # fmt: skip
+NAMES = ("red", "green", "blue", "yellow", "violet", "cyan")
+
+DIGITS = (  # five rows of three pixels each
+    "111101101101111", "010110010010111", "111001111100111", "111001111001111",
+    "101101111001001", "111100111001111", "111100111101111", "111001010010010",
+    "111101111101111", "111101111001111",
+)  # fmt: skip
+
+
+@functools.cache
+def outlines():
+    """Return a disc, a square, a cross and a triangle: (4, P, P), of 0 and 1."""
+    y, x = np.mgrid[:P, :P] - (P - 1) / 2
+    disc = x**2 + y**2 < 9
+    square = np.maximum(abs(x), abs(y)) < 3
+    cross = (np.minimum(abs(x), abs(y)) < 1) & (np.maximum(abs(x), abs(y)) < 3)
+    triangle = (abs(x) < (y + 3.5) / 2 + 0.3) & (y < 3)
+    return np.stack([disc, square, cross, triangle]).astype(np.float32)
+
+
+def joined(patches):
+    """Put patches (B, rows, columns, P, P, C) together: (B, rows P, columns P, C)."""
+    B, rows, columns, _, _, C = patches.shape
+    return patches.transpose(0, 1, 3, 2, 4, 5).reshape(B, rows * P, columns * P, C)
+
+
+def noisy(pictures, rng):
+    return pictures + 0.1 * rng.standard_normal(pictures.shape, np.float32)
+
+
+def shapes(rng, B, side=SIDE):
+    """Draw pictures (B, side P, side P, 3) and the colours (B, side, side) in them."""
+    colour = rng.integers(len(COLOURS), size=(B, side, side))
+    outline = outlines()[rng.integers(4, size=(B, side, side))]  # (B, side, side, P, P)
+    painted = outline[..., None] * COLOURS[colour][..., None, None, :]
+    return noisy(joined(painted), rng), colour
+
+
+@functools.cache
+def glyphs():
+    """Return each digit at each place in a patch: (10, 4 * 6, P, P), of 0 and 1."""
+    result = np.zeros((10, 4, 6, P, P), np.float32)
+    for d, word in enumerate(DIGITS):
+        pixels = np.array(list(word), int).reshape(5, 3)
+        for top in range(4):
+            for left in range(6):
+                result[d, top, left, top : top + 5, left : left + 3] = pixels
+    return result.reshape(10, 24, P, P)
+
+
+def numbers(rng, B):
+    """Draw pictures (B, ROWS P, COLUMNS P, 1) of numbers, and shapes between digits.
+
+    Also return the digits (B, COLUMNS), from the left, and the row of each.
+    """
+    digit = rng.integers(10, size=(B, COLUMNS))
+    row = rng.integers(ROWS, size=(B, COLUMNS))
+    place = rng.integers(24, size=(B, COLUMNS))
+    is_shape = rng.random((B, ROWS, COLUMNS, 1, 1)) < 0.5  # the other places are empty
+    patches = outlines()[rng.integers(4, size=(B, ROWS, COLUMNS))] * is_shape
+    b, column = np.arange(B)[:, None], np.arange(COLUMNS)
+    patches[b, row, column] = glyphs()[digit, place]
+    return noisy(joined(patches[..., None]), rng), digit, row
+
+
 # -- The colour at a row and a column --------------------------------------------------
 
-ROW, COLUMN = grid(drawn.SIDE, drawn.SIDE)
+ROW, COLUMN = grid(SIDE, SIDE)
 # one place in each row and column is in no question of the training
-UNSEEN = (ROW + 2 * COLUMN) % drawn.SIDE == 0
+UNSEEN = (ROW + 2 * COLUMN) % SIDE == 0
 
 
 class Looker(nn.Module):
@@ -274,11 +350,11 @@ class Looker(nn.Module):
         def table(n):
             return nn.Parameter(rng.standard_normal((n, WIDTH), np.float32))
 
-        self.arm, side = arm, drawn.SIDE
+        self.arm, side = arm, SIDE
         self.rows, self.columns = table(side), table(side)
-        self.patch = nn.Linear(drawn.P**2 * 3, WIDTH, rng=rng)
+        self.patch = nn.Linear(P**2 * 3, WIDTH, rng=rng)
         self.q, self.k, self.v = (nn.Linear(WIDTH, WIDTH, rng=rng) for _ in "qkv")
-        self.output = network(rng, WIDTH, WIDTH, len(drawn.COLOURS))
+        self.output = network(rng, WIDTH, WIDTH, len(COLOURS))
         if arm == "a vector a place":
             self.table = table(side * side)
         if arm == "row + column":
@@ -286,7 +362,7 @@ class Looker(nn.Module):
 
     def forward(self, pictures, row, column):
         """pictures (B, H, W, 3), row and column (L,)  ->  scores of colours (B, L, 6)"""
-        x = self.patch(patches(mg.Tensor(pictures), drawn.P))  # (B, n, WIDTH)
+        x = self.patch(patches(mg.Tensor(pictures), P))  # (B, n, WIDTH)
         q = mg.embedding(row, self.rows) + mg.embedding(column, self.columns)
         q, k = mg.expand(self.q(q), (len(x), len(row), WIDTH)), self.k(x)
         if self.arm == "a vector a place":
@@ -307,7 +383,7 @@ class Looker(nn.Module):
 
 def questions(B, *key, unseen=False):
     """Draw pictures (B, ...); ask each for all places. Return the colours (B, L) too."""
-    pictures, colour = drawn.shapes(np.random.default_rng(key), B)
+    pictures, colour = shapes(np.random.default_rng(key), B)
     row, column = ROW[UNSEEN == unseen], COLUMN[UNSEEN == unseen]
     return pictures, row, column, colour[:, row, column]
 
@@ -335,8 +411,8 @@ class Teller(nn.Module):
     """A GRU that looks at a picture before it writes each digit."""
 
     def __init__(self, arm, rng):
-        n = drawn.ROWS * drawn.COLUMNS
-        self.arm, self.patch = arm, network(rng, drawn.P**2, WIDTH, WIDTH)
+        n = ROWS * COLUMNS
+        self.arm, self.patch = arm, network(rng, P**2, WIDTH, WIDTH)
         self.places = nn.Parameter(0.5 * rng.standard_normal((n, WIDTH), np.float32))
         self.cell = nn.GRUCell(WIDTH, WIDTH, rng=rng)
         self.first = nn.Parameter(0.5 * rng.standard_normal((1, WIDTH), np.float32))
@@ -349,10 +425,10 @@ class Teller(nn.Module):
         With ``rng`` the hard arms draw their patch; without, they take the best. With
         ``soft`` they average.
         """
-        x = through(self.patch, patches(mg.Tensor(pictures), drawn.P)) + self.places
+        x = through(self.patch, patches(mg.Tensor(pictures), P)) + self.places
         h, rows = mg.expand(self.first, (len(x), WIDTH)), []
         k = self.k(mg.relu(x))
-        for _ in range(drawn.COLUMNS):
+        for _ in range(COLUMNS):
             e = attention.scaled_dot(self.q(h)[:, None], k)  # (B, 1, n)
             p = self.normalize(e, rng, soft)
             c = (p @ x)[:, 0]  # (B, WIDTH)
@@ -386,7 +462,7 @@ class Telling(fair.Study):
     budget, least, model = 3000, 1200, staticmethod(Teller)
 
     def loss_at(self, arm, run, seed, step):
-        pictures, y, _ = drawn.numbers(np.random.default_rng((seed, step)), 64)
+        pictures, y, _ = numbers(np.random.default_rng((seed, step)), 64)
         rng = np.random.default_rng((seed, step, 7))  # of the choices
         soft = arm.endswith("half soft") and step % 2 == 0
         out, e, p = run.model(pictures, rng, soft)
@@ -402,7 +478,7 @@ class Telling(fair.Study):
 
     def test(self, arm, model):
         right, looked = told(model, 2 * 10**6)
-        pictures, *_ = drawn.numbers(np.random.default_rng(5), 1)
+        pictures, *_ = numbers(np.random.default_rng(5), 1)
         with mg.no_grad():
             out, _, p = (x.numpy()[0] for x in model(pictures))
         shown = {"p": p.round(4).tolist(), "digits": out.argmax(-1).tolist()}
@@ -411,10 +487,10 @@ class Telling(fair.Study):
 
 def told(model, key):
     """Return the share of right digits, and the mean weight on the patch of each."""
-    pictures, y, row = drawn.numbers(np.random.default_rng(key), 300)
+    pictures, y, row = numbers(np.random.default_rng(key), 300)
     with mg.no_grad():
         out, _, p = (x.numpy() for x in model(pictures))
-    place = (row * drawn.COLUMNS + np.arange(drawn.COLUMNS))[..., None]
+    place = (row * COLUMNS + np.arange(COLUMNS))[..., None]
     right = out.argmax(-1) == y
     return float(right.mean()), float(np.take_along_axis(p, place, -1).mean())
 

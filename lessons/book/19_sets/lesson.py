@@ -29,7 +29,6 @@ from lessons.pages.figures import (
     BLUE, GREEN, GREY, ORANGE, PURPLE, RED, figure, run_curves, show,
 )
 
-drawn = import_module("lessons.book.19_sets.drawn")  # the pictures of this lesson
 tasks = import_module("lessons.book.19_sets.experiment")
 rng = np.random.default_rng(19)
 
@@ -484,13 +483,13 @@ show(fig, "hops", alt)
 # all its numbers, and a linear map makes a token of it.
 
 # %%
-pictures, colours = drawn.shapes(np.random.default_rng(3), 1)
-tokens = patches(mg.Tensor(pictures), drawn.P)
+pictures, colours = tasks.shapes(np.random.default_rng(3), 1)
+tokens = patches(mg.Tensor(pictures), tasks.P)
 print("picture", pictures.shape[1:], " tokens", tokens.shape[1:])
 i = 7  # the second row, the third column
-row, column = i // drawn.SIDE, i % drawn.SIDE
-block = pictures[0, row * drawn.P : (row + 1) * drawn.P]
-block = block[:, column * drawn.P : (column + 1) * drawn.P]
+row, column = i // tasks.SIDE, i % tasks.SIDE
+block = pictures[0, row * tasks.P : (row + 1) * tasks.P]
+block = block[:, column * tasks.P : (column + 1) * tasks.P]
 same = np.array_equal(tokens.data[0, i], block.ravel())
 print(f"token {i} is row {row}, column {column}: {same}")
 
@@ -527,7 +526,7 @@ for says, rows, columns in (
 ):
     rows, columns = np.array(rows), np.array(columns)
     a, b = rope_2d(both, rows, columns).data  # rotated q and k
-    c, d = rope(both, rows * drawn.SIDE + columns).data
+    c, d = rope(both, rows * tasks.SIDE + columns).data
     where = f"({rows[0]}, {columns[0]}) and ({rows[1]}, {columns[1]})"
     print(f"{says:27} {where:20} {a @ b:7.3f} {c @ d:7.3f}")
 
@@ -535,8 +534,8 @@ for says, rows, columns in (
 
 # %% [markdown]
 # **Measured.** "Which colour is at row 2 and column 4?" The question is a learned
-# vector of the row plus one of the column. A picture has {{ drawn.SIDE }} by
-# {{ drawn.SIDE }} patches, each with one of four shapes in one of six colours. Five
+# vector of the row plus one of the column. A picture has {{ tasks.SIDE }} by
+# {{ tasks.SIDE }} patches, each with one of four shapes in one of six colours. Five
 # arms differ in how a key depends on its place. *None*: not at all. *A vector a place*:
 # a learned vector for each place is added. *Row + column*: a learned vector of the row
 # and one of the column are added. *RoPE* rotates by the number of the patch, *2-D RoPE*
@@ -544,7 +543,7 @@ for says, rows, columns in (
 # training, only in those of a second test. Which arms can answer there?
 
 # %%
-often = most_frequent(drawn.SIDE**2, len(drawn.COLOURS))
+often = most_frequent(tasks.SIDE**2, len(tasks.COLOURS))
 print(f"the most frequent colour: {often:.3f}; chance {kept['places']['chance']:.3f}")
 print(fair.table(kept["places"]))
 print("\nat the places that were never in a question")
@@ -562,12 +561,12 @@ fig, axes = figure(
     "Which positions find a row and a column?", columns=2, size=(8.4, 3.4)
 )
 axes[0].imshow(np.clip(pictures[0], 0, 1))
-for r, s in zip(*np.nonzero(tasks.UNSEEN.reshape(drawn.SIDE, drawn.SIDE))):
-    axes[0].text((s + 0.5) * drawn.P, (r + 0.5) * drawn.P, "×", color="white",
+for r, s in zip(*np.nonzero(tasks.UNSEEN.reshape(tasks.SIDE, tasks.SIDE))):
+    axes[0].text((s + 0.5) * tasks.P, (r + 0.5) * tasks.P, "×", color="white",
                  ha="center", va="center", fontsize=15)  # fmt: skip
-middles = drawn.P * (np.arange(drawn.SIDE) + 0.5) - 0.5
+middles = tasks.P * (np.arange(tasks.SIDE) + 0.5) - 0.5
 axes[0].set(xticks=middles, yticks=middles, xlabel="column", ylabel="row")
-axes[0].set(xticklabels=range(drawn.SIDE), yticklabels=range(drawn.SIDE))
+axes[0].set(xticklabels=range(tasks.SIDE), yticklabels=range(tasks.SIDE))
 axes[0].set(title="a picture; × is never asked in training")
 arms = kept["places"]["arms"]
 for i, arm in enumerate(arms):
@@ -614,8 +613,8 @@ show(fig, "places", alt)
 # reads $c_t$. So for REINFORCE the loss of this draw is the sum of the losses from $t$
 # on, and its baseline is the mean of that sum over the other pictures of the batch.
 #
-# **Measured.** Three digits stand in a picture of {{ drawn.ROWS }} by
-# {{ drawn.COLUMNS }} patches, one in each column, at any row and not quite in the
+# **Measured.** Three digits stand in a picture of {{ tasks.ROWS }} by
+# {{ tasks.COLUMNS }} patches, one in each column, at any row and not quite in the
 # middle of its patch; half of the other patches have shapes. The model has to write the
 # digits from left to right. *Half soft* takes the average in every second step of the
 # training, and draws in the others; in the paper this is random, with probability 1/2.
@@ -625,7 +624,7 @@ show(fig, "places", alt)
 # weight on the right patch:
 
 # %%
-unordered = most_frequent(drawn.COLUMNS, 10)
+unordered = most_frequent(tasks.COLUMNS, 10)
 print(f"without the order {unordered:.3f}")
 print(fair.table(kept["telling"]))
 for arm in ("soft", "gumbel", "reinforce"):
@@ -640,7 +639,7 @@ for arm in kept["telling"]["arms"]:
 
 # %% [markdown]
 # The reason for *half soft*: a drawn patch is at first the right one in
-# {{ f"one of {drawn.ROWS * drawn.COLUMNS}" }} cases, so the network that reads digits
+# {{ f"one of {tasks.ROWS * tasks.COLUMNS}" }} cases, so the network that reads digits
 # is trained with wrong patches, and the choice is trained by losses of a network that
 # cannot read yet. The average always contains the right patch. These runs do not decide
 # whether it helps.
@@ -669,7 +668,7 @@ curves(
 # %% [figure]
 fig, axes = figure("Where does it look before each digit?", rows=2, columns=4,
                    size=(8.2, 4.4))  # fmt: skip
-picture, [digits], _ = drawn.numbers(np.random.default_rng(5), 1)
+picture, [digits], _ = tasks.numbers(np.random.default_rng(5), 1)
 worst = {}
 for run in kept["telling"]["runs"]:
     if run["looked"] <= worst.get(run["arm"], run)["looked"]:
@@ -679,7 +678,7 @@ for panels, arm in zip(axes, ("soft", "reinforce")):
     panels[0].imshow(picture[0, ..., 0], cmap="Greys")
     panels[0].set(ylabel=arm, title="picture", xticks=[], yticks=[])
     for t, ax in enumerate(panels[1:]):
-        weights = np.array(found["p"][t]).reshape(drawn.ROWS, drawn.COLUMNS)
+        weights = np.array(found["p"][t]).reshape(tasks.ROWS, tasks.COLUMNS)
         image = ax.imshow(weights, cmap="Blues", vmin=0, vmax=1)
         ax.set(title=f"writes {found['digits'][t]}", xticks=[], yticks=[])
     fig.colorbar(image, ax=panels[-1], label="weight")
