@@ -15,11 +15,12 @@ Bahdanau et al. 2015, equation 6; Vaswani et al. 2017, section 3.2.3 (masks).
 
 import numpy as np
 
-from minigrad import Tensor, arguments, astype, differentiable, where
+from minigrad import Tensor, arguments, differentiable, where
 from minigrad.shapes import shapes
 
 from . import definitions
 from .kernels import softmax as softmax_kernels
+from .masks import given
 from .variants.row import Normalizer
 
 
@@ -47,34 +48,64 @@ def masked_softmax(scores, valid_lens=None, mask=None, temperature=1.0):
     So a masked score has the gradient 0.
     """
     arguments.number("masked_softmax", "temperature", temperature, positive=True)
-    scores, mask = _add_float_mask(scores, mask)  # what remains is bool, or None
-    # one for each group: the rows of an example or, if valid_lens is (B, L), one row
-    lengths = _group_lengths(valid_lens, scores.shape)
-    return softmax_over_allowed(scores, lengths, mask, temperature)
+    allowed, bias = allowed_pairs(
+        "masked_softmax", scores.shape, scores.dtype, mask, valid_lens
+    )
+    scores = scores if bias is None else scores + bias
+    return softmax_over_allowed(scores, allowed, temperature)
 
 
 # ---- A first reading can stop here ----
 
 
 @differentiable
-def softmax_over_allowed(scores, lengths=None, mask=None, temperature=1.0):
+def softmax_over_allowed(scores, allowed=None, temperature=1.0):
     """Compute ``masked_softmax``. The arguments are already checked.
 
-    scores (..., S), lengths (N,) ints or None, mask bool or None  ->  p (..., S)
+    scores (..., S), allowed bool that broadcasts to them, or None  ->  p (..., S)
 
     One operation, compiled if numba is installed: composed of operations, it would
     compute five arrays of the size of the scores, and compiled it computes p alone. Its
     backward needs no mask, because p_ij = 0 for a masked key.
-
-    lengths   the rows of the scores are divided into N groups of equal size; in each
-              row of group i, the first lengths[i] keys are allowed
     """
-    p = softmax_kernels.forward(scores, lengths, mask, temperature)
+    p = softmax_kernels.forward(scores, allowed, temperature)
 
     def backward(g):
-        return softmax_kernels.backward(p, g, temperature), None, None, None
+        return softmax_kernels.backward(p, g, temperature), None, None
 
     return p, backward
+
+
+def allowed_pairs(name, shape, dtype, mask=None, valid_lens=None):
+    """Return which pairs of scores of a shape may attend, and what is added to them.
+
+    mask, valid_lens   as in ``masked_softmax``; a mask may also be a function, such as
+                       those of attention.masks
+
+    The first is a bool array that broadcasts to the scores, or None if all pairs may
+    attend; the second a Tensor of this dtype, or None.
+    """
+    bias = None
+    if mask is not None and given.is_function(mask):
+        mask = given.dense(mask, shape)
+    elif mask is not None:
+        mask = arguments.mask(name, "mask", mask, shape)
+        if mask.dtype != bool:
+            bias = given.cast(mask, dtype)
+            mask = bias._data != -np.inf
+    if valid_lens is None:
+        return mask, bias
+    if len(shape) <= valid_lens.ndim:
+        raise ValueError(
+            f"{name}: valid_lens have shape {valid_lens.shape} and scores {shape}; "
+            "expected (B,) with scores (B, ..., S), or (B, L) with scores "
+            "(B, ..., L, S)."
+        )
+    S, (B, *L) = shape[-1], valid_lens.shape
+    arguments.between(name, "valid_lens", valid_lens, 0, S, "the number of keys")
+    ones = [1] * (len(shape) - 1 - valid_lens.ndim)  # the heads have the same lengths
+    first = np.arange(S) < valid_lens.reshape(B, *ones, *L, 1)
+    return first if mask is None else first & mask, bias
 
 
 def apply_normalizer(name, normalize, scores, allowed):
@@ -82,6 +113,7 @@ def apply_normalizer(name, normalize, scores, allowed):
 
     The scores of masked pairs become 0, because -inf in a formula leads to NaN.
     """
+    allowed = np.broadcast_to(True if allowed is None else allowed, scores.shape)
     scores = where(allowed, scores, 0.0)
     weights = arguments.called(
         f"{name}: normalize", "(scores, allowed)", normalize, scores, allowed
@@ -93,52 +125,6 @@ def apply_normalizer(name, normalize, scores, allowed):
             f"expected a Tensor of weights of the shape of the scores, {scores.shape}."
         )
     return weights
-
-
-def mask_scores(scores, valid_lens=None, mask=None):
-    """Return scores with a float mask added, and allowed: bool, both (..., L, S)."""
-    if mask is None and valid_lens is None:
-        return scores, np.broadcast_to(True, scores.shape)
-    equal = np.zeros(scores.shape)  # gives every allowed key a positive weight
-    scores, pairs = _add_float_mask(scores, mask)
-    if mask is not None and pairs is None:  # a float mask
-        with np.errstate(over="ignore"):
-            pairs = arguments.plain(mask).astype(scores.dtype) > -np.inf
-    return scores, masked_softmax(equal, valid_lens, pairs).data > 0
-
-
-def _add_float_mask(scores, mask):
-    """Return the scores, with a float mask added; and the bool mask, or None."""
-    if mask is None:
-        return scores, None
-    mask = arguments.mask("masked_softmax", "mask", mask, scores.shape)
-    if mask.dtype == bool:
-        return scores, mask
-    with np.errstate(over="ignore"):  # -1e300 becomes -inf in float32
-        mask = astype(mask, scores.dtype)
-    return scores + mask, None
-
-
-def _group_lengths(valid_lens, shape):
-    """Return (N,) lengths, one for each group of consecutive rows of the scores."""
-    if valid_lens is None:
-        return None
-    if len(shape) <= valid_lens.ndim:
-        raise ValueError(
-            f"masked_softmax: valid_lens have shape {valid_lens.shape} and scores "
-            f"{shape}; expected (B,) with scores (B, ..., S), or (B, L) with scores "
-            "(B, ..., L, S)."
-        )
-    S = shape[-1]
-    arguments.between(
-        "masked_softmax", "valid_lens", valid_lens, 0, S, "the number of keys"
-    )
-    if valid_lens.ndim == 1:  # one group for each example
-        return valid_lens
-    # one group for each row; the heads, the axes between B and L, have the same lengths
-    B, *heads, L = shape[:-1]
-    ones = [1] * len(heads)
-    return np.broadcast_to(valid_lens.reshape(B, *ones, L), shape[:-1]).reshape(-1)
 
 
 def _of_pairs(scores, allowed):

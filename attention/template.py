@@ -11,13 +11,15 @@ dot-product attention, also without storing this matrix.
 Bahdanau et al. 2015, equations 5 and 6; Luong et al. 2015, section 3.1.
 """
 
+import functools
+
 import numpy as np
 
-from minigrad import arguments, dropout, where
+from minigrad import arguments, dropout, reshape, where
 from minigrad.shapes import shapes
 
 from .scores import SCORES, scaled_dot
-from .softmax import apply_normalizer, mask_scores, masked_softmax
+from .softmax import allowed_pairs, apply_normalizer, softmax_over_allowed
 
 
 @shapes
@@ -38,7 +40,8 @@ def attend(
     """Average the values; the score of a key decides the weight of its value.
 
     query (..., L, Dq), keys (..., S, Dk), values (..., S, Ev),
-    bias? (..., L | 1, S | 1)  ->  context (..., L, Ev), weights (..., L, S)
+    valid_lens? (B,) or (B, L) int, bias? (..., L | 1, S | 1)
+        ->  context (..., L, Ev), weights (..., L, S)
 
     (``bias?`` may be None; ``L | 1`` is an axis of length L or 1.)
 
@@ -53,7 +56,8 @@ def attend(
                  (..., L, S), or one of the names "dot" and "scaled_dot". A lambda sets
                  the parameters: lambda q, k: general(q, k, W_a)
     mask         broadcasts to (..., L, S): bool, where True = may attend, or float,
-                 which is added to the scores; -inf masks a key
+                 which is added to the scores; -inf masks a key. Or one of
+                 attention.masks, for scores (B, H, L, S)
     valid_lens   (B,) or (B, L): the first valid_lens keys are allowed
     bias         added to the scores; it may be learned
     temperature  divides the scores
@@ -68,25 +72,75 @@ def attend(
     A query with no allowed key has weights, context and gradients of 0. A masked key
     has no influence. A key and value that are masked for every query may contain NaN.
     """
-    # padding may contain NaN, and 0 * NaN = NaN: masked keys and values become 0
-    keys, values = clear_masked(query, keys, values, mask, valid_lens)
     if isinstance(score, str):
         score = SCORES[arguments.one_of("attend", "score", score, SCORES)]
+    leading = np.broadcast_shapes(query.shape[:-2], keys.shape[:-2])
+    shape = *leading, query.shape[-2], keys.shape[-2]
+    allowed, added = allowed_pairs("attend", shape, query.dtype, mask, valid_lens)
+    drop = functools.partial(dropout, p=dropout_p, training=training, rng=rng)
+    return weigh_and_average(
+        query, keys, values, score, allowed, (bias, added), temperature, normalize,
+        drop if dropout_p else None,
+    )  # fmt: skip
+
+
+def weigh_and_average(
+    query, keys, values, score, allowed=None, biases=(), temperature=1.0,
+    normalize=None, drop=None, name="attend",
+):  # fmt: skip
+    """Compute ``attend``. The arguments are already checked.
+
+    allowed   bool, broadcasts to the scores, or None: all pairs
+    biases    each is added to the scores, or None
+    drop      a function of the weights, dropout, or None
+    """
+    if allowed is not None:  # padding may contain NaN, and 0 * NaN = NaN
+        used = functools.partial(used_keys, allowed, query, keys)
+        keys, values = clear_unused(keys, values, used)
     scores = score(query, keys)  # (..., L, S)
-    if bias is not None:
-        scores = scores + bias
+    for bias in biases:
+        scores = scores if bias is None else scores + bias
     if normalize is None:
-        weights = masked_softmax(scores, valid_lens, mask, temperature)
+        weights = softmax_over_allowed(scores, allowed, temperature)
     else:
-        scores, allowed = mask_scores(scores, valid_lens, mask)
-        if temperature != 1:
-            scores = scores / temperature
-        weights = apply_normalizer("attend", normalize, scores, allowed)
-    dropped = dropout(weights, dropout_p, training, rng) if dropout_p else weights
-    return dropped @ values, weights  # sum over S
+        scores = scores if temperature == 1 else scores / temperature
+        weights = apply_normalizer(name, normalize, scores, allowed)
+    dropped = weights if drop is None else drop(weights)
+    rows = group_heads(dropped, values)
+    c = rows @ values  # sum over S
+    c = c if rows is dropped else reshape(c, (*weights.shape[:-1], c.shape[-1]))
+    return c, weights
 
 
 # ---- A first reading can stop here ----
+
+
+def group_heads(x, keys):
+    """Merge the rows of the G query heads that share a key head.
+
+    x (..., G Hk, L, E), keys (..., Hk, S, E)  ->  (..., Hk, G L, E)
+
+    These heads follow each other, so no key is copied. With G = 1, and if the axes
+    before the heads differ, x is returned as it is.
+    """
+    *batch, H, L, E = (1, *x.shape)[-max(x.ndim, 3) :]
+    *others, Hk, _, _ = (1, *keys.shape)[-max(keys.ndim, 3) :]
+    if batch != others or Hk in (0, H) or H % Hk:
+        return x
+    return reshape(x, (*batch, Hk, H // Hk * L, E))
+
+
+def used_keys(allowed, query, keys):
+    """Return which keys some query may attend to, bool (..., S).
+
+    allowed   bool, broadcasts to the scores of query (..., L, D) and keys (..., S, D)
+    """
+    rows, S = group_heads(query, keys), keys.shape[-2]
+    if rows is query:
+        heads = np.broadcast_shapes(query.shape[:-2], keys.shape[:-2])
+        return np.broadcast_to(allowed, (*heads, query.shape[-2], S)).any(-2)
+    allowed = np.broadcast_to(allowed, (*query.shape[:-1], S))
+    return allowed.reshape(*rows.shape[:-1], S).any(-2)
 
 
 def clear_unused(keys, values, find_used_keys):
@@ -106,13 +160,9 @@ def clear_unused(keys, values, find_used_keys):
 
 def clear_masked(query, keys, values, mask, valid_lens):
     """Call ``clear_unused`` with the keys that mask and valid_lens allow."""
-    if mask is None and valid_lens is None:
+    leading = np.broadcast_shapes(query.shape[:-2], keys.shape[:-2])
+    shape = *leading, query.shape[-2], keys.shape[-2]
+    allowed, _ = allowed_pairs("attend", shape, query.dtype, mask, valid_lens)
+    if allowed is None:
         return keys, values
-
-    def find_used_keys():  # equal scores give every allowed key a positive weight
-        leading = np.broadcast_shapes(query.shape[:-2], keys.shape[:-2])
-        equal_scores = np.zeros((*leading, query.shape[-2], keys.shape[-2]))
-        weights = masked_softmax(equal_scores, valid_lens, mask)
-        return (weights.data > 0).any(-2)  # by any query
-
-    return clear_unused(keys, values, find_used_keys)
+    return clear_unused(keys, values, lambda: used_keys(allowed, query, keys))

@@ -179,7 +179,7 @@ def function_of(row, q, k, **options):
             row.definition(**options), q.shape[-2], k.shape[-2]
         )
         return functools.partial(
-            scaled_dot_product_attention, path="tiled", block_mask=tiles
+            scaled_dot_product_attention, path="tiled", attn_mask=tiles
         )
     if row.name in NORMALIZERS:
         return lambda q, k, v, *parameters: attend(

@@ -1,6 +1,6 @@
 """FlashAttention: exact attention without the matrix of scores.
 
-    s_ij = cap(scale q_i . k_j) + b_ij      p_ij = exp(s_ij) / sum_t exp(s_it)
+    s_ij = scale q_i . k_j + b_ij           p_ij = exp(s_ij) / sum_t exp(s_it)
     o_i  = sum_j p_ij v_j                   lse_i = ln sum_t exp(s_it)
 
 Queries and keys are cut into blocks. The scores of one block of queries and one block
@@ -31,7 +31,6 @@ from ..kernels import dropout, tiled_backward, tiled_forward
 from ..kernels.compiling import as_field
 from ..kernels.tile import Terms
 from ..kernels.tile_plan import SIZE, row_of
-from .dense import flatten_batch
 
 
 @differentiable
@@ -44,7 +43,6 @@ def flash_attention(
     *,
     plan,
     scale,
-    softcap=None,
     draws=None,
     needs=(True,) * 5,
 ):
@@ -57,21 +55,19 @@ def flash_attention(
     added     (..., H | 1, L | 1, S | 1): a float mask or a bias
     plan      the result of ``tile_plan``: the tiles of each head
     scale     a number
-    softcap   c, for cap(x) = c tanh(x / c)
     draws     the result of ``dropout.draws``: which weights p are dropped
 
     H is a multiple of Hk: query head h reads key head h // (H / Hk). A query with no
     allowed key has o = 0 and lse = -inf.
 
     For the backward pass, q, k, v, o, m_i and 1 / l_i are kept, and p is computed
-    again. Let g = dL/do, gl = dL/dlse, and cap'_ij = 1 - tanh^2(scale q_i . k_j / c),
-    the slope of the cap (1 without a cap):
+    again. Let g = dL/do and gl = dL/dlse:
 
         dp_ij = g_i . v_j                 dlse_i/ds_ij = p_ij
         ds_ij = p_ij (dp_ij - sum_t p_it dp_it + gl_i) = p_ij (dp_ij - D_i)
         D_i   = g_i . o_i - gl_i          because sum_t p_it (g_i . v_t) = g_i . o_i
         dv_j  = sum_i p_ij g_i            db_ij = ds_ij
-        dq_i  = scale sum_j ds_ij cap'_ij k_j,   dk_j = scale sum_i ds_ij cap'_ij q_i
+        dq_i  = scale sum_j ds_ij k_j,    dk_j = scale sum_i ds_ij q_i
 
     The sums over i include all query heads that share the key head. With dropout, o_i =
     sum_j z_ij p_ij v_j; then dp_ij = z_ij g_i . v_j and dv_j = sum_i z_ij p_ij g_i,
@@ -79,14 +75,14 @@ def flash_attention(
     """
     heads, L, (S, Ev) = q.shape[:-2], q.shape[-2], v.shape[-2:]
     # (N, L, E), (Nk, S, E), (Nk, S, Ev): all heads of all examples
-    Q, K, V = (np.ascontiguousarray(flatten_batch(x)) for x in (q, k, v))
-    terms = _terms(Q.dtype, heads, L, S, offset, added, scale, softcap)
+    Q, K, V = (_heads(x) for x in (q, k, v))
+    terms = _terms(Q.dtype, heads, L, S, offset, added, scale)
     inputs = Q, K, V, terms, plan, draws or dropout.none(Q.dtype)
     # the compiled function returns None if its twin should run
     o, lse, m, inv_sum = tiled_forward.forward(*inputs) or forward_twin(*inputs)
 
     def backward(g):
-        do, dlse = np.ascontiguousarray(flatten_batch(g[0])), g[1].reshape(lse.shape)
+        do, dlse = _heads(g[0]), g[1].reshape(lse.shape)
         wants_offset = offset is not None and needs[3]
         wants_added = added is not None and needs[4]
         saved = *inputs, o, m, inv_sum, do, dlse, wants_offset, wants_added
@@ -103,6 +99,12 @@ def flash_attention(
     return (o.reshape(*heads, L, Ev), lse.reshape(*heads, L)), backward
 
 
+def _heads(x):
+    """Merge all leading axes into one: (..., n, E)  ->  (N, n, E), contiguous."""
+    x = np.ascontiguousarray(x)
+    return x.reshape(math.prod(x.shape[:-2]), *x.shape[-2:])
+
+
 def forward_twin(q, k, v, terms, plan, draws):
     """Return o (N, L, Ev), lse, m and 1 / l (N, L): Dao 2023, algorithm 1.
 
@@ -114,7 +116,7 @@ def forward_twin(q, k, v, terms, plan, draws):
     m = np.full((N, L), -np.inf, q.dtype)
     l = np.zeros((N, L), q.dtype)  # noqa: E741
     for n, h, i, j, allowed in _tiles(plan, N, L, Nk, S):
-        s, _ = _scores(q[n, i], k[h, j], terms, n, i, j, S)  # (Tq, Tk)
+        s = _scores(q[n, i], k[h, j], terms, n, i, j, S)  # (Tq, Tk)
         s = np.where(allowed, s, -np.inf)
         largest = np.maximum(m[n, i], s.max(-1))
         # if no key was allowed so far, 0 is subtracted: -inf - (-inf) would be NaN
@@ -147,7 +149,7 @@ def backward_twin(
     dadded = np.zeros((N, *terms.added.shape[1:]), q.dtype) if wants_added else None
     D = (do * o).sum(-1) - dlse  # (N, L)
     for n, h, i, j, allowed in _tiles(plan, N, L, Nk, S):
-        s, slope = _scores(q[n, i], k[h, j], terms, n, i, j, S)  # (Tq, Tk)
+        s = _scores(q[n, i], k[h, j], terms, n, i, j, S)  # (Tq, Tk)
         s = np.where(allowed, s, -np.inf)
         p = np.exp(s - m[n, i, None]) * inv_sum[n, i, None]
         z = _dropout(draws, n, i, j)
@@ -160,7 +162,7 @@ def backward_twin(
             dadded[n, 0, j] += ds.sum(0)  # sum over i: one row for all queries
         elif wants_added:
             dadded[n, i, j] = ds
-        ds = terms.scale * ds * slope
+        ds = terms.scale * ds
         dk[h, j] += ds.T @ q[n, i]  # sum over i
         dq[n, i] += ds @ k[h, j]  # sum over j
     return dq, dk, dv, doffset, dadded
@@ -198,17 +200,14 @@ def _dropout(draws, n, i, j):
 
 
 def _scores(q, k, terms, n, i, j, S):
-    """Return the scores of a tile (Tq, Tk), and the slope of the softcap, or 1."""
-    s, slope = (q * terms.scale) @ k.T, 1
-    if terms.cap > 0:
-        t = np.tanh(s / terms.cap)
-        s, slope = terms.cap * t, 1 - t * t
+    """Return the scores of a tile (Tq, Tk)."""
+    s = (q * terms.scale) @ k.T
     if len(terms.offset):
         s = s + terms.offset[terms.offset_of[n]][_column(i, j, S)]
     if len(terms.added):
         added = terms.added[terms.added_of[n]]
         s = s + (added[:, j] if len(added) == 1 else added[i, j])
-    return s, slope
+    return s
 
 
 def _column(i, j, S):
@@ -216,7 +215,7 @@ def _column(i, j, S):
     return np.arange(i.start, i.stop)[:, None] - np.arange(j.start, j.stop) + S - 1
 
 
-def _terms(dtype, heads, L, S, offset, added, scale, softcap):
+def _terms(dtype, heads, L, S, offset, added, scale):
     """Return the ``Terms`` of the kernels.
 
     The bias by offset is reversed: for one key, those of neighbouring queries then lie
@@ -237,7 +236,6 @@ def _terms(dtype, heads, L, S, offset, added, scale, softcap):
         added_of = row_of(added.shape[:-2], heads)
     return Terms(
         dtype.type(scale),
-        dtype.type(softcap or 0),
         as_field(table, dtype),
         as_field(offset_of, int),
         as_field(rows, dtype),

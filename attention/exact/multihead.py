@@ -27,8 +27,8 @@ from minigrad.arguments import flag, plain, probability, scale_or, whole
 from minigrad.shapes import shapes
 
 from .. import definitions
-from ..masks import tokens
-from ..masks.block_mask import BlockMask
+from ..masks import causal, padding
+from ..masks.given import is_function, one_mask
 from ..positions import OffsetBias
 from ..variants.forgetting import forgetting_bias
 from ..variants.qk_norm import rms_norm
@@ -230,7 +230,6 @@ class MultiHeadAttention(nn.Module):
             k, v = cache.concatenate(self, k, v)  # (B, Hk, T, E)
         stored, T = k, k.shape[2]
         align = "upper_left" if cache is None else "lower_right"
-        options = _mask_options(mask, valid_lens, T, growing=cache is not None)
         if callable(bias):
             bias = bias(L, T, align)
         if self.W_f is not None:
@@ -240,25 +239,35 @@ class MultiHeadAttention(nn.Module):
             bias = bias.matrix(L, T) if isinstance(bias, OffsetBias) else bias
             gates = forgetting_bias.unchecked(f, L)
             bias = gates if bias is None else gates + bias
+        _check_axes(mask)
+        masks = [mask]
+        if valid_lens is not None:
+            lens = valid_lens if cache is None else np.minimum(valid_lens, T)
+            masks.append(padding(lens))
         if choose is not None:
-            options["block_mask"] = choose(q.data, k.data)
-        if score is not None:
-            options["score"] = lambda q, k: score(q, k, align)
+            masks.append(choose(q.data, k.data))
+        elif is_causal and (cache is None or L > 1):  # one token may read all
+            masks.append(causal(offset=0 if cache is None else T - L))
+        shape = *q.shape[:-1], T
+        mask, added = one_mask(NAME, "mask", shape, q.dtype, *masks)
+        if added is not None and bias is not None:
+            bias = bias.matrix(L, T) if isinstance(bias, OffsetBias) else bias
+            bias = bias + added
+        bias = added if bias is None else bias
         result = scaled_dot_product_attention(
             q,
             k,
             v,
-            **options,
-            bias=bias,
-            is_causal=is_causal and choose is None,
-            causal_align=align,
+            mask,
+            self.dropout,
             scale=scale,
             enable_gqa=True,
-            dropout_p=self.dropout,
+            bias=bias,
             training=self.training,
             rng=self.rng,
             return_weights=need_weights,
             normalize=normalize,
+            score=None if score is None else lambda q, k: score(q, k, align),
         )
         if cache is not None:
             cache.keep(self, stored, v)  # only now: the call has not raised
@@ -357,30 +366,14 @@ def _same_data(key, query):
     return not isinstance(key, FixedKVCache) and key._data is query._data
 
 
-def _mask_options(mask, valid_lens, T, growing):
-    """Return mask and valid_lens as options of scaled_dot_product_attention.
-
-    T         the number of keys in all
-    growing   True with a cache: valid_lens may count keys of later calls
-    """
-    options = {}
-    if isinstance(mask, BlockMask):
-        options["block_mask"] = mask
-    elif callable(mask):
-        options["mask_mod"] = mask
-    elif mask is not None:
-        if plain(mask).ndim == 3:
-            raise ValueError(
-                f"{NAME}: mask has shape {plain(mask).shape}; expected (L, T) for T "
-                "keys in all, or four axes (B | 1, H | 1, L, T). If the first axis "
-                "counts examples, pass mask[:, None]; if it counts heads, mask[None]."
-            )
-        options["attn_mask"] = mask
-    if valid_lens is not None:
-        lens = np.minimum(valid_lens, T) if growing else valid_lens
-        padding, other = tokens.padding(lens), options.get("mask_mod")
-        options["mask_mod"] = padding if other is None else padding & other
-    return options
+def _check_axes(mask):
+    """Raise ValueError for a mask (B, L, T), which would be one for each head."""
+    if mask is not None and not is_function(mask) and plain(mask).ndim == 3:
+        raise ValueError(
+            f"{NAME}: mask has shape {plain(mask).shape}; expected (L, T) for T "
+            "keys in all, or four axes (B | 1, H | 1, L, T). If the first axis "
+            "counts examples, pass mask[:, None]; if it counts heads, mask[None]."
+        )
 
 
 def _equal_heads(*arrays, H):

@@ -1,40 +1,38 @@
-"""scaled_dot_product_attention: exact attention, with all masks and biases.
+"""scaled_dot_product_attention: exact attention, with masks and biases.
 
     o_i = sum_j p_ij v_j,    p_i = softmax over j of q_i . k_j / sqrt(E)
 
-The arguments are torch's, in torch's order and layout. Two paths compute the same
-results: dense.py computes the whole matrix of scores, and flash.py computes it in tiles
-and stores none. Each head costs L S (E + Ev) multiplications on both paths; the memory
-is L S numbers on the dense path, and L + S in tiles (plus a mask of L S booleans if a
-key or value is NaN or infinite).
+The arguments are torch's, in torch's order and layout. The whole matrix of scores is
+computed as in ``attend``, or in tiles, which are not stored (flash.py); the results are
+the same. Each head costs L S (E + Ev) multiplications either way; the memory is L S
+numbers for the matrix, and L + S in tiles (plus a mask of L S booleans if a key or
+value is NaN or infinite).
 
-Vaswani et al. 2017, equation 1; tiles: Dao 2023; score_mod and mask_mod: Dong et al.
-2024.
+Vaswani et al. 2017, equation 1; tiles: Dao 2023.
 """
 
+import functools
 import math
 
 import numpy as np
 
-from minigrad import Tensor, expand
-from minigrad.arguments import called
+from minigrad import Tensor, arguments, expand, reshape
 from minigrad.random import generator
 from minigrad.shapes import shapes
 
 from .. import definitions
 from ..kernels import dropout
 from ..kernels.tile_plan import tile_plan
-from ..masks.windows import window_ends
-from ..positions import toeplitz
-from ..softmax import apply_normalizer
-from ..template import clear_unused
+from ..masks import causal, given
+from ..masks.windows import sliding_window, window_ends
+from ..positions import OffsetBias, toeplitz
+from ..scores import scaled_dot
+from ..template import clear_unused, group_heads, used_keys, weigh_and_average
 from ..variants.row import Variant
-from .combined_masks import combined_masks
-from .dense import attention_average, attention_scores, flatten_batch, group_heads
 from .flash import flash_attention
-from .options import NAME, Options
 
-TILED_FROM = 64  # queries, one row of tiles; with fewer, the dense path is faster
+NAME = "scaled_dot_product_attention"
+TILED_FROM = 64  # queries, one row of tiles; with fewer, the whole matrix is faster
 
 
 @shapes
@@ -48,13 +46,7 @@ def scaled_dot_product_attention(
     scale=None,
     enable_gqa=False,
     *,
-    softcap=None,
-    window_size=(-1, -1),
     bias=None,
-    score_mod=None,
-    mask_mod=None,
-    block_mask=None,
-    causal_align="upper_left",
     training=True,
     rng=None,
     return_weights=False,
@@ -67,40 +59,36 @@ def scaled_dot_product_attention(
 
     query (..., H | 1, L, E) or (L, E), key (..., Hk | 1, S, E) or (S, E),
     value (..., Hk | 1, S, Ev) or (S, Ev)  ->  o (..., H, L, Ev) or (L, Ev);
-    o, weights (..., H, L, S) or (L, S); o, lse (..., H, L) or (L,); o, weights, lse
+    o, weights (..., H, L, S) or (L, S); o, lse (..., H, L) or (L,)
 
-        s_ij = cap(scale q_i . k_j) + b_ij
+        s_ij = scale q_i . k_j + b_ij
         p_ij = exp(s_ij) / sum_l exp(s_il)    over the allowed j, l; else exactly 0
         o_i  = sum_j z_ij p_ij v_j            lse_i = ln sum_l exp(s_il)
 
-    The order is scale, softcap, score_mod, bias, mask, softmax, dropout z, values.
+    The order is scale, bias, mask, softmax, dropout z, values.
 
     attn_mask     broadcasts to (..., H, L, S): bool, where True = may attend, or float,
-                  which is added, with a gradient; -inf masks
+                  which is added, with a gradient; -inf masks. Or a mask of
+                  attention.masks, a BlockMask, which is made once for many calls, or a
+                  function (b, h, q_idx, kv_idx) -> bool; b counts all axes before the
+                  heads
     dropout_p     the probability that a weight is dropped, if ``training``
     rng           the generator of dropout; None uses minigrad's generator
-    is_causal     masks the keys after the query's position. The position of query i is
-                  i, or i + S - L with causal_align="lower_right": then the last query
-                  has the position of the last key, as with a cache of earlier keys
+    is_causal     masks the keys after the query: j > i
     scale         a number; None is 1 / sqrt(E)
-    softcap       c, for cap(x) = c tanh(x / c); None: cap(x) = x
     enable_gqa    allows H to be a multiple of Hk: query head h reads key head
                   h // (H / Hk)
-    window_size   (left, right): the number of keys that are allowed before and after
-                  the key at the query's position; -1: all
     bias          b_ij, with a gradient: broadcasts to (..., H, L, S), or is an
                   OffsetBias, a value for each head and offset j - i (T5, ALiBi)
-    score_mod     a function (score, b, h, q_idx, kv_idx) of a Tensor and indices that
-                  broadcast, which returns new scores (B, H, L, S); B is the product
-                  of all axes before the heads
-    mask_mod      a function (b, h, q_idx, kv_idx) -> bool, or a mask of attention.masks
-    block_mask    a BlockMask, made once for many calls
-    path          "dense" or "tiled"; None chooses: dense for weights, a score, a
-                  score_mod, a normalize, and fewer than 64 queries, where it is faster
+    return_lse    also return lse, which tiles compute
+    path          "dense" is the whole matrix, "tiled" is tiles; None chooses: the
+                  matrix for weights, a score, a normalize, and fewer than 64 queries,
+                  where it is faster, unless lse is wanted
     normalize     a function that replaces the softmax, as in ``attend``. Tiles compute
                   it if it has a method rescale(o, lse) -> o, such as a ``Sink``
     score         a function (query, key) -> scores (..., H, L, S) that replaces
-                  cap(scale q_i . k_j), as in ``attend``
+                  scale q_i . k_j, as in ``attend``. For the softcap of Gemma,
+                  lambda q, k: c * tanh(scaled_dot(q, k) / c)
 
     A pair may attend if all masks allow it. A query with no allowed key has output,
     weights and gradient 0, and lse -inf. A masked pair has no influence. Keys and
@@ -109,108 +97,96 @@ def scaled_dot_product_attention(
 
     Sources: Vaswani et al. 2017, equation 1; Dao 2023; torch's function of this name.
     """
-    options = Options(
-        attn_mask=attn_mask,
-        dropout_p=dropout_p,
-        is_causal=is_causal,
-        scale=1 / math.sqrt(max(query.shape[-1], 1)) if scale is None else scale,
-        enable_gqa=enable_gqa,
-        softcap=softcap,
-        window_size=window_size,
-        bias=bias,
-        score_mod=score_mod,
-        mask_mod=mask_mod,
-        block_mask=block_mask,
-        causal_align=causal_align,
-        training=training,
-        rng=rng,
-        return_weights=return_weights,
-        return_lse=return_lse,
-        path=path,
-        normalize=normalize,
-        score=score,
-    )
+    flags = {
+        "is_causal": is_causal, "enable_gqa": enable_gqa, "training": training,
+        "return_weights": return_weights, "return_lse": return_lse,
+    }  # fmt: skip
+    for option, chosen in flags.items():
+        arguments.flag(NAME, option, chosen)
+    arguments.probability(NAME, "dropout_p", dropout_p)
+    arguments.generator(NAME, rng)
+    scale = 1 / math.sqrt(max(query.shape[-1], 1)) if scale is None else scale
+    arguments.number(NAME, "scale", scale)
+    in_tiles = _in_tiles(path, query, return_weights, return_lse, normalize, score)
     query, key, value = _with_equal_batch(query, key, value, enable_gqa)
-    scores_shape = *query.shape[:-1], key.shape[-2]
-    masks = combined_masks(scores_shape, query.dtype, options)
-    if masks.mask is not None:
-        key, value = clear_unused(key, value, lambda: masks.used_keys(key.shape))
-    if path is None:
-        few = query.shape[-2] < TILED_FROM
-        path = "dense" if few or options.needs_matrix() else "tiled"
-    attention = _dense if path == "dense" else _tiled
-    return attention(query, key, value, masks, options)
-
-
-def dense_attention(query, key, value, *args, **options):
-    """Compute ``scaled_dot_product_attention`` with the whole matrix of scores."""
-    options["path"] = "dense"
-    return scaled_dot_product_attention(query, key, value, *args, **options)
-
-
-def tiled_attention(query, key, value, *args, **options):
-    """Compute ``scaled_dot_product_attention`` in tiles, without storing them."""
-    options["path"] = "tiled"
-    return scaled_dot_product_attention(query, key, value, *args, **options)
-
-
-def _dense(query, key, value, masks, options):
-    """Compute the whole matrix of scores, then the weights and the average."""
-    s = _scores(query, key, masks, options)  # (..., H, L, S)
-    mask = masks.dense()  # broadcasts to s, or None
-    z, draws = None, _dropout_draws(query, masks, options)
-    if draws is not None:
-        everything = slice(None), slice(None), slice(None)
-        z = dropout.factors(draws, *everything).reshape(s.shape)
-    if options.normalize is None:
-        o, weights, lse = attention_average(s, value, mask, z)
-    else:
-        allowed = np.broadcast_to(True if mask is None else mask, s.shape)
-        weights = apply_normalizer(NAME, options.normalize, s, allowed)
-        V = flatten_batch(value)  # (N, S, Ev)
-        o = group_heads(weights if z is None else weights * z, V) @ V
-        o, lse = o.reshape(*s.shape[:-1], value.shape[-1]), None
-    results = [o] + [weights] * options.return_weights + [lse] * options.return_lse
-    return tuple(results) if len(results) > 1 else o
-
-
-def _tiled(query, key, value, masks, options):
-    """Compute the scores in tiles, each used for the average as soon as it exists."""
-    if options.needs_matrix():
-        raise ValueError(
-            f"{NAME}: path is 'tiled', but weights, a score, a score_mod and a "
-            "normalize need the whole matrix of scores; expected 'dense' or None."
+    shape, dtype = (*query.shape[:-1], key.shape[-2]), query.dtype
+    (B, H, L, S), offset = given.four_sizes(shape), None
+    if isinstance(bias, OffsetBias):
+        offset, bias = _offset_values(bias, shape), None
+        offset = given.cast(offset, dtype)
+    elif bias is not None:
+        _check_bias(bias, shape)
+    masks = attn_mask, bias, causal if is_causal else None
+    mask, added = given.one_mask(NAME, "attn_mask", shape, dtype, *masks)
+    draws = None
+    if training and dropout_p > 0:  # the same numbers with and without tiles
+        seed = (rng or generator()).integers(2**63)
+        draws = dropout.draws(dropout_p, seed, B * H, L, S, dtype)
+    if in_tiles:
+        if mask is not None:
+            used = functools.partial(_used_keys, mask, shape, query, key)
+            key, value = clear_unused(key, value, used)
+        plan = tile_plan(mask, B, H, L, S)
+        o, lse = flash_attention(
+            query, key, value, offset, added, plan=plan, scale=scale, draws=draws
         )
-    o, lse = flash_attention(
-        query,
-        key,
-        value,
-        masks.offset,
-        masks.added,
-        plan=tile_plan(masks.mask, *masks.sizes),
-        scale=options.scale,
-        softcap=options.softcap,
-        draws=_dropout_draws(query, masks, options),
-    )
-    if options.normalize is not None:
-        o = options.normalize.rescale(o, lse)
-    return (o, lse) if options.return_lse else o
-
-
-def _scores(query, key, masks, options):
-    """Return the scores (..., H, L, S) with all biases, not yet masked."""
-    L, S = masks.shape[-2:]
-    if options.score is None:
-        s = attention_scores(query, key, options.scale, options.softcap)
+        o = o if normalize is None else normalize.rescale(o, lse)
+        return (o, lse) if return_lse else o
+    if score is None:
+        score = functools.partial(_scaled_dot, shape=shape, scale=scale)
     else:
-        s = called(f"{NAME}: score", "(query, key)", options.score, query, key)
-        s = _checked_scores("score", s, masks.shape, query.dtype)
-    if options.score_mod is not None:
-        s = _apply_score_mod(s, options.score_mod, masks.sizes)
-    if masks.offset is not None:
-        bias = toeplitz(masks.offset, L, S)  # (H | 1, L, S)
-        s = s + (bias if s.ndim > 2 else bias[0])
-    return s if masks.added is None else s + masks.added
+        score = functools.partial(_checked_scores, score, shape=shape)
+    if offset is not None:
+        offset = toeplitz(offset, L, S)  # (H | 1, L, S)
+        offset = offset[0] if len(shape) == 2 else offset
+    allowed = None if mask is None else given.dense(mask, shape)
+    drop = None if draws is None else functools.partial(_drop, draws)
+    o, weights = weigh_and_average(
+        query, key, value, score, allowed, (offset, added), 1, normalize, drop, NAME
+    )
+    return (o, weights) if return_weights else o
+
+
+def _in_tiles(path, query, return_weights, return_lse, normalize, score):
+    """Return whether the scores are computed in tiles."""
+    arguments.one_of(NAME, "path", path, (None, "dense", "tiled"))
+    if return_lse and normalize is not None:
+        raise ValueError(
+            f"{NAME}: return_lse is True and normalize is {normalize!r}; expected one "
+            "of them, because lse belongs to the softmax."
+        )
+    own = normalize is not None and not hasattr(normalize, "rescale")
+    needs_matrix = return_weights or score is not None or own
+    if needs_matrix and (path == "tiled" or return_lse):
+        raise ValueError(
+            f"{NAME}: path is {path!r} and return_lse is {return_lse}; expected path "
+            "'dense' or None and no lse: weights, a score and a normalize need the "
+            "whole matrix of scores."
+        )
+    if return_lse and path == "dense":
+        raise ValueError(
+            f"{NAME}: return_lse is True and path is 'dense'; expected 'tiled' or "
+            "None, because tiles compute lse."
+        )
+    few = query.shape[-2] < TILED_FROM and not return_lse
+    return path == "tiled" or path is None and not (few or needs_matrix)
+
+
+def _scaled_dot(query, key, shape, scale):
+    """Return scale q_i . k_j for each head (..., H, L, S)."""
+    rows = group_heads(query, key)
+    s = scaled_dot.unchecked(rows, key, scale)
+    return s if rows is query else reshape(s, shape)
+
+
+def _drop(draws, weights):
+    """Return the weights times z."""
+    everything = slice(None), slice(None), slice(None)
+    return weights * dropout.factors(draws, *everything).reshape(weights.shape)
+
+
+def _used_keys(mask, shape, query, key):
+    return used_keys(given.dense(mask, shape), query, key)
 
 
 def _with_equal_batch(query, key, value, enable_gqa):
@@ -238,34 +214,46 @@ def _with_equal_batch(query, key, value, enable_gqa):
     return [x if x.shape == s else expand(x, s) for x, s in zip(tensors, shapes)]
 
 
-def _apply_score_mod(s, score_mod, sizes):
-    """Return the scores that score_mod returns for s (..., H, L, S)."""
-    B, H, L, S = sizes
-    b, h = np.arange(B).reshape(-1, 1, 1, 1), np.arange(H).reshape(-1, 1, 1)
-    q_idx, kv_idx = np.arange(L)[:, None], np.arange(S)
-    name, arguments = f"{NAME}: score_mod", "(score, b, h, q_idx, kv_idx)"
-    y = called(name, arguments, score_mod, s.reshape(B, H, L, S), b, h, q_idx, kv_idx)
-    return _checked_scores("score_mod", y, sizes, s.dtype).reshape(s.shape)
+def _offset_values(bias, shape):
+    """Return the values (H | 1, L + S - 1) of an OffsetBias, if they fit the scores."""
+    *heads, L, S = shape
+    (H,), n = heads[-1:] or (1,), max(L + S - 1, 0)
+    if bias.values.shape not in ((H, n), (1, n)):
+        raise ValueError(
+            f"{NAME}: bias is an OffsetBias of shape {bias.values.shape}; expected "
+            f"(H | 1, L + S - 1) = ({H} | 1, {n})."
+        )
+    return bias.values
 
 
-def _checked_scores(option, y, shape, dtype):
-    """Return the scores y of a function, if they are a Tensor of that shape."""
+def _check_bias(bias, shape):
+    """Raise an error unless the bias is of floats and broadcasts to the scores."""
+    found = arguments.plain(bias)
+    if found.dtype.kind != "f":
+        found = type(bias).__name__ if callable(bias) else found.dtype
+        raise TypeError(
+            f"{NAME}: bias is {found}; expected floating-point numbers, which are "
+            "added to the scores. Call a function: bias(L, S). Pass a bool array as "
+            "attn_mask."
+        )
+    try:
+        arguments.broadcastable(NAME, "bias", found.shape, shape)
+    except ValueError as error:
+        raise ValueError(
+            f"{error} For values (H | 1, L + S - 1) by offset, pass OffsetBias(values)."
+        ) from None
+
+
+def _checked_scores(score, query, key, shape):
+    """Return score(query, key), if it is a Tensor of that shape."""
+    y = arguments.called(f"{NAME}: score", "(query, key)", score, query, key)
     if not isinstance(y, Tensor) or y.shape != shape or y.dtype.kind != "f":
         found = f"{y.dtype} {y.shape}" if isinstance(y, Tensor) else type(y).__name__
         raise ValueError(
-            f"{NAME}: {option} returned {found}; expected a Tensor of floats of the "
-            f"shape of the scores, {shape}."
+            f"{NAME}: score returned {found}; expected a Tensor of floats of the shape "
+            f"of the scores, {shape}."
         )
-    return y if y.dtype == dtype else y.astype(dtype)
-
-
-def _dropout_draws(query, masks, options):
-    """Return dropout's random numbers, the same on both paths; None without dropout."""
-    if not options.training or options.dropout_p == 0:
-        return None
-    B, H, L, S = masks.sizes
-    seed = (options.rng or generator()).integers(2**63)
-    return dropout.draws(options.dropout_p, seed, B * H, L, S, query.dtype)
+    return y if y.dtype == query.dtype else y.astype(query.dtype)
 
 
 # ---- The rows of the table ----
@@ -279,7 +267,9 @@ def _tiles_of_definition(q, k, v, left=-1, right=-1, tile=64):
 
 
 def _in_window(q, k, v, left, right):
-    return tiled_attention(q, k, v, window_size=(left, right))
+    return scaled_dot_product_attention(
+        q, k, v, sliding_window(left, right), path="tiled"
+    )
 
 
 def window_tiles(L, S, left, right, tile=64):
@@ -301,7 +291,8 @@ def window_tiles(L, S, left, right, tile=64):
 
 ROWS = [
     Variant(
-        "dense", definitions.scaled_dot_attention, dense_attention,
+        "dense", definitions.scaled_dot_attention,
+        functools.partial(scaled_dot_product_attention, path="dense"),
         held="max(L*S + L*E, 2*L*S + L*Ev)",
         about="""computation: nothing: scaled dot products of all pairs, as one matrix
         can let every token read every other one in one layer

@@ -17,29 +17,23 @@ from .compiling import any_order, kernel, reads, writes
 from .elementary import exp, from_ordered, ordered
 from .pool import spread
 
-NO_LENGTHS = np.empty(0, np.int64)
 NO_MASK = np.empty((0, 0), bool), np.empty(0, np.int64)
 
 
-def forward(x, lengths, mask, temperature):
+def forward(x, mask, temperature):
     """Compute the weights of the allowed keys.
 
-    x (..., S)  ->  p (..., S)
-
-    lengths   (G,) ints, or None. If x has R rows in all, R is a multiple of G, and row
-              r has lengths[r // (R / G)] keys
-    mask      bool, broadcasts to x, or None
+    x (..., S), mask bool that broadcasts to x, or None  ->  p (..., S)
     """
     work = EXP * x.size
     loop = forward_loop.version(x.dtype, work)
     if loop is None:
-        return forward_twin(x, lengths, mask, temperature)
+        return forward_twin(x, mask, temperature)
     shape = x.shape
     rows = np.ascontiguousarray(x).reshape(math.prod(shape[:-1]), shape[-1])
     p = np.empty_like(rows)
-    lengths = NO_LENGTHS if lengths is None else np.ascontiguousarray(lengths, np.int64)
     masks, mask_of = NO_MASK if mask is None else _own_rows(mask, shape)
-    spread(loop, len(rows), work, rows, lengths, masks, mask_of, 1 / temperature, p)
+    spread(loop, len(rows), work, rows, masks, mask_of, 1 / temperature, p)
     return p.reshape(shape)
 
 
@@ -65,33 +59,26 @@ def forward_loop(
     start: int,
     stop: int,
     x: reads(2),
-    lengths: reads(1, int),
     masks: reads(2, bool),
     mask_of: reads(1, int),
     rate: float,
     p: writes(2),
 ):
     """Compute the weights p of rows of scores x; rate = 1 / T."""
-    R, S = x.shape
-    per_length = R // lengths.size if lengths.size else R
+    S = x.shape[1]
     zero, infinity = x.dtype.type(0), x.dtype.type(np.inf)
     for r in range(start, stop):
         x_r, p_r = x[r], p[r]
-        n = S
-        if lengths.size:
-            n = min(max(lengths[r // per_length], 0), S)
         if mask_of.size:
             allowed = masks[mask_of[r]]
-            for j in range(n):
+            for j in range(S):
                 p_r[j] = x_r[j] if allowed[j] else -infinity
         else:
-            for j in range(n):
+            for j in range(S):
                 p_r[j] = x_r[j]
-        for j in range(n, S):
-            p_r[j] = zero
-        total = normalize(p_r[:n], rate)
+        total = normalize(p_r, rate)
         if total != total and mask_of.size:  # all are NaN; masked ones become 0
-            for j in range(n):
+            for j in range(S):
                 p_r[j] = p_r[j] if masks[mask_of[r], j] else zero
 
 
@@ -136,16 +123,9 @@ def backward_loop(
             dx_r[j] = p_r[j] * (g_r[j] - mean) * rate if counts else zero
 
 
-def forward_twin(x, lengths, mask, temperature):
+def forward_twin(x, mask, temperature):
     """Compute ``forward`` in NumPy."""
-    s, counted = x, True
-    if lengths is not None:
-        n = np.repeat(lengths, math.prod(x.shape[:-1]) // max(len(lengths), 1))
-        counted = np.arange(x.shape[-1]) < n.reshape(*x.shape[:-1], 1)
-    if mask is not None:
-        counted = counted & mask
-    if counted is not True:
-        s = np.where(counted, x, -np.inf)
+    s = x if mask is None else np.where(mask, x, -np.inf)
     with np.errstate(all="ignore"):  # no warnings for NaN and infinity
         m = s.max(-1, keepdims=True, initial=-np.inf)
         m = np.where(np.isfinite(m), m, 0)
@@ -154,7 +134,7 @@ def forward_twin(x, lengths, mask, temperature):
         np.exp(p, out=p)  # exp(-inf) is 0
         total = p.sum(-1, keepdims=True)
         p /= np.where(total == 0, 1, total)
-        return np.where(counted, p, 0) if np.isnan(total).any() else p
+        return p if mask is None or not np.isnan(total).any() else np.where(mask, p, 0)
 
 
 def backward_twin(p, g, temperature):

@@ -1,8 +1,8 @@
 """Compute one tile of the scores: 64 keys, its rows, by 64 queries, its columns.
 
-    s[k, q] = cap(scale Q[q] . K[k]) + a bias of k - q + added[q, k],  -inf where masked
+    s[k, q] = scale Q[q] . K[k] + a bias of k - q + added[q, k],  -inf where masked
 
-where cap(x) = c tanh(x / c). With queries along, every loop of the softmax runs over 64
+With queries along, every loop of the softmax runs over 64
 numbers that lie side by side, and no sum or maximum is taken inside a vector register.
 A block of queries is transposed and scaled once (``pack``), for all its tiles.
 """
@@ -13,7 +13,6 @@ import numpy as np
 
 from .compiling import Helper, as_field, reads, writes
 from .dropout import Draws
-from .elementary import tanh
 from .tile_plan import SIZE, Plan
 
 
@@ -27,7 +26,6 @@ class Terms(NamedTuple):
     """
 
     scale: float
-    cap: float  # 0: none
     offset: reads(2)
     offset_of: reads(1, int)  # (N,): the row of each head
     added: reads(3)
@@ -74,17 +72,6 @@ def pack(columns: writes(2), rows: reads(2), scale: float):
     for e in range(width):
         for r in range(n, SIZE):
             columns[e, r] = 0
-
-
-@Helper
-def apply_cap(s: writes(2), cap: float, slope: writes(2)):
-    """s becomes cap * t and slope 1 - t^2, for t = tanh(s / cap)."""
-    one = s.dtype.type(1)
-    for k in range(s.shape[0]):
-        for q in range(SIZE):
-            t = tanh(s[k, q] / cap)
-            s[k, q] = cap * t
-            slope[k, q] = one - t * t
 
 
 @Helper

@@ -8,9 +8,8 @@ for products of single elements,
     ds = p * (dp - D)               dK += scale ds Q        dQ += scale ds^T K
     D  = rowsum(dO * O) - dlse      doffset[k - q] += ds    dadded[q, k] = ds
 
-With a softcap, dK and dQ have ds * slope in place of ds. Dropout, drawn again as well,
-multiplies dp, and the p of dV. If one row of ``added`` serves all queries, dadded is
-summed over them.
+Dropout, drawn again as well, multiplies dp, and the p of dV. If one row of ``added``
+serves all queries, dadded is summed over them.
 
 The work is done in P phases, one after the other, and in P parts. The G heads that
 share keys have I blocks of queries each; block i of head g has the number g I + i.
@@ -29,7 +28,7 @@ from .dropout import drop_out, read_draws
 from .elementary import exp
 from .pool import spread
 from .product import aligned_empty, copied, multiply
-from .tile import Inputs, add_terms, apply_cap, mask, pack, read_ranges
+from .tile import Inputs, add_terms, mask, pack, read_ranges
 from .tile_plan import SIZE
 
 ITEMS = 8  # in a phase, at least, where there are blocks enough
@@ -117,7 +116,6 @@ def backward_loop(
     keys = aligned_empty(SIZE, E, q)
     tile = aligned_empty(SIZE, SIZE, q)
     dtile = aligned_empty(SIZE, SIZE, q)
-    slope = np.empty((SIZE, SIZE), q.dtype)
     row_max = np.empty(SIZE, q.dtype)
     inv_sum = np.empty(SIZE, q.dtype)
     D = np.empty(SIZE, q.dtype)
@@ -150,8 +148,6 @@ def backward_loop(
                 k_j, v_j = copied(keys, k[h, k0:k1]), v[h, k0:k1]
                 p, ds = tile[: k1 - k0], dtile[: k1 - k0]
                 multiply(p, k_j, columns, False)
-                if terms.cap > 0:
-                    apply_cap(p, terms.cap, slope)
                 add_terms(p, terms, n, q0, q1, k0, S)
                 table = plan.bits_of[entry]
                 mask(p, k0, shared_lo, shared_hi, lo, hi, table, plan.bits)
@@ -166,7 +162,7 @@ def backward_loop(
                     add_diagonals(d.offset[part, n, q0 - k1 + S :], ds, count)
                 if d.added.shape[0] > 0:
                     add_mask_gradient(d.added[n, :, k0:k1], ds, q0, count)
-                scale_and_uncap(ds, terms.scale, slope, terms.cap)
+                multiply_by(ds, terms.scale)
                 multiply(d.k[h, k0:k1], ds[:, :count], q_i, True)
                 multiply(dq_i, ds.T[:count], k_j, True)
 
@@ -208,17 +204,11 @@ def softmax_backward(s, dp, row_max, inv_sum, D):
 
 
 @Helper
-def scale_and_uncap(ds, scale, slope, cap):
-    """Multiply ds by scale, and by the slope 1 - t^2 where there is a softcap."""
-    zero = ds.dtype.type(0)
+def multiply_by(ds, scale):
+    """ds *= scale."""
     for k in range(ds.shape[0]):
         for q in range(SIZE):
             ds[k, q] *= scale
-    if cap > 0:
-        for k in range(ds.shape[0]):
-            for q in range(SIZE):
-                # the slope of a masked pair may be NaN
-                ds[k, q] = ds[k, q] * slope[k, q] if ds[k, q] != zero else zero
 
 
 @Helper

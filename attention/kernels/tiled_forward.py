@@ -18,7 +18,7 @@ from .dropout import drop_out, read_draws
 from .elementary import exp
 from .pool import spread
 from .product import aligned_empty, copied, multiply
-from .tile import Inputs, Results, add_terms, apply_cap, mask, pack, read_ranges
+from .tile import Inputs, Results, add_terms, mask, pack, read_ranges
 from .tile_plan import SIZE
 
 
@@ -48,7 +48,6 @@ def forward_loop(start: int, stop: int, inputs: Inputs, results: Results):
     columns = aligned_empty(E, SIZE, q)
     values = aligned_empty(SIZE, v.shape[2], q)
     tile = aligned_empty(SIZE, SIZE, q)
-    slope = np.empty((SIZE, SIZE), q.dtype)
     # An array each: rows of one two-dimensional array would not vectorise.
     m = np.empty(SIZE, q.dtype)
     ell = np.empty(SIZE, q.dtype)
@@ -72,8 +71,6 @@ def forward_loop(start: int, stop: int, inputs: Inputs, results: Results):
             k1 = min(k0 + SIZE, S)
             p = tile[: k1 - k0]
             multiply(p, k[h, k0:k1], columns, False)
-            if terms.cap > 0:
-                apply_cap(p, terms.cap, slope)
             add_terms(p, terms, n, q0, q1, k0, S)
             table = plan.bits_of[entry]
             mask(p, k0, shared_lo, shared_hi, lo, hi, table, plan.bits)

@@ -191,6 +191,9 @@ def _steps(attention, cell, history):
     r, z, _, n = gates
     project(x, W_x, cell.bias_ih, out=(r, z, n))
     W_c, W_hh = cell.weight_ih[:, E:], cell.weight_hh  # (3H, M), (3H, H)
+    allowed = None
+    if lengths is not None:
+        allowed = np.arange(keys.shape[1]) < lengths[:, None, None]  # (B, 1, S)
     for t in range(L):
         s, rows = states[t], slice(t * B, (t + 1) * B)  # s is s_{t-1}
         if w_v is None:
@@ -198,7 +201,7 @@ def _steps(attention, cell, history):
         else:
             queries[t] = s @ W_q.T
             e = additive_kernels.forward(queries[t][:, None], keys, w_v)  # (B, 1, S)
-        weights[t] = softmax_kernels.forward(e, lengths, None, 1.0)
+        weights[t] = softmax_kernels.forward(e, allowed, 1.0)
         contexts[t] = (weights[t] @ memory)[:, 0]
         for gate, from_c in zip((r, z, n), by_gate(contexts[t] @ W_c.T, 3)):
             gate[rows] += from_c

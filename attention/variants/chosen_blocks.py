@@ -137,7 +137,7 @@ def block_attention(q, k, v, block, best):
     block, best = _sizes("block_attention", block, best)
     L = q.shape[-2]
     tiles = in_tiles(choose_blocks(q.data, k.data, block, best), L, L)
-    return scaled_dot_product_attention(q, k, v, block_mask=tiles)
+    return scaled_dot_product_attention(q, k, v, attn_mask=tiles)
 
 
 def in_tiles(mask, L, S):
@@ -161,9 +161,9 @@ def native_sparse(q, k, v, gates, block, best, window):
     means = [_block_means(x, block) for x in (k, v)]  # (B, H, blocks, E)
     compressed = scaled_dot_product_attention(q, *means, whole_blocks)
     tiles = in_tiles(choose_blocks(q.data, k.data, block, best), L, L)
-    chosen = scaled_dot_product_attention(q, k, v, block_mask=tiles)
+    chosen = scaled_dot_product_attention(q, k, v, attn_mask=tiles)
     near = sliding_window(window - 1, 0)
-    local = scaled_dot_product_attention(q, k, v, mask_mod=near)
+    local = scaled_dot_product_attention(q, k, v, attn_mask=near)
     branches = stack([compressed, chosen, local], -2)  # (B, H, L, 3, Ev)
     return (gates[..., None] * branches).sum(-2)
 

@@ -61,7 +61,7 @@ def gumbel_softmax(scores, allowed=None, tau=1.0, noise=None, rng=None, hard=Fal
     """
     arguments.number("gumbel_softmax", "tau", tau, positive=True)
     noise = _noise(scores, noise, rng)
-    y = softmax_over_allowed(scores + noise, None, allowed, tau)
+    y = softmax_over_allowed(scores + noise, allowed, tau)
     if not arguments.flag("gumbel_softmax", "hard", hard):
         return y
     return _onehot(y, allowed) + (y - y.detach())  # plus 0, with the gradient of y
@@ -93,7 +93,7 @@ def reinforce(loss, scores, choice, baseline=0.0, allowed=None):
 
     The loss keeps its own gradient, for all that is behind the choice.
     """
-    p = softmax_over_allowed(scores, None, allowed)
+    p = softmax_over_allowed(scores, allowed)
     p_j = (p * choice).sum(-1)
     log_p = log(where(p_j.data == 0, 1.0, p_j))  # (...)
     zero = log_p - log_p.detach()  # with the gradient onehot_j - p

@@ -24,6 +24,7 @@ from minigrad.shapes import shapes
 from .. import definitions
 from ..exact.multihead import heads, side_by_side
 from ..exact.sdpa import scaled_dot_product_attention
+from ..masks import causal
 from ..scores import scaled_dot
 from ..softmax import masked_softmax
 from ..template import clear_unused
@@ -79,8 +80,7 @@ def shared_attention(x, key, value, W_q, W_o, num_heads=1, is_causal=False):
         heads(lambda x: linear(x, W_q), x, H),
         key,
         value,
-        is_causal=is_causal,
-        causal_align="lower_right",
+        causal(offset="lower_right") if is_causal else None,
         enable_gqa=True,
     )
     return linear(side_by_side(o), W_o)

@@ -36,6 +36,8 @@ from minigrad.shapes import shapes
 from .. import definitions
 from ..exact.multihead import check_heads, heads, side_by_side
 from ..exact.sdpa import scaled_dot_product_attention
+from ..masks import causal
+from ..masks.given import one_mask
 from ..positions.rope import rope
 from .lengths import for_each_key
 from .qk_norm import rms_norm
@@ -109,11 +111,13 @@ class LatentAttention(nn.Module):
         r = rope(heads(self.W_r, x, 1), positions)  # (..., 1, L, F)
         if cache is not None:
             c, r = cache.concatenate(self, c, r)  # of S tokens
+        shape = *q.shape[:-1], c.shape[-2]
+        past = causal(offset=start) if is_causal else None
+        mask, bias = one_mask("LatentAttention", "mask", shape, x.dtype, mask, past)
         form = self._absorbed if absorbed else self._expanded
         o = form(q, u, c, r, {
             "attn_mask": mask,
-            "is_causal": is_causal,
-            "causal_align": "upper_left" if cache is None else "lower_right",
+            "bias": bias,
             "scale": 1 / math.sqrt(E + F),
             "enable_gqa": True,
             "dropout_p": self.dropout,

@@ -146,7 +146,7 @@ class LongformerAttention(nn.Module):
             q,
             k,
             v,
-            mask_mod=mask,
+            mask,
             dropout_p=self.dropout,
             training=self.training,
             rng=self.rng,

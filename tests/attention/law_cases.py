@@ -481,7 +481,8 @@ def sdpa(path, score=scaled_dot, groups=1, window=None, shapes=None, **extra):
         L, S = q.shape[1], k.shape[1]
         options = {n: x(m, L, S) if callable(x) else x for n, x in extra.items()}
         if lens is not None:
-            options["mask_mod"] = masks.padding(lens)
+            others = options.get("attn_mask", masks.everything)
+            options["attn_mask"] = others & masks.padding(lens)
         q, k, v = (
             split_heads(q),
             split_heads(k[..., : D // groups], 2 // groups),
@@ -517,10 +518,6 @@ def sdpa_subjects():
         "": {},
         " causal": dict(window=definitions.causal, is_causal=True),
         " groups": dict(groups=2),
-        " softcap": dict(
-            score=lambda P, q, k, h: 1.5 * np.tanh(definitions.scaled_dot(q, k) / 1.5),
-            softcap=1.5,
-        ),
         " ALiBi": dict(
             score=lambda P, q, k, h: definitions.alibi(q, k, slopes[h]),
             bias=lambda m, L, S: A.alibi_bias(2, L, S, dtype=float),
@@ -531,7 +528,8 @@ def sdpa_subjects():
             shapes={"b": (2, 150)},
         ),
         " window": dict(
-            window=lambda i, j: definitions.window(i, j, 3, 3), window_size=(3, 3)
+            window=lambda i, j: definitions.window(i, j, 3, 3),
+            attn_mask=lambda m, L, S: masks.sliding_window(3, 3),
         ),
     }
     return {
@@ -569,7 +567,7 @@ def merged(m, q, k, v, lens=None):
         own = None if lens is None else (np.asarray(lens) + (some.start == 0)) // 2
         o, lse = A.scaled_dot_product_attention(
             *(split_heads(x) for x in (q, k[:, some], v[:, some])),
-            mask_mod=None if own is None else masks.padding(own),
+            attn_mask=None if own is None else masks.padding(own),
             return_lse=True,
         )
         parts += [o, lse]

@@ -10,11 +10,10 @@ from attention import masks
 from attention.template import attend
 from attention.exact.kv_cache import KVCache
 from attention.exact.multihead import MultiHeadAttention
-from attention.exact.sdpa import scaled_dot_product_attention, tiled_attention
+from attention.exact.sdpa import scaled_dot_product_attention
 from attention.layers import AdditiveAttention, DotProductAttention, GeneralAttention
 from attention.masks.block_mask import BlockMask
 from attention.positions import OffsetBias
-from attention.scores import dot
 from attention.softmax import masked_softmax
 from minigrad import Tensor
 
@@ -84,21 +83,13 @@ SDPA = [
     (sdpa(bias=OffsetBias(zeros(1, L + S))), ValueError, "an OffsetBias of shape"),
     (sdpa(score=lambda q: q), TypeError, "score takes (q)", "(query, key)"),
     (sdpa(score=lambda q, k: q), ValueError, "score returned", "shape of the scores"),
-    (sdpa(score=dot, softcap=1.0), ValueError, "softcap is 1.0 and score"),
-    (sdpa(mask_mod=np.tri(L, S)), TypeError, "mask_mod", "function"),
-    (sdpa(block_mask=masks.causal), TypeError, "block_mask is", "from_mask"),
+    (sdpa(attn_mask=3), TypeError, "attn_mask is int64", "bool"),
     (
-        sdpa(block_mask=BlockMask.from_mask(masks.causal, 6, 7)),
+        sdpa(attn_mask=BlockMask.from_mask(masks.causal, 6, 7)),
         ValueError, "BlockMask: made for 6 queries and 7 keys",
     ),
-    (sdpa(window_size=(-2, 0)), ValueError, "left is -2", "-1 or more"),
-    (sdpa(causal_align="left"), ValueError, "causal_align is 'left'", "upper_left"),
     (sdpa(is_causal=1), TypeError, "is_causal is 1", "True or False"),
     (sdpa(scale=np.nan), ValueError, "scale is nan", "finite"),
-    (sdpa(softcap=0), ValueError, "softcap is 0", "positive"),
-    (sdpa(score_mod=lambda s: s), TypeError, "score_mod takes (s)", "kv_idx"),
-    (sdpa(score_mod=lambda s, *_: s.data), ValueError, "score_mod returned ndarray"),
-    (sdpa(score_mod=lambda s, *_: s[0, 0]), ValueError, "(5, 7)", "(2, 3, 5, 7)"),
     (sdpa(dropout_p=1.5), ValueError, "dropout_p is 1.5", "probability"),
     (sdpa(rng=0), TypeError, "rng is of type int", "Generator"),
     (
@@ -107,12 +98,16 @@ SDPA = [
     ),
     (
         sdpa(normalize=lambda s, _: s, path="tiled"),
-        ValueError, "path is 'tiled', but", "a normalize", "expected 'dense' or None",
+        ValueError, "path is 'tiled' and", "a normalize", "'dense' or None",
     ),
     (sdpa(path="fast"), ValueError, "path is 'fast'", "'tiled'"),
     (
-        lambda: tiled_attention(Q, K, V, return_weights=True),
-        ValueError, "weights, a score, a score_mod and a normalize need",
+        sdpa(path="tiled", return_weights=True),
+        ValueError, "path is 'tiled'", "weights, a score and a normalize need",
+    ),
+    (
+        sdpa(path="dense", return_lse=True),
+        ValueError, "return_lse is True and path is 'dense'", "tiles compute lse",
     ),
 ]  # fmt: skip
 

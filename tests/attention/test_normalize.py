@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from attention import BahdanauStep, definitions, masks
-from attention.exact.sdpa import dense_attention, scaled_dot_product_attention
+from attention.exact.sdpa import scaled_dot_product_attention
 from attention.layers import AdditiveAttention
 from attention.costs.formulas import shapes_of
 from attention.template import attend
@@ -16,6 +16,7 @@ from minigrad import Tensor, where
 from ..minigrad.array_cases import draw
 from .definition_cases import batched, check
 from .exact.multihead_cases import defined, example, layer
+from .exact.paths import dense_attention
 
 B, L, S, D, A, Ev = 2, 3, 5, 7, 6, 4
 SOME = np.random.default_rng(3).random((B, L, S)) < 0.6
@@ -173,7 +174,7 @@ def test_a_decoder_step_hands_it_to_its_attention():
 
 def test_the_softmax_as_a_normalizer_changes_nothing():
     q, k, v = draw((B, 4, L, D), (B, 4, S, D), (B, 4, S, Ev))
-    for options in {"is_causal": True}, {"mask_mod": masks.padding([2, 0])}:
+    for options in {"is_causal": True}, {"attn_mask": masks.padding([2, 0])}:
         for dropout in 0.0, 0.4:
             found, expected = (
                 dense_attention(

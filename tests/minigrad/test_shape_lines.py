@@ -34,9 +34,6 @@ PROSE = {  # functions whose results are tuples of other things, or layers and m
     "attention.variants.steps.LuongStep.forward",
 }
 UNCHECKED = {  # words in the brackets; or functions that checked ones alone call
-    "attention.exact.dense.attention_average",
-    "attention.exact.dense.attention_scores",
-    "attention.exact.dense.group_heads",
     "attention.exact.flash.flash_attention",
     "attention.exact.multihead.heads",
     "attention.kernels.additive.backward",
@@ -45,6 +42,7 @@ UNCHECKED = {  # words in the brackets; or functions that checked ones alone cal
     "attention.positions.t5.t5_bucket",
     "attention.training.diverged.find_nan",
     "attention.softmax.softmax_over_allowed",
+    "attention.template.group_heads",
     "minigrad.broadcasting.unbroadcast",
     "minigrad.ops.select.select",
 }

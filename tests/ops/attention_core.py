@@ -8,21 +8,11 @@ from ..attention.definition_cases import batched
 from .spec import call, normal, spec, wrong
 
 
-def allowed(x, lengths=None, mask=None):
-    """Which scores take part: keys before the row's length, and under the mask.
-
-    lengths (G,): each of them for an equal share of the rows, one after the other
-    """
-    *rows, S = x.shape
-    keep = np.ones(x.shape, bool) if mask is None else np.broadcast_to(mask, x.shape)
-    if lengths is not None:
-        repeats = int(np.prod(rows)) // len(lengths)
-        keep = keep & (np.arange(S) < np.repeat(lengths, repeats).reshape(*rows, 1))
-    return keep
+def masked_softmax(x, mask=None, temperature=1.0):
+    mask = True if mask is None else mask
+    return definitions.softmax(x / temperature, np.broadcast_to(mask, x.shape))
 
 
-def masked_softmax(x, lengths=None, mask=None, temperature=1.0):
-    return definitions.softmax(x / temperature, allowed(x, lengths, mask))
 
 
 _mask = np.random.default_rng(5).random((3, 5, 7)) < 0.6
@@ -33,14 +23,10 @@ spec(
     masked_softmax,
     {
         "free": lambda r: call(normal(r, (3, 5))),
-        "lengths": lambda r: call(normal(r, (3, 5, 7)), np.array([7, 2, 0])),
-        "mask": lambda r: call(normal(r, (3, 5, 7)), None, _mask),
-        "mask-of-keys": lambda r: call(normal(r, (3, 5, 7)), None, _mask[0, 0]),
-        "both": lambda r: call(normal(r, (3, 5, 7)), np.array([7, 5, 3]), _mask),
-        "temperature": lambda r: call(
-            normal(r, (3, 5)), np.array([4, 2, 3]), None, 0.7
-        ),
-        "heads": lambda r: call(normal(r, (3, 1, 5, 7)), None, _mask[:, None]),
+        "mask": lambda r: call(normal(r, (3, 5, 7)), _mask),
+        "mask-of-keys": lambda r: call(normal(r, (3, 5, 7)), _mask[0, 0]),
+        "temperature": lambda r: call(normal(r, (3, 7)), _mask[1, 0], 0.7),
+        "heads": lambda r: call(normal(r, (3, 1, 5, 7)), _mask[:, None]),
         "empty-keys": lambda r: call(normal(r, (3, 0))),
     },
 )

@@ -20,7 +20,8 @@ def attention_gru(
             e = scale * (keys * s[:, None]).sum(-1)
         else:
             e = np.tanh((s @ W_q.T)[:, None] + keys) @ w_v
-        p = masked_softmax(e, lengths)  # (B, S)
+        mask = None if lengths is None else np.arange(e.shape[1]) < lengths[:, None]
+        p = masked_softmax(e, mask)  # (B, S)
         c = (p[..., None] * memory).sum(1)  # (B, M)
         fed = np.concatenate([x[:, t], c], 1)
         (s,) = one_step(gru_step, fed, (s,), (W_ih, W_hh, b_ih, b_hh))

@@ -1,4 +1,4 @@
-"""Dense and tiled attention: specifications and wrong backwards."""
+"""Tiled attention and its merging: specifications and wrong backwards."""
 
 import math
 
@@ -11,10 +11,9 @@ from ..attention.definition_cases import batched
 from .spec import call, normal, spec, wrong
 
 
-def scores(q, k, scale, softcap=None):
+def scores(q, k, scale):
     each_head = batched(definitions.dot, "(l,d),(s,d)->(l,s)")
-    s = each_head(scale * q, spread(k, q.shape[:-2]))
-    return s if softcap is None else softcap * np.tanh(s / softcap)
+    return each_head(scale * q, spread(k, q.shape[:-2]))
 
 
 def average(s, v, mask=None, z=None):
@@ -64,55 +63,14 @@ def bias_of(shape, offset=None, added=None):
     return bias if added is None else bias + added
 
 
-def flash(q, k, v, offset=None, added=None, *, plan, scale, softcap=None):
-    s = scores(q, k, scale, softcap)
+def flash(q, k, v, offset=None, added=None, *, plan, scale):
+    s = scores(q, k, scale)
     allowed = attends(plan, s.shape[:-2], *s.shape[-2:])
     o, _, lse = average(s + bias_of(s.shape, offset, added), v, allowed)
     return o, lse
 
 
-# The peer
-
-
 # Specifications
-
-_shapes = {
-    "heads": ((3, 5, 2), (3, 7, 2)),
-    "one-head": ((5, 7), (11, 7)),
-    "batch": ((2, 3, 5, 7), (2, 3, 11, 7)),  # over 400 entries: random directions
-    "grouped": ((2, 4, 3, 2), (2, 2, 5, 2)),
-    "one-key": ((3, 5, 7), (3, 1, 7)),
-    "empty-queries": ((3, 0, 7), (3, 11, 7)),
-    "empty-keys": ((3, 5, 7), (3, 0, 7)),
-}
-_cases = {
-    name: lambda r, s=s, t=t: call(normal(r, s), normal(r, t), 0.37)
-    for name, (s, t) in _shapes.items()
-}
-_cases["softcap"] = lambda r: call(
-    normal(r, (3, 5, 7)), normal(r, (3, 11, 7)), 0.9, 0.7
-)
-spec("attention_scores", scores, _cases)
-
-_mask = np.random.default_rng(5).random((2, 4, 3, 5)) < 0.6
-_mask[..., 3] = True  # something to attend to, so that lse is a number
-_z = np.random.default_rng(6).random((2, 4, 3, 5)) < 0.7  # dropped with p = 0.3
-spec(
-    "attention_average",
-    average,
-    {
-        "free": lambda r: call(normal(r, (2, 3, 5)), normal(r, (2, 5, 7))),
-        "one-head": lambda r: call(normal(r, (5, 7)), normal(r, (7, 2))),
-        "mask": lambda r: call(normal(r, (2, 4, 3, 5)), normal(r, (2, 4, 5, 2)), _mask),
-        "mask-of-keys": lambda r: call(
-            normal(r, (2, 4, 3, 5)), normal(r, (2, 4, 5, 2)), _mask[:, :1, :1]
-        ),
-        "dropout": lambda r: call(
-            normal(r, (2, 4, 3, 5)), normal(r, (2, 2, 5, 3)), None, _z / 0.7
-        ),
-        "empty-queries": lambda r: call(normal(r, (3, 0, 7)), normal(r, (3, 7, 2))),
-    },
-)
 
 
 def _tiled(heads, key_heads, L, S, mask=None, offset=None, added=None, **options):
@@ -155,10 +113,7 @@ spec(
         "added": _tiled((2,), (2,), 67, 71, masks.causal, added=(67, 71)),
         "added-keys": _tiled((2, 3), (2, 3), 3, 5, added=(2, 1, 1, 5)),
         "added-queries": _tiled((3,), (3,), 3, 5, added=(3, 1)),
-        "softcap": _tiled((2,), (2,), 3, 5, softcap=0.7, scale=0.9),
-        "all": _tiled(
-            (4,), (2,), 3, 5, masks.causal, (4, 7), (3, 5), softcap=0.7, scale=0.9
-        ),
+        "all": _tiled((4,), (2,), 3, 5, masks.causal, (4, 7), (3, 5), scale=0.9),
         "empty-queries": _tiled((3,), (3,), 0, 7),
     },
 )
@@ -183,17 +138,6 @@ spec(
 
 
 # Wrong backwards
-
-
-def _lse_forgotten(g, y, s, v, mask=None, z=None):
-    """The sum over keys is an output too: its gradient p g_lse is lost."""
-    (do, gp, _), (_, p, _) = g, y
-    dp = do @ v.swapaxes(-1, -2) + gp
-    ds = p * (dp - (p * dp).sum(-1, keepdims=True))
-    return ds, p.swapaxes(-1, -2) @ do, None, None
-
-
-wrong("attention_average", "lse-forgotten", _lse_forgotten, on="free")
 
 
 def _difference_to_the_other(g, y, o1, lse1, o2, lse2):

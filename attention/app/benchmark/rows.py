@@ -22,6 +22,7 @@ from minigrad import nn, optim
 
 from ... import kernels
 from ...exact.sdpa import scaled_dot_product_attention
+from ...masks import sliding_window
 from ...scores import tanh_scores
 from ...transformer import DecoderOnly, TransformerConfig
 from ...variants.decay import decay_attention
@@ -69,7 +70,9 @@ def attention_sides(quick, peer, causal, backward, n=2048, E=64):
 def window_sides(quick, peer, n=8192, w=256, E=64):
     """Attend from n tokens to the last w of them, forward and backward."""
     *arrays, g = draw(*[(1, 1 if quick else 8, n, E)] * 4)
-    attend = partial(scaled_dot_product_attention, window_size=(w - 1, 0))
+    attend = partial(
+        scaled_dot_product_attention, attn_mask=sliding_window(w - 1, 0)
+    )
     ours = both_backends(our_side(attend, arrays, g))
     return ours | (peer.attention(arrays, g, window=w) if peer else {})
 

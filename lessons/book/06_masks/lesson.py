@@ -148,10 +148,9 @@ show(fig, "unmasked", alt)
 
 # %% [markdown]
 # The library computes this twice: in a compiled loop, and in NumPy. The NumPy version
-# is called the *twin* of the loop, and both give the same numbers. The first half of
-# the twin turns lengths into a boolean array, `counted`, which is True where a score
-# counts. The second half is the formula. (The `temperature` divides the scores; here it
-# is 1.)
+# is called the *twin* of the loop, and both give the same numbers. The `mask` is a
+# boolean array, which is True where a score counts. Lengths become such an array first.
+# (The `temperature` divides the scores; here it is 1.)
 #
 # Its `x` holds our scores $e$, and `s` the same with $-\infty$ where a score does not
 # count. Two of its lines take care of a row in which nothing is allowed. There $m$ is

@@ -25,7 +25,6 @@ from attention import linear_attention, masks, merge
 from attention import scaled_dot_product_attention as sdpa
 from attention.costs import cost_of
 from attention.costs.table import size
-from attention.exact.sdpa import dense_attention, tiled_attention
 from lessons.classroom.records import how_made, record
 from lessons.instrument import fair
 from lessons.instrument.verdict import (
@@ -145,8 +144,8 @@ print(f"at once: {mg.softmax(np.array(s)).data @ v:.4f}")
 q, k, v = (mg.Tensor(x, requires_grad=True) for x in rng.normal(size=(3, 1, 300, 16)))
 G = rng.normal(size=(1, 300, 16))
 grads = []
-for attention in (dense_attention, tiled_attention):
-    out = attention(q, k, v)
+for path in ("dense", "tiled"):
+    out = sdpa(q, k, v, path=path)
     (out * G).sum().backward()
     grads.append([out.data] + [x.grad for x in (q, k, v)])
     q.grad = k.grad = v.grad = None

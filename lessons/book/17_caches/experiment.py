@@ -255,7 +255,7 @@ def rotated(mask=None):
         q, k = (attention.rope(x, p) for x in (q, k))
         normalize = None if b is None else attention.Sink(b=b)
         return scaled_dot_product_attention(
-            q, k, v, mask_mod=mask, is_causal=True, normalize=normalize
+            q, k, v, mask, is_causal=True, normalize=normalize
         )
 
     return attend

@@ -10,7 +10,6 @@ from attention import definitions, kernels
 from attention.costs import VARIANTS, cost_of, trials
 from attention.costs.counted import OpCounter, count
 from attention.exact import sdpa
-from attention.exact.sdpa import dense_attention
 from attention.kernels.tile_plan import of_ranges
 from attention.masks import windows
 from attention.variants.table import PATTERNS
@@ -119,7 +118,9 @@ def test_windows_count_whole_tiles(L, S, left, right):
     o, ops = count(definition, q, k, v, left=left, right=right)
     P, V = sdpa.window_tiles(L, S, left, right, tile=4).values()
     assert ops.multiplications == L * 3 + P * (3 + 2) + V * (2 + 1)
-    exact = dense_attention(q, k, v, window_size=(left, right)).data
+    exact = sdpa.scaled_dot_product_attention(
+        q, k, v, windows.sliding_window(left, right)
+    ).data
     np.testing.assert_allclose(o, exact, rtol=1e-12, atol=1e-14)
     # the plan of the kernels lists the same tiles
     low, high = windows.window_ends(np.arange(L), S, left, right)

@@ -2,9 +2,8 @@
 
 import pytest
 
-from attention.exact.sdpa import dense_attention, tiled_attention
-
 from ..kernels.kernel_cases import running
+from .paths import dense_attention, tiled_attention
 
 PATHS = {"dense": dense_attention, "tiled": tiled_attention}
 WAYS = [

@@ -10,7 +10,6 @@ from attention import definitions, kernels, masks
 from attention.exact import flash
 from attention.exact.flash import flash_attention
 from attention.exact.merge import merge
-from attention.exact.sdpa import dense_attention, tiled_attention
 from attention.kernels import pool
 from attention.kernels.tile_plan import tile_plan
 from attention.masks.block_mask import BlockMask
@@ -21,6 +20,7 @@ from minigrad.overwriting import saved_arrays
 
 from ...minigrad.array_cases import draw
 from ...ops.sdpa import attends
+from .paths import dense_attention, tiled_attention
 
 PATTERNS = {
     "everything": None,
@@ -195,7 +195,7 @@ def test_tiles_visited_are_tiles_kept(name, monkeypatch):
     }
     q, k, v = (Tensor(x, requires_grad=True) for x in draw(*[(2, 3, n, 4)] * 3))
     with kernels.backend("numpy"):
-        o = tiled_attention(q, k, v, block_mask=tiles)
+        o = tiled_attention(q, k, v, attn_mask=tiles)
         assert sorted(visited) == sorted(kept)
         visited.clear()
         o.sum().backward()
@@ -271,7 +271,7 @@ def test_memory_grows_with_the_sequence_and_not_with_its_square(backend, pattern
     o.backward(o.data)  # the kernels are compiled now
     tracemalloc.start()
     try:
-        o, lse = tiled_attention(*tensors, bias=bias, mask_mod=pattern, return_lse=True)
+        o, lse = tiled_attention(*tensors, pattern, bias=bias, return_lse=True)
         o.backward(o.data)
         _, peak = tracemalloc.get_traced_memory()
     finally:

@@ -8,18 +8,16 @@ import pytest
 
 import minigrad as mg
 from attention import masks
-from attention.exact.sdpa import (
-    dense_attention,
-    scaled_dot_product_attention,
-)
+from attention.exact.sdpa import scaled_dot_product_attention
 from attention.masks.block_mask import BlockMask
 from attention.positions import OffsetBias
-from attention.scores import dot
+from attention.scores import dot, scaled_dot
 from minigrad import Tensor
 
 from ...minigrad.array_cases import draw
 from ...ops.sdpa import average, scores
 from ..kernels.kernel_cases import running
+from .paths import dense_attention
 
 
 def close(found, expected, dtype=float):
@@ -58,10 +56,7 @@ class Case:
         return x if self.lead is None else x.reshape(*self.lead, *x.shape[2:])
 
     def run(self, attention, dtype=float):
-        """o, lse, and the gradients of sum(g o) + sum(gl lse) over the finite lse.
-
-        They are of q, k, v and of the wanted options, in order.
-        """
+        """o, and the gradients of sum(g o) by q, k, v and the wanted options."""
         *arrays, g = self.arrays(dtype)
         tensors = [Tensor(self.shaped(x), requires_grad=True) for x in arrays]
         options, leaves = dict(self.options), [*tensors]
@@ -71,11 +66,9 @@ class Case:
             array = (x.values.data if by_offset else x).astype(dtype)
             leaves.append(Tensor(array, requires_grad=True))
             options[name] = OffsetBias(leaves[-1]) if by_offset else leaves[-1]
-        o, lse = attention(*tensors, return_lse=True, **options)
-        gl = np.random.default_rng(2).standard_normal(lse.shape)
-        o.backward(self.shaped(g), retain_graph=True)
-        lse.backward(np.where(np.isfinite(lse.data), gl, 0))
-        return [o.data, lse.data, *(leaf.grad for leaf in leaves)]
+        o = attention(*tensors, **options)
+        o.backward(self.shaped(g))
+        return [o.data, *(leaf.grad for leaf in leaves)]
 
     @functools.cached_property
     def exact(self):
@@ -85,15 +78,15 @@ class Case:
             np.broadcast_to(x, self.sizes) for x in (self.allowed, self.bias)
         )
         scale = self.options.get("scale", max(self.widths[0], 1) ** -0.5)
-        s = scores(q, k, scale, self.options.get("softcap")) + bias
+        s = scores(q, k, scale) + bias
         o, _, lse = average(s, v, allowed & (bias != -np.inf))
         return self.shaped(o), self.shaped(lse)
 
     @functools.cached_property
     def gradients(self):
-        """Those of the dense path in NumPy, whose operations have been gradchecked."""
+        """Those of the whole matrix in NumPy, whose operations are gradchecked."""
         with running("numpy"):
-            return self.run(dense_attention)[2:]
+            return self.run(dense_attention)[1:]
 
 
 B, H, L, S = Case.sizes
@@ -124,54 +117,57 @@ def masked():
     big = masks.bigbird(8, 3, 2, 2, seed=1)
     tiles = functools.partial(BlockMask.from_mask, masks.from_array(dense), L, S)
     slope = np.array([0.5, 1, 2, 3])
-    right = {"is_causal": True, "causal_align": "lower_right"}
+    right = masks.causal(offset="lower_right")
     return {
         "free": call(),
         "causal": call(j <= i, is_causal=True),
-        "causal, lower right": call(j <= i + S - L, **right),
+        "causal, lower right": call(j <= i + S - L, attn_mask=right),
         "bool mask": call(dense, attn_mask=dense),
         "bool mask of keys": call(keys, attn_mask=keys),
         "bool mask and causal": call(dense & (j <= i), attn_mask=dense, is_causal=True),
-        "window": call((i - 3 <= j) & (j <= i + 5), window_size=(3, 5)),
+        "window": call(
+            (i - 3 <= j) & (j <= i + 5), attn_mask=masks.sliding_window(3, 5)
+        ),
         "window and causal, lower right": call(
-            (i + S - L - 3 <= j) & (j <= i + S - L), window_size=(3, -1), **right
+            (i + S - L - 3 <= j) & (j <= i + S - L),
+            attn_mask=right & masks.sliding_window(3, -1, "lower_right"),
         ),
         "mask function": call(
             (j * slope[:, None, None] < 40) | (np.arange(B) == 1)[:, None, None, None],
-            mask_mod=lambda b, h, q, kv: (kv * slope[h] < 40) | (b == 1),
+            attn_mask=lambda b, h, q, kv: (kv * slope[h] < 40) | (b == 1),
         ),
         "lengths": call(
-            np.broadcast_to(j < lens, (B, 1, L, S)), mask_mod=masks.padding([33, 0])
+            np.broadcast_to(j < lens, (B, 1, L, S)), attn_mask=masks.padding([33, 0])
         ),
         "documents": call(
             query_ids[:, None, :, None] == ids[:, None, None],
-            mask_mod=masks.document(ids, query_ids),
+            attn_mask=masks.document(ids, query_ids),
         ),
         "any centre": call(
-            np.abs(j - centre[:, None]) <= 7.5, mask_mod=masks.local(centre, 7.5)
+            np.abs(j - centre[:, None]) <= 7.5, attn_mask=masks.local(centre, 7.5)
         ),
         "dilated": call(
-            (np.abs(i - j) <= 20) & ((i - j) % 3 == 0), mask_mod=masks.dilated(20, 3)
+            (np.abs(i - j) <= 20) & ((i - j) % 3 == 0), attn_mask=masks.dilated(20, 3)
         ),
         "Longformer": call(
             (np.abs(i - j) <= 6) | np.isin(i, [0, 40]) | np.isin(j, [0, 40]),
-            block_mask=BlockMask.from_mask(long, L, S),
+            attn_mask=BlockMask.from_mask(long, L, S),
         ),
         "BigBird": call(
-            big.dense(None, None, L, S), block_mask=BlockMask.from_mask(big, L, S)
+            big.dense(None, None, L, S), attn_mask=BlockMask.from_mask(big, L, S)
         ),
-        "blocks of 64": call(dense, block_mask=tiles(block=64)),
+        "blocks of 64": call(dense, attn_mask=tiles(block=64)),
         "blocks and causal": call(
             dense & (j <= i),
             is_causal=True,
-            block_mask=tiles(block=(16, 48)),
+            attn_mask=tiles(block=(16, 48)),
         ),
-        "nothing": call(False, mask_mod=masks.nothing),
+        "nothing": call(False, attn_mask=masks.nothing),
     }
 
 
 def biased():
-    """Cases of scale, softcap and every kind of bias."""
+    """Cases of scale and every kind of bias."""
     rng = np.random.default_rng(3)
     i, j = np.arange(L)[:, None], np.arange(S)
     at = j - i + L - 1  # the offset of each pair
@@ -182,7 +178,6 @@ def biased():
     holes[5] = -np.inf  # a query without keys
     return {
         "scale": call(scale=-0.2),
-        "softcap": call(j <= i, softcap=0.8, scale=1.0, is_causal=True),
         "float mask of keys": call(True, keys, ("attn_mask",), attn_mask=keys),
         "float mask of queries": call(True, queries, ("attn_mask",), attn_mask=queries),
         "float mask with holes": call(True, holes, ("attn_mask",), attn_mask=holes),
@@ -198,14 +193,11 @@ def biased():
         ),
         "everything": call(
             (j <= i) & (i - 30 <= j) & (j < 60),
-            pairs + offset[:, at],
-            ("attn_mask", "bias"),
-            softcap=1.5,
+            offset[:, at],
+            ("bias",),
             is_causal=True,
-            window_size=(30, -1),
-            attn_mask=pairs,
             bias=OffsetBias(offset),
-            mask_mod=masks.padding([60, 60]),
+            attn_mask=masks.sliding_window(30, -1) & masks.padding([60, 60]),
         ),
     }
 
@@ -246,12 +238,11 @@ CASES = {**masked(), **biased(), **shaped()}
 def test_values_and_gradients(attention, name, dtype):
     """Values equal the definition, and gradients agree; 0 for a query without keys."""
     case = CASES[name]
-    o, lse, *gradients = case.run(attention, dtype)
-    expected = *case.exact, *case.gradients
-    for x, y in zip((o, lse, *gradients), expected, strict=True):
+    o, *gradients = case.run(attention, dtype)
+    expected = case.exact[0], *case.gradients
+    for x, y in zip((o, *gradients), expected, strict=True):
         close(x, y, dtype)
     empty = case.exact[1] == -np.inf
-    assert (lse[empty] == -np.inf).all()
     assert not o[empty].any() and not gradients[0][empty].any()
 
 
@@ -262,24 +253,33 @@ def test_gradcheck(attention):
     """Finite differences with all terms of a score at once."""
 
     def function(q, k, v, mask, bias):
-        options = {"softcap": 1.1, "is_causal": True, "return_lse": True}
-        return attention(q, k, v, mask, bias=OffsetBias(bias), **options)
+        lse = {"return_lse": True} if attention.keywords["path"] == "tiled" else {}
+        return attention(q, k, v, mask, bias=OffsetBias(bias), is_causal=True, **lse)
 
     arrays = draw((2, 5, 3), (2, 7, 3), (2, 7, 3), (5, 7), (2, 11), seed=3)
     result = mg.gradcheck(function, arrays)
     assert result.ok, result.message
 
 
-# Options of the dense path alone
+@pytest.mark.parametrize("name", CASES)
+def test_lse(name):
+    """Of any number of queries; -inf without keys."""
+    case = CASES[name]
+    *arrays, _ = case.arrays()
+    arrays = [case.shaped(x) for x in arrays]
+    o, lse = scaled_dot_product_attention(*arrays, return_lse=True, **case.options)
+    for found, expected in zip((o, lse), case.exact, strict=True):
+        close(found.data, expected)
+
+
+# Options that need the matrix
 
 
 def test_weights():
     case = CASES["causal"]
     *arrays, _ = case.arrays()
-    options = {**case.options, "return_weights": True, "return_lse": True}
-    o, p, lse = scaled_dot_product_attention(*arrays, **options)
-    for found, expected in zip((o, lse), case.exact):
-        close(found.data, expected)
+    o, p = scaled_dot_product_attention(*arrays, **case.options, return_weights=True)
+    close(o.data, case.exact[0])
     assert not p.data[..., ~np.tri(L, S, dtype=bool)].any()
     v = arrays[2].repeat(2, 1)  # for each query head
     close(p.data @ v, case.exact[0])
@@ -287,7 +287,7 @@ def test_weights():
 
 
 def test_gradients_of_the_weights():
-    options = {"is_causal": True, "return_weights": True, "return_lse": True}
+    options = {"is_causal": True, "return_weights": True}
     result = mg.gradcheck(
         lambda *arrays: scaled_dot_product_attention(*arrays, **options),
         draw((2, 5, 4), (2, 7, 4), (2, 7, 3)),
@@ -326,25 +326,17 @@ def test_a_score_replaces_the_scaled_products():
         close(x, y)
 
 
-def test_score_mod():
-    """A learned slope for each head, in a batch with any leading axes."""
-    q, k, v, g = draw((2, 3, 4, 9, 5), (2, 3, 4, 12, 5), (2, 3, 4, 12, 3), (4, 9, 3))
-    distance = np.abs(np.arange(9)[:, None] - np.arange(12))
-    slopes, others = (
-        Tensor(np.array([1.0, 0.5, 0.25, 0.125]), requires_grad=True) for _ in range(2)
-    )
+def test_a_softcap_is_a_score():
+    arrays, scores = draw((2, 9, 5), (2, 12, 5), (2, 12, 3)), []
 
-    def alibi(score, b, h, q_idx, kv_idx):
-        assert score.shape == np.broadcast(b, h, q_idx, kv_idx).shape == (6, 4, 9, 12)
-        return score - slopes[h] * np.abs(q_idx - kv_idx)
+    def capped(q, k):
+        scores.append(1.5 * mg.tanh(scaled_dot(q, k) / 1.5))
+        return scores[-1]
 
-    run = functools.partial(scaled_dot_product_attention, q, k, v, is_causal=True)
-    found = run(score_mod=alibi)
-    expected = run(bias=others.reshape(4, 1, 1) * -distance)
-    close(found.data, expected.data)
-    (found * g).sum().backward()
-    (expected * g).sum().backward()
-    close(slopes.grad, others.grad)
+    call = functools.partial(scaled_dot_product_attention, score=capped)
+    result = mg.gradcheck(call, arrays)
+    assert result.ok, result.message
+    assert np.abs(scores[0].data).max() < 1.5
 
 
 # The choice of the path
@@ -363,6 +355,7 @@ def test_the_path_follows_from_sizes_and_options():
         {},
         {"attn_mask": np.ones((64, 80), bool), "bias": OffsetBias(np.zeros((1, 143)))},
         {"return_lse": True},
+        {"return_lse": True, "L": 3},
         {"dropout_p": 0.5, "rng": rng},
     ):
         assert op_of(**options) == "flash_attention[0]", options
@@ -370,10 +363,9 @@ def test_the_path_follows_from_sizes_and_options():
         {"L": 63},
         {"return_weights": True},
         {"dropout_p": 0.5, "rng": rng, "return_weights": True},
-        {"score_mod": lambda s, *_: s},
         {"score": dot},
     ):
-        assert op_of(**options) == "attention_average[0]", options
+        assert op_of(**options) == "matmul", options
 
 
 @pytest.mark.parametrize("shapes", [
@@ -415,11 +407,10 @@ def test_large_scores(attention, sign):
     """Scores of 1e4 take all weight; scores of -1e4 leave it to the others."""
     eye, v = np.eye(3), np.arange(9.0).reshape(3, 3)
     tensors = [Tensor(x, requires_grad=True) for x in (sign * 1e4 * eye, eye, v)]
-    o, lse = attention(*tensors, scale=1.0, return_lse=True)
+    o = attention(*tensors, scale=1.0)
     o.backward(np.ones((3, 3)))
     expected = v if sign > 0 else (v.sum(0) - v) / 2
     np.testing.assert_allclose(o.data, expected, rtol=1e-6)
-    np.testing.assert_allclose(lse.data, 1e4 if sign > 0 else np.log(2), rtol=1e-6)
     assert all(np.isfinite(t.grad).all() for t in tensors)
 
 

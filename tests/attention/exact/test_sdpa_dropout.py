@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from attention import kernels
-from attention.exact.sdpa import dense_attention, tiled_attention
+from attention import kernels, masks
 from attention.kernels import dropout
 from attention.kernels.compiling import kernel, reads, writes
 from attention.kernels.dropout import Draws, drop_out, read_draws
@@ -15,6 +14,7 @@ from attention.positions import OffsetBias
 from minigrad import Tensor
 
 from ...minigrad.array_cases import draw
+from .paths import dense_attention, tiled_attention
 
 EVERY = slice(None), slice(None), slice(None)
 
@@ -37,9 +37,9 @@ def run(attention, inputs, g, backend="numba", **options):
 
 
 @pytest.mark.parametrize("options", [
-    {"is_causal": True, "causal_align": "lower_right"},
-    {"window_size": (9, 20), "softcap": 3.0},
-    {"mask_mod": lambda b, h, q, k: (q + k + h) % 3 != 0},
+    {"attn_mask": masks.causal(offset="lower_right")},
+    {"attn_mask": masks.sliding_window(9, 20)},
+    {"attn_mask": lambda b, h, q, k: (q + k + h) % 3 != 0},
 ], ids=["causal", "window", "function"])  # fmt: skip
 @pytest.mark.parametrize("p", [1e-12, 0.3, 1.0])
 def test_every_path_drops_the_same_weights(p, options):
@@ -62,7 +62,7 @@ def test_gradients():
     def function(q, k, v, offset, added):
         return tiled_attention(
             q, k, v, added, bias=OffsetBias(offset), dropout_p=0.3, is_causal=True,
-            causal_align="lower_right", enable_gqa=True,
+            enable_gqa=True,
             rng=np.random.default_rng(5), return_lse=True,
         )  # fmt: skip
 

@@ -47,8 +47,8 @@ def additive_results(q, k, w, g):
     return [additive.forward(q, k, w), *additive.backward(q, k, w, g)]
 
 
-def softmax_results(x, g, lengths=None, mask=None, temperature=1.0):
-    p = softmax.forward(x, lengths, mask, temperature)
+def softmax_results(x, g, mask=None, temperature=1.0):
+    p = softmax.forward(x, mask, temperature)
     return p, softmax.backward(p, g, temperature)
 
 

@@ -30,10 +30,10 @@ def test_a_mask_is_not_written_out_for_every_score():
     pytest.importorskip("numba")
     x = np.zeros((64, 100, 100), np.float32)
     with kernels.backend("numba"):
-        softmax.forward(x, None, np.ones((1, 100), bool), 1.0)
+        softmax.forward(x, np.ones((1, 100), bool), 1.0)
         tracemalloc.start()
         try:
-            softmax.forward(x, np.full(64, 50), np.ones((1, 100), bool), 1.0)
+            softmax.forward(x, np.ones((1, 100), bool), 1.0)
             peak = tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
@@ -72,8 +72,8 @@ def test_exp_over_all_magnitudes(dtype, bound):
         for width in (2, 40):  # without and with vector instructions
             scores = np.full((len(x), width), -np.inf, dtype)
             scores[:, 0], scores[:, 1] = 0, x
-            p = softmax.forward(scores, None, None, 1.0).astype(np.longdouble)
+            p = softmax.forward(scores, None, 1.0).astype(np.longdouble)
             exact = np.exp(scores[:, 1].astype(np.longdouble))
             assert np.abs(p[:, 1] / p[:, 0] / exact - 1).max() < bound
         scores = np.array([[0, -120, -800, -np.inf]], dtype)
-        assert softmax.forward(scores, None, None, 1.0)[0, 2:].tolist() == [0, 0]
+        assert softmax.forward(scores, None, 1.0)[0, 2:].tolist() == [0, 0]

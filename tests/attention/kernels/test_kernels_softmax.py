@@ -10,15 +10,14 @@ from attention.kernels import softmax
 from .kernel_cases import FLOATS, close, draw, softmax_results
 
 
-def softmax_definition(x, g, lengths=None, mask=None, temperature=1.0):
-    """p and dx, one row at a time; the rows have their lengths in groups."""
+def softmax_definition(x, g, mask=None, temperature=1.0):
+    """p and dx, one row at a time."""
     shape, S = (math.prod(x.shape[:-1]), x.shape[-1]), x.shape[-1]
     rows, cotangents = x.reshape(shape).astype(float), g.reshape(shape).astype(float)
     masks = np.broadcast_to(True if mask is None else mask, x.shape).reshape(shape)
     p, dx = np.zeros(shape), np.zeros(shape)
     for r, row in enumerate(rows):
-        n = S if lengths is None else lengths[r * len(lengths) // len(rows)]
-        allowed = [j for j in range(n) if masks[r, j]]
+        allowed = [j for j in range(S) if masks[r, j]]
         largest = max((row[j] for j in allowed), default=0)
         total = 0.0
         for j in allowed:
@@ -41,18 +40,14 @@ MASKS = {
     "odd": ((2, 67), {"temperature": 0.3}),
     "one-row": ((7,), {}),
     "no-rows": ((0, 5), {"mask": np.ones(5, bool)}),
-    "no-keys": ((3, 0), {"lengths": np.zeros(3, int)}),
-    "lengths": ((2, 3, 4, 5), {"lengths": np.array([5, 2])}),
-    "empty-rows": ((3, 4), {"lengths": np.array([0, 4, 1])}),
+    "no-keys": ((3, 0), {}),
+    "empty-rows": ((3, 4), {"mask": np.arange(4) < np.array([[0], [4], [1]])}),
     "mask": ((2, 3, 4, 5), {"mask": _allowed}),
     "mask-of-keys": ((2, 3, 4, 5), {"mask": _allowed[:, :1, :1]}),
     "mask-of-pairs": ((2, 3, 4, 5), {"mask": _allowed[0, 1]}),
     "mask-of-heads": ((2, 3, 4, 5), {"mask": _allowed[:1, :, :1, :1]}),
     "mask-of-all": ((2, 3, 4, 5), {"mask": np.array(False)}),
-    "both": (
-        (2, 3, 4, 5),
-        {"mask": _allowed, "lengths": np.array([3, 4]), "temperature": 2.5},
-    ),
+    "hot": ((2, 3, 4, 5), {"mask": _allowed, "temperature": 2.5}),
 }
 
 
@@ -84,7 +79,7 @@ def test_softmax_of_nan_and_infinity(backend, width, dtype):
         [-inf, -inf, -inf],
     ]
     x[[4, 6, 7], 3:] = x[[4, 6, 7], :1]
-    p = softmax.forward(x, None, None, 1.0)
+    p = softmax.forward(x, None, 1.0)
     assert np.isnan(p[[0, 5, 6]]).all(), "NaN belongs to the sum"
     assert np.isnan(p[1, 0]) and not p[1, 1:].any(), "exp(2) / inf is 0"
     close(p[2], softmax_definition(x[2], 0 * p[3])[0], dtype)
@@ -96,15 +91,10 @@ def test_softmax_of_nan_and_infinity(backend, width, dtype):
 @pytest.mark.parametrize("width", [3, 40])
 def test_masked_scores_have_no_influence_on_softmax(backend, width):
     x, g = draw((4, width), (4, width))
-    mask = np.arange(width) % 2 == 0
-    for options in ({"mask": mask}, {"lengths": np.array([2, 1, 0, 2])}):
-        p, dx = softmax_results(x, g, **options)
+    first = np.arange(width) < np.array([[2], [1], [0], [2]])
+    for mask in np.arange(width) % 2 == 0, first:
+        p, dx = softmax_results(x, g, mask)
         for poison in (np.nan, np.inf, -np.inf):
-            hidden = softmax_definition(x, g, **options)[0] == 0
-            foul, worse = np.where(hidden, poison, x), np.where(hidden, poison, g)
-            close(softmax.forward(foul, **forward(options)), p, float)
+            foul, worse = np.where(mask, x, poison), np.where(mask, g, poison)
+            close(softmax.forward(foul, mask, 1.0), p, float)
             close(softmax.backward(p, worse, 1.0), dx, float)
-
-
-def forward(options):
-    return {"lengths": None, "mask": None, "temperature": 1.0, **options}

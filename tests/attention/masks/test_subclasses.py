@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from attention.exact.sdpa import dense_attention, tiled_attention
+from attention.exact.sdpa import scaled_dot_product_attention
 from attention.masks import (
     Mask,
     bigbird,
@@ -56,8 +56,8 @@ def test_a_new_definition_replaces_what_was_derived_from_the_old(kind):
 def test_the_tiled_path_computes_a_subclass():
     q, k, v = np.random.default_rng(0).standard_normal((3, 1, 1, L, 4))
     for mine in of_rules(dilated(6, 2)):
-        expected = dense_attention(q, k, v, attn_mask=mine.dense(1, 1, L, S))
-        found = tiled_attention(q, k, v, mask_mod=mine)
+        expected = scaled_dot_product_attention(q, k, v, mine.dense(1, 1, L, S))
+        found = scaled_dot_product_attention(q, k, v, mine, path="tiled")
         np.testing.assert_allclose(found.data, expected.data, rtol=1e-12, atol=1e-13)
 
 

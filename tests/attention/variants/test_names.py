@@ -11,10 +11,8 @@ from attention import masks
 
 SDPA = (
     "query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, "
-    "enable_gqa=False, *, softcap=None, window_size=(-1, -1), bias=None, "
-    "score_mod=None, mask_mod=None, block_mask=None, causal_align='upper_left', "
-    "training=True, rng=None, return_weights=False, return_lse=False, path=None, "
-    "normalize=None, score=None"
+    "enable_gqa=False, *, bias=None, training=True, rng=None, return_weights=False, "
+    "return_lse=False, path=None, normalize=None, score=None"
 )
 SIGNATURES = {
     "scaled_dot_product_attention": SDPA,

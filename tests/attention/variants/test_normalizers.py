@@ -61,8 +61,8 @@ def test_the_gradient_of_b_is_0_if_all_values_are():
 LARGE = {  # options of sdpa, for 70 queries and 90 keys
     "free": {},
     "causal": {"is_causal": True},
-    "no keys": {"mask_mod": masks.padding([0, 60])},
-    "window": {"window_size": (5, 0)},
+    "no keys": {"attn_mask": masks.padding([0, 60])},
+    "window": {"attn_mask": masks.sliding_window(5, 0)},
     "bias": {"bias": np.linspace(-1, 1, 70 * 90).reshape(70, 90)},
     "dropout": {"dropout_p": 0.4},
 }
@@ -92,7 +92,7 @@ def test_a_layer_with_a_sink_computes_tiles(monkeypatch):
     (x,), sink = draw((1, 70, 8), dtype=np.float32), Sink(2)
     sink.b.data = np.float32([0.5, -0.5])
     dense = layer(x, normalize=lambda s, allowed: sink(s, allowed), is_causal=True)
-    monkeypatch.setattr("attention.exact.sdpa._dense", None)  # it must not be called
+    monkeypatch.setattr("attention.exact.sdpa.weigh_and_average", None)  # not called
     tiled = layer(x, normalize=sink, is_causal=True)
     np.testing.assert_allclose(tiled.data, dense.data, rtol=1e-5, atol=1e-6)
 

@@ -1,0 +1,97 @@
+"""What a call is given as masks, and the one mask and the one bias that they mean."""
+
+import functools
+import math
+import operator
+
+import numpy as np
+
+from minigrad import Tensor, astype
+from minigrad.arguments import mask as check_mask
+from minigrad.arguments import plain
+
+from .algebra import Mask, as_mask
+from .arrays import from_array
+from .block_mask import BlockMask
+
+
+def one_mask(name, argument, shape, dtype, *given):
+    """Return the mask of the pairs that all the given masks allow, and a bias.
+
+    shape, dtype   of the scores (..., H, L, S)
+    given          each None; a Mask, a BlockMask, or a function (b, h, q_idx, kv_idx);
+                   or an array that broadcasts to the scores: bool, True = may attend,
+                   or float, which is added, and masks where it is -inf
+
+    The mask is None if every pair may attend, and the bias None if nothing is added.
+    """
+    masks, terms = [], []
+    for mask in given:
+        if mask is None:
+            continue
+        if is_function(mask):
+            masks.append(mask)
+            continue
+        array = check_mask(name, argument, mask, shape)
+        if array.dtype != bool:
+            terms.append(cast(array, dtype))
+            array = terms[-1]._data != -np.inf
+        if not array.all():
+            masks.append(_mask_of(array, shape))
+    bias = functools.reduce(operator.add, terms) if terms else None
+    if len(masks) == 1 and isinstance(masks[0], BlockMask):
+        return masks[0], bias  # its plan of tiles is kept from call to call
+    for i, mask in enumerate(masks):
+        if isinstance(mask, BlockMask):
+            mask.check(*four_sizes(shape))
+            masks[i] = mask.mask
+    masks = [as_mask(mask) for mask in masks]
+    return functools.reduce(operator.and_, masks) if masks else None, bias
+
+
+def dense(mask, shape):
+    """Return a Mask, a BlockMask or a function as a bool array.
+
+    It broadcasts to scores of the shape (..., H, L, S), or (L, S).
+    """
+    sizes = four_sizes(shape)
+    if isinstance(mask, BlockMask):
+        mask.check(*sizes)
+        mask = mask.mask
+    allowed = as_mask(mask).dense(*sizes)  # (B | 1, H | 1, L, S)
+    axes = len(shape)
+    if axes < 4 or len(allowed) == 1:
+        return allowed.reshape(allowed.shape[4 - min(axes, 4) :])
+    return allowed.reshape(*shape[:-3], *allowed.shape[1:])
+
+
+def is_function(mask):
+    """Return whether a mask is a function of indices, and not an array."""
+    return isinstance(mask, (Mask, BlockMask)) or callable(mask)
+
+
+def four_sizes(shape):
+    """Return B, H, L, S of scores (..., H, L, S) or (L, S).
+
+    B counts the examples of all axes before the heads.
+    """
+    *batch, H, L, S = (1,) * (3 - len(shape)) + shape
+    return math.prod(batch), H, L, S
+
+
+def cast(x, dtype):
+    """Return the same floats as a Tensor of that dtype."""
+    x = x if isinstance(x, Tensor) else Tensor(plain(x))
+    with np.errstate(over="ignore"):  # -1e300 becomes -inf in float32
+        return x if x.dtype == dtype else astype(x, dtype)
+
+
+def _mask_of(allowed, shape):
+    """Return a mask from a bool array that broadcasts to (..., H, L, S)."""
+    axes = max(len(shape), 3)
+    allowed = allowed.reshape((1,) * (axes - allowed.ndim) + allowed.shape)
+    *batch, H, L, S = allowed.shape  # each 1, or the size of the scores
+    if math.prod(batch) > 1:
+        batch = shape[:-3]
+        allowed = np.broadcast_to(allowed, (*batch, H, L, S))
+    return from_array(allowed.reshape(math.prod(batch), H, L, S))
