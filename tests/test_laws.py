@@ -332,6 +332,19 @@ def test_padding_may_be_anything(law, name):
     law(test)
 
 
+@pytest.mark.parametrize("name", [
+    *SCORES, "output gate", "local-p", "additive with bias",
+    *(f"kernel {kernel}" for kernel in definitions.KERNELS),
+])  # fmt: skip
+def test_each_query_may_have_a_length_of_its_own(name):
+    subject, lens = SUBJECTS[name], np.array([[9, 4, 1, 0], [2, 9, 3, 7]])
+    m, (q, k, v) = subject.module(4, 9), subject.inputs(4, 9)
+    whole = subject.run(m, q, k, v, lens=lens).data
+    for t in range(4):
+        alone = subject.run(m, q[:, t : t + 1], k, v, lens=lens[:, t]).data
+        same([whole[:, t : t + 1]], [alone])
+
+
 def subject_without_padding(subject):
     run = functools.partial(without_padding, subject)
     return mock.Mock(run=lambda m, *inputs, lens: run(m, lens, *inputs))

@@ -606,6 +606,27 @@ def nadaraya_watson(kernel):
     return Subject(run, definition, lambda L, S: Parameters(log_bandwidth=()))
 
 
+def local_p(width, renormalize=False):
+    def definition(P, q, k, v):
+        score = functools.partial(definitions.general, W_a=P["score.W_a"])
+        predicting = P["W_p"], P["v_p"]
+        p = definitions.local_p(q, k, np.eye(len(k)), *predicting, width, score)
+        return (definitions.divide_by_sum(p) if renormalize else p) @ v
+
+    make = functools.partial(A.LocalAttention, D, D, width, "p", renormalize=renormalize)
+    return layer(make, definition)
+
+
+def local_m(width, centre=None):
+    def definition(P, q, k, v):
+        score = functools.partial(definitions.general, W_a=P["score.W_a"])
+        return definitions.local_m(q, k, v, width, score, centre or (lambda t: t))
+
+    given = centre and (lambda t, length: centre(t))
+    make = functools.partial(A.LocalAttention, D, D, width, "m", centre=given)
+    return layer(make, definition)
+
+
 def compositions():
     def step(kind, **options):
         return lambda: kind(D, D, D, A.AdditiveAttention(D, D, 6), **options)
@@ -637,9 +658,12 @@ def compositions():
             lambda: A.CoverageAttention(D, D, 6, bias=True),
             lambda P, q, k, v: definitions.coverage(q, k, v, **P),
         ),
-        "local-p, renormalized": layer(
-            lambda: A.LocalAttention(D, D, 2, "p", renormalize=True), renormalized
-        ),
+        "local-p, renormalized": local_p(2, renormalize=True),
+        "local-p, narrow": local_p(1),
+        "local-p, wide": local_p(20),
+        "local-m, wide": local_m(20),
+        "local-m, of one key": local_m(0),
+        "local-m, between keys": local_m(2, lambda t: 0.5 + t / 2),
         "layer of Longformer": Subject(
             run_longformer, longformer, lambda L, S: A.LongformerAttention(D, 2, 4)
         ),
@@ -687,12 +711,6 @@ def compositions():
         "heads with RoPE": multihead(2, rotate=A.rope),
         "merge": Subject(merged, whole.definition, long=True),
     }
-
-
-def renormalized(P, q, k, v):
-    score = functools.partial(definitions.general, W_a=P["score.W_a"])
-    weights = definitions.local_p(q, k, np.eye(len(k)), P["W_p"], P["v_p"], 2, score)
-    return definitions.divide_by_sum(weights) @ v
 
 
 ROWS = {name: Row(name) for name in VARIANTS}

@@ -10,7 +10,6 @@ from attention.variants.nadaraya_watson import KERNELS, nadaraya_watson
 from minigrad import Tensor
 
 from ...minigrad.array_cases import draw
-from ..definition_cases import batched, check
 
 B, L, S, D, Ev = 2, 3, 5, 4, 6
 h = 2.7  # some keys are in reach of a query, and some are not
@@ -21,45 +20,6 @@ SMOOTH = ["gaussian", "triangular", "epanechnikov"]  # except at kinks
 
 def example(seed=0, dtype=float):
     return draw((B, L, D), (B, S, D), (B, S, Ev), seed=seed, dtype=dtype)
-
-
-def defined(kernel, allowed=True):
-    """Return the definition of estimate and weights, for a width (B, L, 1)."""
-
-    def estimate(q, k, v, h):
-        pairs = np.broadcast_to(allowed, (*q.shape[:-1], k.shape[-2]))
-
-        def one(q, k, v, h, pairs):
-            return definitions.nadaraya_watson(q, k, v, kernel, h, pairs)
-
-        each = batched(one, "(l,d),(s,d),(s,e),(l,m),(l,s)->(l,e)")
-        h = np.broadcast_to(h, (*q.shape[:-1], 1))
-        return each(q, k, v, h, pairs), each(q, k, np.eye(k.shape[-2]), h, pairs)
-
-    return estimate
-
-
-SOME = np.random.default_rng(3).random((B, L, S)) < 0.6
-ALLOWED = SOME[0] & (np.arange(S) < np.reshape([2, 5], (B, 1, 1)))
-
-
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_definition(kernel):
-    """In values, and in the gradients of points, values and bandwidths."""
-    arrays, options = example(), {"mask": SOME[0], "valid_lens": [2, 5]}
-    each = np.random.default_rng(1).uniform(2, 5, (B, L, 1))
-    for width in np.array(h), each:
-        check(
-            lambda q, k, v, h: nadaraya_watson(q, k, v, kernel, h, **options),
-            defined(kernel, ALLOWED),
-            [*arrays, width],
-        )
-    _, weights = nadaraya_watson(*arrays, kernel, h)
-    _, w = defined(kernel)(*arrays, h)
-    np.testing.assert_array_equal(weights.data == 0, w == 0)  # exactly
-    if kernel in COMPACT:
-        reach = (w > 0).sum(-1)
-        assert reach.min() < 2 and reach.max() > 2  # both cases occur
 
 
 def test_the_gaussian_has_every_key_in_reach():
