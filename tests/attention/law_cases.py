@@ -613,8 +613,8 @@ def local_p(width, renormalize=False):
         p = definitions.local_p(q, k, np.eye(len(k)), *predicting, width, score)
         return (definitions.divide_by_sum(p) if renormalize else p) @ v
 
-    make = functools.partial(A.LocalAttention, D, D, width, "p", renormalize=renormalize)
-    return layer(make, definition)
+    options = {"renormalize": renormalize}
+    return layer(lambda: A.LocalAttention(D, D, width, "p", **options), definition)
 
 
 def local_m(width, centre=None):

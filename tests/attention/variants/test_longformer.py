@@ -1,19 +1,17 @@
-"""Longformer's attention: its definition, its relation to masks, its calls."""
+"""Longformer's attention: its relation to masks, its calls."""
 
-import functools
 import math
 
 import numpy as np
 import pytest
 
-from attention import definitions, masks
+from attention import masks
 from attention.exact.multihead import MultiHeadAttention
 from attention.masks.block_mask import BlockMask
 from attention.variants.longformer import LongformerAttention
-from minigrad import Tensor, where
+from minigrad import Tensor
 
 from ...minigrad.array_cases import draw
-from ..definition_cases import check
 
 B, L, D, H, W = 2, 9, 12, 4, 4
 close = dict(rtol=1e-11, atol=1e-12)  # sums of some dozens of numbers of order one
@@ -28,74 +26,8 @@ def layer(window=W, dtype=np.float64, width=D, **options):
     return module
 
 
-def defined(module, chosen, lens, x, *parameters):
-    """Return outputs and weights of the tokens that are no padding, otherwise 0."""
-    P = dict(zip(dict(module.named_parameters()), parameters, strict=True))
-    outputs, weights = np.zeros(x.shape), np.zeros((B, H, L, L))
-
-    def projection(name, h, n):
-        """Return [W^h, b^h, 0], for tokens [x; 1; unit vector of the position]."""
-        W, b = P[f"{name}.weight"], P.get(f"{name}.bias", np.zeros(D))
-        return np.column_stack([W, b, np.zeros((D, n))])[h * D // H : (h + 1) * D // H]
-
-    for e, (tokens, n) in enumerate(zip(chosen, lens)):
-        rows = np.column_stack([x[e, :n], np.ones(n), np.eye(n)])
-        to_position, contexts = np.eye(n, D + 1 + n, D + 1), []
-        for h in range(H):
-            W, W_global = (
-                [projection(f"W_{name}{of}", h, n) for name in "qkv"]
-                for of in ("", "_global")
-            )
-            token = functools.partial(
-                definitions.longformer, rows, reach=module.window // 2, tokens=[*tokens]
-            )
-            contexts.append(token(W, W_global))
-            # the contexts of unit vectors are the weights
-            W, W_global = ([*each[:2], to_position] for each in (W, W_global))
-            weights[e, h, :n, :n] = token(W, W_global)
-        c = np.concatenate(contexts, 1)
-        outputs[e, :n] = c @ P["W_o.weight"].T + P.get("W_o.bias", 0)
-    return outputs, weights
-
-
 def as_bool(chosen, n=L):
     return np.array([[i in each for i in range(n)] for each in chosen])
-
-
-DIFFERENT = as_bool([{0, 5}, {8}])
-CALLS = {  # arguments; the global tokens and the length of each example
-    "some and lengths": (
-        {"global_tokens": [0, 3, 7], "valid_lens": [5, 9]},
-        [{0, 3, 7}] * 2,
-        [5, 9],
-    ),
-    "one has none": ({"global_tokens": as_bool([{}, {4}])}, [{}, {4}], [L, L]),
-    "different, no keys": (
-        {"global_tokens": DIFFERENT, "valid_lens": [6, 0]},
-        [{0, 5}, {8}],
-        [6, 0],
-    ),
-}
-
-
-@pytest.mark.parametrize("call", CALLS)
-@pytest.mark.parametrize("options", [{}, {"bias": False, "window": 2}])
-def test_definition(options, call):
-    """Of outputs, weights and all gradients."""
-    arguments, chosen, lens = CALLS[call]
-    module, (x,) = layer(**options), draw((B, L, D))
-    is_token = np.arange(L) < np.reshape(lens, (B, 1))
-
-    def run(x):
-        output, weights = module(x, need_weights=True, **arguments)
-        output = where(is_token[..., None], output, 0.0)
-        return output, where(is_token[:, None, :, None], weights, 0.0)
-
-    definition = functools.partial(defined, module, chosen, lens)
-    check(run, definition, [x], module.parameters())
-    output, weights = module(x, need_weights=True, **arguments)
-    assert not (weights.data * ~is_token[:, None, None]).any()
-    np.testing.assert_allclose(module(x, **arguments).data, output.data, **close)
 
 
 # relation to attention with a mask
@@ -159,6 +91,19 @@ def test_bool_and_positions_are_equivalent():
 
 
 # calls
+
+
+def test_examples_are_independent():
+    """Each may have other global tokens, and its own length."""
+    module, (x,) = layer(), draw((3, 80, D))
+    chosen, lens = as_bool([{0, 70}, {}, {5, 6, 7}], 80), [80, 41, 66]
+    output, weights = module(x, chosen, lens, need_weights=True)
+    np.testing.assert_allclose(module(x, chosen, lens).data, output.data, **close)
+    for b, n in enumerate(lens):
+        alone = module(x[b : b + 1], chosen[b], lens[b : b + 1]).data[0]
+        np.testing.assert_allclose(alone, output.data[b], **close)
+        assert not weights.data[b, ..., n:].any()
+        np.testing.assert_allclose(weights.data[b, :, :n].sum(-1), 1)
 
 
 def test_weights_are_kept_only_if_needed():
