@@ -1,13 +1,12 @@
 """Save and load nested dicts of arrays, numbers and strings, never with pickle.
 
-    save("run.npz", {"model": model.state_dict(), "step": 400, "rng": rng_state})
-    state = load("run.npz")
+    save("run.safetensors", {"model": model.state_dict(), "step": 400, "rng": rng_state})
+    state = load("run.safetensors")
 
-There are two formats, chosen by the suffix. ``.npz`` is a zip of ``.npy`` files, as
-``numpy.savez`` writes it; ``.safetensors`` is a header in JSON and then the bytes of
-all arrays (``minigrad/safetensors.py``). An array is named by the keys that lead to it,
-joined with "/" in .npz and "." in .safetensors. All else is stored in one piece of
-JSON, which also marks where the arrays belong:
+A file has a header in JSON and then the bytes of all arrays
+(``minigrad/safetensors.py``). An array is named by the keys that lead to it, joined
+with ".". All else is stored in one piece of JSON, which also marks where the arrays
+belong:
 
     {"a": {"W": array([1., 2.])}, "step": 400}
         array    a.W
@@ -19,6 +18,9 @@ integers, NaN and infinities. Tuples become lists, NumPy's scalars Python's.
 Writing is atomic (``minigrad/files.py``): at every moment a whole file exists, the old
 or the new one. A process that is killed while it writes leaves ``.checkpoint-*.tmp``,
 which may be deleted.
+
+``load`` also reads a ``.npz`` file, a zip of ``.npy`` files: those of earlier versions,
+and what ``numpy.savez`` writes.
 """
 
 import io
@@ -26,13 +28,12 @@ import json
 import math
 import os
 import zipfile
-from urllib.parse import quote
 
 import numpy as np
 from numpy.lib import format as npy
 
 from . import safetensors
-from .bounds import open_file, parse_json, require_parsable
+from .bounds import open_file, parse_json
 from .files import write_whole
 
 STRUCTURE = "minigrad.json"  # the name of the JSON beside the arrays
@@ -43,7 +44,7 @@ class CheckpointError(ValueError):
 
 
 def save(path, state):
-    """Write ``state`` to ``path``, a .npz or .safetensors file, which is replaced.
+    """Write ``state`` to ``path``, a .safetensors file, which is replaced.
 
     state   a dict with strings for keys; as values arrays of numbers, int, float, bool,
             None, str, and lists and dicts of these
@@ -54,17 +55,20 @@ def save(path, state):
     """
     if isinstance(path, dict):
         raise TypeError("save(): path is a dict; expected save(path, state).")
-    codec = _codec(path)
+    _check_suffix(path, ".safetensors")
     if not isinstance(state, dict):
         raise TypeError(f"save() needs a dict; found {type(state).__name__}.")
     arrays = {}
     try:
-        structure = json.dumps(_take_out(state, arrays, codec, ()))
+        structure = json.dumps(_take_out(state, arrays, ()))
     except RecursionError:
         raise TypeError(
             "save(): the state is nested too deeply, or contains itself."
         ) from None
-    write_whole(path, lambda file: codec.write(file, arrays, structure), "checkpoint")
+    metadata = {STRUCTURE: structure}
+    write_whole(
+        path, lambda file: safetensors.write(file, arrays, metadata), "checkpoint"
+    )
 
 
 def load(path) -> dict:
@@ -76,7 +80,8 @@ def load(path) -> dict:
     reason, when it is truncated, damaged or no checkpoint. The whole file is checked
     before anything is returned, and nothing in it is executed.
     """
-    codec = _codec(path)
+    suffix = _check_suffix(path, ".safetensors", ".npz")
+    read = _read_npz if suffix == ".npz" else _read_safetensors
     try:
         file = open_file(path)
     except FileNotFoundError:
@@ -86,7 +91,7 @@ def load(path) -> dict:
     with file:
         try:
             size = os.fstat(file.fileno()).st_size
-            arrays, structure = codec.read(file, size)
+            arrays, structure = read(file, size)
             if structure is None:
                 return arrays
             state = _put_back(parse_json(structure, f"its {STRUCTURE}"), arrays)
@@ -100,20 +105,21 @@ def load(path) -> dict:
             raise CheckpointError(f"{path} cannot be loaded: {reason}.") from error
 
 
-def _take_out(value, arrays, codec, place):
+def _take_out(value, arrays, place):
     """Return ``value`` as JSON can hold it; add its arrays to ``arrays`` by name."""
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or type(value) in (bool, int, float, str):
         return value
     if isinstance(value, np.ndarray) and value.dtype.kind in "biufc":
-        name = codec.name(place)
-        while name in arrays:  # {"a.b": x, "a": {"b": y}} gives a.b twice
+        name = ".".join(map(str, place))
+        # {"a.b": x, "a": {"b": y}} gives a.b twice
+        while name in arrays or name == safetensors.METADATA:
             name += "'"
         arrays[name] = value
         return {"@array": name}
     if isinstance(value, (list, tuple)):
-        return [_take_out(v, arrays, codec, (*place, i)) for i, v in enumerate(value)]
+        return [_take_out(v, arrays, (*place, i)) for i, v in enumerate(value)]
     where = "state" + "".join(f"[{key!r}]" for key in place)
     if not isinstance(value, dict):
         kind = type(value).__name__
@@ -129,7 +135,7 @@ def _take_out(value, arrays, codec, place):
             raise TypeError(f"save() needs strings as keys; {where} has {key!r}.")
         # "@" stands in front of a key that could be taken for the mark "@array"
         escaped = "@" + key if key.startswith("@") else key
-        tree[escaped] = _take_out(v, arrays, codec, (*place, key))
+        tree[escaped] = _take_out(v, arrays, (*place, key))
     return tree
 
 
@@ -146,71 +152,52 @@ def _put_back(tree, arrays):
     return {key.removeprefix("@"): _put_back(v, arrays) for key, v in tree.items()}
 
 
-def _codec(path):
+def _check_suffix(path, *suffixes):
+    """Return the suffix of a path if it is one of these."""
     suffix = os.path.splitext(path)[1].lower()
-    if suffix not in CODECS:
+    if suffix not in suffixes:
         raise CheckpointError(
-            f"{path}: the suffix decides the format, and must be .npz or .safetensors."
+            f"{path}: the suffix must be {' or '.join(suffixes)}, the format."
         )
-    return CODECS[suffix]
+    return suffix
+
+
+def _read_safetensors(file, size):
+    arrays, metadata = safetensors.read(file, size)
+    if STRUCTURE in metadata and safetensors.CHECKSUM not in metadata:
+        raise ValueError("its checksum is missing")
+    return arrays, metadata.get(STRUCTURE)
 
 
 # by version of the format .npy. Version 3 is for arrays with named fields, not numbers
 NPY_HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
 
-class _Npz:
-    """A zip of ``.npy`` files. Each has a checksum, which zipfile compares."""
-
-    @staticmethod
-    def name(place):
-        """Join the keys; all but letters, digits and ``_.-~`` is percent-encoded."""
-        return "/".join(
-            quote(str(key), safe="", errors="surrogatepass") for key in place
-        )
-
-    @staticmethod
-    def write(file, arrays, structure):
-        def entry(name):  # without the time: the same state gives the same bytes
-            info = zipfile.ZipInfo(name)
-            info.external_attr = 0o644 << 16  # after unpacking, its owner may write it
-            return info
-
-        require_parsable(len(structure), "save(): the state without its arrays")
-        with zipfile.ZipFile(file, "w") as archive:
-            # The JSON comes first, because a damaged table of contents can lose later
-            # entries. It names all arrays, so ``load`` finds that one is missing.
-            archive.writestr(entry(STRUCTURE), structure)
-            for name, array in arrays.items():
-                with archive.open(entry(f"{name}.npy"), "w", force_zip64=True) as out:
-                    npy.write_array(out, array, allow_pickle=False)
-
-    @staticmethod
-    def read(file, size):
-        arrays, structure = {}, None
-        if not zipfile.is_zipfile(file):  # its list of contents stands at its end
-            raise ValueError("it is cut short, or never was a .npz file")
-        with zipfile.ZipFile(file) as archive:
-            entries = archive.infolist()
-            if any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
-                raise ValueError(
-                    "its entries are compressed; numpy.load reads such a file, and "
-                    "numpy.savez writes it without compression"
-                )
-            if not entries or sum(entry.file_size for entry in entries) > size:
-                raise ValueError("its list of contents is damaged")
-            for entry in entries:
-                content = archive.read(entry)
-                name = entry.filename.removesuffix(".npy")
-                if entry.filename == STRUCTURE:
-                    structure = content
-                elif name == entry.filename:
-                    raise ValueError(f"its entry {name!r} is not an array")
-                elif name in arrays:
-                    raise ValueError(f"it has two entries named {name!r}")
-                else:
-                    arrays[name] = _parse_npy(content, name)
-        return arrays, structure
+def _read_npz(file, size):
+    arrays, structure = {}, None
+    if not zipfile.is_zipfile(file):  # its list of contents stands at its end
+        raise ValueError("it is cut short, or never was a .npz file")
+    with zipfile.ZipFile(file) as archive:
+        entries = archive.infolist()
+        if any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
+            raise ValueError(
+                "its entries are compressed; numpy.load reads such a file, and "
+                "numpy.savez writes it without compression"
+            )
+        if not entries or sum(entry.file_size for entry in entries) > size:
+            raise ValueError("its list of contents is damaged")
+        for entry in entries:
+            content = archive.read(entry)
+            name = entry.filename.removesuffix(".npy")
+            if entry.filename == STRUCTURE:
+                structure = content
+            elif name == entry.filename:
+                raise ValueError(f"its entry {name!r} is not an array")
+            elif name in arrays:
+                raise ValueError(f"it has two entries named {name!r}")
+            else:
+                arrays[name] = _parse_npy(content, name)
+    return arrays, structure
 
 
 def _parse_npy(content, name):
@@ -231,24 +218,3 @@ def _parse_npy(content, name):
         )
     array = np.frombuffer(content, dtype, offset=start)
     return array.reshape(shape, order="F" if in_columns else "C").copy("C")
-
-
-class _Safetensors:
-    @staticmethod
-    def name(place):
-        name = ".".join(str(key) for key in place)
-        return name if name != safetensors.METADATA else name + "'"
-
-    @staticmethod
-    def write(file, arrays, structure):
-        safetensors.write(file, arrays, {STRUCTURE: structure})
-
-    @staticmethod
-    def read(file, size):
-        arrays, metadata = safetensors.read(file, size)
-        if STRUCTURE in metadata and safetensors.CHECKSUM not in metadata:
-            raise ValueError("its checksum is missing")
-        return arrays, metadata.get(STRUCTURE)
-
-
-CODECS = {".npz": _Npz, ".safetensors": _Safetensors}

@@ -142,7 +142,7 @@ def _little_endian(name, array):
     if dtype not in NAMES:
         raise TypeError(
             f"A .safetensors file cannot hold {array.dtype}, the dtype of {name!r}; "
-            "save to .npz, or convert it."
+            "convert it."
         )
     return np.asarray(array, dtype, order="C")
 

@@ -33,8 +33,8 @@ def test_resuming_from_a_file_gives_the_same_bits(name, tmp_path):
     weights = [p.data.copy() for p in first]
     states = optimizer.state_dict(), schedule.state_dict()
     run(first, optimizer, schedule, range(7, 9))  # must not reach the states
-    save(tmp_path / "run.npz", {"states": states})
-    states = load(tmp_path / "run.npz")["states"]
+    save(tmp_path / "run.safetensors", {"states": states})
+    states = load(tmp_path / "run.safetensors")["states"]
 
     second = parameters(seed=1)
     for p, w in zip(second, weights):

@@ -16,7 +16,7 @@ from attention.app.experiments import compare_figure, extrapolation, translation
 from attention.app.experiments import reversal as reversing
 from minigrad import checkpoint
 
-from ...minigrad.checkpoint_cases import altered
+from ...minigrad.checkpoint_cases import altered, save_npz
 from .app_cases import TINY_TRANSLATOR, fits, joined, main, refused, stopped_at
 
 OPTIONS = {
@@ -148,11 +148,11 @@ def test_a_run_of_an_earlier_version_goes_on(command, whole, no_pictures, tmp_pa
     out.mkdir()
     if command == "translate train":
         shutil.copy(tmp_path / "cut" / "metrics.jsonl", out)
-        checkpoint.save(out / "last.npz", states["config"] | states["bahdanau-1"])
+        save_npz(out / "last.npz", states["config"] | states["bahdanau-1"])
     else:
         (out / "state").mkdir()
         for name, state in states.items():
-            checkpoint.save(out / "state" / f"{name}.npz", state)
+            save_npz(out / "state" / f"{name}.npz", state)
     assert resume(command, out) == 0
     assert results_of(out) == results_of(whole(command)[0])
 

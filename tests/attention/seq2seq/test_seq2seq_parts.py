@@ -108,7 +108,7 @@ def test_a_config_survives_a_checkpoint(tmp_path):
         c = config(**SPREAD[name])
         assert Seq2SeqConfig.from_dict(c.to_dict()) == c
     m = model("luong-fed-lstm-deep")
-    path = tmp_path / "model.npz"
+    path = tmp_path / "model.safetensors"
     checkpoint.save(path, {"config": m.config.to_dict(), "model": m.state_dict()})
     state = checkpoint.load(path)
     again = Seq2Seq(Seq2SeqConfig.from_dict(state["config"]))

@@ -66,8 +66,8 @@ def test_decode_ends_at_the_end_and_leaves_padding_out():
 def test_state_through_json_and_through_a_checkpoint(tmp_path):
     v = Vocabulary.build(SENTENCES)
     assert Vocabulary.from_state(json.loads(json.dumps(v.state_dict()))) == v
-    mg.checkpoint.save(tmp_path / "v.npz", {"source": v.state_dict()})
-    again = Vocabulary.from_state(mg.checkpoint.load(tmp_path / "v.npz")["source"])
+    mg.checkpoint.save(tmp_path / "v.safetensors", {"source": v.state_dict()})
+    again = Vocabulary.from_state(mg.checkpoint.load(tmp_path / "v.safetensors")["source"])
     assert again == v and (again.encode(["é", "a"]) == v.encode(["é", "a"])).all()
     assert v != Vocabulary.build(SENTENCES, min_count=2) and v != "v"
 

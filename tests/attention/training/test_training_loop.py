@@ -42,9 +42,9 @@ def test_the_best_is_a_part_of_the_state(tmp_path):
     assert run.record_validation(1.0)
     run.steps, run.losses = 4, 4 * [1.0]
     assert not run.record_validation(2.0) and not run.record_validation(1.0)
-    mg.checkpoint.save(tmp_path / "x.npz", run.state_dict())
+    mg.checkpoint.save(tmp_path / "x.safetensors", run.state_dict())
     _, again = line()
-    again.load_state_dict(mg.checkpoint.load(tmp_path / "x.npz"))
+    again.load_state_dict(mg.checkpoint.load(tmp_path / "x.safetensors"))
     assert not again.record_validation(1.5) and again.best["step"] == 2
     assert again.validations == [[2, 1.0], [4, 2.0], [4, 1.0], [4, 1.5]]
     assert (again.best["model"]["scale.w"] == [1, 2]).all()

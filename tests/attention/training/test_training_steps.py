@@ -53,8 +53,8 @@ def test_resumed_from_any_state_it_ends_with_the_same_numbers(options, tmp_path)
         patch.setattr(translation, "fit", saving_each_step)
         translation.train(c, DATA, save=save, record=killed)
     assert states[-1]["step"] == stop_at - 1  # one interval was lost: a step
-    mg.checkpoint.save(tmp_path / "last.npz", states[-1])
-    state = mg.checkpoint.load(tmp_path / "last.npz")
+    mg.checkpoint.save(tmp_path / "last.safetensors", states[-1])
+    state = mg.checkpoint.load(tmp_path / "last.safetensors")
     resumed, finished = translation.train(c, DATA, state=state)
     assert finished and resumed.losses == whole.losses
     assert resumed.validations == whole.validations
