@@ -29,9 +29,11 @@ class Schedule:
         optimizer.lr = self.lr_at(0)
 
     def __repr__(self):
-        numbers = {k: v for k, v in vars(self).items() if k != "optimizer"}
-        listed = ", ".join(f"{name}={value}" for name, value in numbers.items())
+        listed = ", ".join(f"{name}={value}" for name, value in self._numbers().items())
         return f"{type(self).__name__}({listed})"
+
+    def _numbers(self):
+        return {name: value for name, value in vars(self).items() if name != "optimizer"}
 
     def lr_at(self, t):
         """Return the rate after t steps."""
@@ -44,7 +46,9 @@ class Schedule:
 
     def state_dict(self):
         """Return the kind of schedule, its numbers, and the steps taken."""
-        numbers = {k: v for k, v in vars(self).items() if k != "optimizer"}
+        numbers = self._numbers()
+        if isinstance(numbers.get("after"), Schedule):
+            numbers["after"] = numbers["after"].state_dict()
         return {"kind": type(self).__name__, **numbers}
 
     def load_state_dict(self, state):
@@ -52,21 +56,23 @@ class Schedule:
 
         Raises ValueError, and changes nothing, for the state of another kind.
         """
-        self._check(state)
-        self._take(state)
-        self.optimizer.lr = self.lr_at(self.t)
-
-    def _take(self, state):
-        vars(self).update({k: v for k, v in state.items() if k != "kind"})
-
-    def _check(self, state):
-        kind, expected = type(self).__name__, set(self.state_dict())
+        own = self.state_dict()
+        kind, after = own.pop("kind"), vars(self).get("after")
         if not isinstance(state, dict) or state.get("kind") != kind:
             raise ValueError(f"{kind}: the state is not that of {kind}.")
-        if set(state) != expected:
+        if set(state) != {"kind", *own}:
             raise ValueError(
-                f"{kind}: the state holds {sorted(state)}; expected {sorted(expected)}."
+                f"{kind}: the state holds {sorted(state)}; expected "
+                f"{sorted({'kind', *own})}."
             )
+        if after is not None:
+            after.load_state_dict(state["after"])  # may raise; its rate is replaced
+        elif state.get("after") is not None:
+            raise ValueError(
+                f"{kind}: the state has a schedule ``after``; this {kind} has none."
+            )
+        vars(self).update({name: state[name] for name in own if name != "after"})
+        self.optimizer.lr = self.lr_at(self.t)
 
 
 class CosineAnnealingLR(Schedule):
@@ -117,22 +123,3 @@ class WarmupLR(Schedule):
         if self.after is None:
             return self.base
         return self.after.lr_at(t - (self.warmup_steps - 1))
-
-    def state_dict(self):
-        """Return the state of this schedule and of ``after``."""
-        after = None if self.after is None else self.after.state_dict()
-        return {**super().state_dict(), "after": after}
-
-    def _take(self, state):
-        if self.after is not None:
-            self.after._take(state["after"])
-        super()._take({**state, "after": self.after})
-
-    def _check(self, state):
-        super()._check(state)
-        if self.after is not None:
-            self.after._check(state["after"])
-        elif state["after"] is not None:
-            raise ValueError(
-                "WarmupLR: the state has a schedule ``after``; this WarmupLR has none."
-            )
