@@ -29,8 +29,8 @@ The line is parsed once, at the first call (``shape_line.py``). Each call is com
 with it (``shape_match.py``). Correct shapes and dtypes are stored, so that the next
 call with them costs one lookup. ``f.unchecked`` is the function without the checks.
 After ``check_results(True)``, which the tests call, the results of calls with new
-shapes are checked as well. ``python -OO`` removes docstrings; then arrays of floats
-become Tensors, and nothing else is converted or checked: a list stays a list.
+shapes are checked as well. ``python -OO`` removes docstrings; then nothing is converted
+or checked: pass Tensors.
 """
 
 import functools
@@ -54,7 +54,8 @@ _switches = {"results": False}
 def shapes(function: F) -> F:
     """Check every call of ``function`` against the shape line in its docstring."""
     if sys.flags.optimize > 1:
-        return _unchecked(function)
+        function.unchecked = function
+        return function
     contract_of_function = functools.cache(lambda: Contract(function))
     known_calls = {}  # signature -> {name: conversion} of the arguments that need one
 
@@ -198,19 +199,3 @@ def _check_parameter(name, item, parameters):
             f"{name}: {item.name} is None by default; write {item.name}? in the shape "
             "line."
         )
-
-
-def _unchecked(function):
-    """Convert arrays of floats to Tensors; there is no docstring to check against."""
-
-    def convert(x):
-        is_float_array = isinstance(x, np.ndarray) and x.dtype.kind == "f"
-        return Tensor._from_array(x) if is_float_array else x
-
-    @functools.wraps(function)
-    def wrapper(*args, **options):
-        options = {name: convert(x) for name, x in options.items()}
-        return function(*map(convert, args), **options)
-
-    wrapper.unchecked = function
-    return wrapper

@@ -336,19 +336,17 @@ def test_an_operation_keeps_its_attributes_and_its_signature():
     np.testing.assert_array_equal(x.grad, 2 * floats(2, 3))
 
 
-def test_without_docstrings_arrays_become_tensors_and_nothing_is_checked():
+def test_without_docstrings_nothing_is_checked():
     code = (
-        "import numpy as np\n"
-        "from minigrad import Tensor\n"
+        "from minigrad import Tensor, linear\n"
         "from minigrad.shapes import shapes\n"
         "@shapes\n"
         "def f(x, ids, n=1):\n"
         "    '''x (3,), ids (B,) int'''\n"
         "    return x, ids\n"
-        "x, ids = f(np.ones(4), ids=np.zeros(2, int))\n"
-        "print(type(x).__name__, type(ids).__name__)\n"
+        "print(f(1, ids=2), linear(Tensor([[2.0]]), Tensor([[3.0]])).item())\n"
     )
     done = subprocess.run(
         [sys.executable, "-OO", "-c", code], capture_output=True, text=True
     )
-    assert done.stdout.split() == ["Tensor", "ndarray"], done.stderr
+    assert done.stdout == "(1, 2) 6.0\n", done.stderr
