@@ -50,10 +50,7 @@ def max(x, axis=None, keepdims=False):
     If the group has a NaN, y is NaN, and the NaN entries share g.
     Raises ValueError when there is nothing to choose from.
     """
-    x = np.asarray(x)
-    _count("max", x, axis)
-    y = x.max(axis, keepdims=True)
-    return _drop("max", y, axis, keepdims), _to_the_chosen(x, y, axis, keepdims)
+    return _extreme("max", x, axis, keepdims)
 
 
 @differentiable
@@ -63,10 +60,7 @@ def min(x, axis=None, keepdims=False):
     If the group has a NaN, y is NaN, and the NaN entries share g.
     Raises ValueError when there is nothing to choose from.
     """
-    x = np.asarray(x)
-    _count("min", x, axis)
-    y = x.min(axis, keepdims=True)
-    return _drop("min", y, axis, keepdims), _to_the_chosen(x, y, axis, keepdims)
+    return _extreme("min", x, axis, keepdims)
 
 
 @differentiable
@@ -159,8 +153,11 @@ def _count(name, x, axis):
     return n
 
 
-def _to_the_chosen(x, y, axis, keepdims):
-    """Return the backward of max and min: g, shared by the x that equal y."""
+def _extreme(name, x, axis, keepdims):
+    """Return the largest or smallest x, and its backward: g is shared by all of them."""
+    x = np.asarray(x)
+    _count(name, x, axis)
+    y = getattr(x, name)(axis, keepdims=True)
 
     def backward(g):
         chosen = (x == y) | np.isnan(x)  # if x has a NaN, y is NaN and equals nothing
@@ -168,4 +165,4 @@ def _to_the_chosen(x, y, axis, keepdims):
         share = _restore(g, axis, keepdims) / ties
         return select(chosen, share)
 
-    return backward
+    return _drop(name, y, axis, keepdims), backward
