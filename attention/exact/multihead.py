@@ -162,9 +162,9 @@ class MultiHeadAttention(nn.Module):
         average_attn_weights
                      with need_weights: return their mean over the heads instead
         bias         added to the scores: what broadcasts to (B, H, L, T), or an
-                     OffsetBias; or a function (L, T, causal_align) that makes it, such
+                     OffsetBias; or a function (L, T, first) that makes it, such
                      as a T5RelativeBias or its by_offset
-        score        a function (q, k, causal_align) -> (B, H, L, T) that replaces the
+        score        a function (q, k, first) -> (B, H, L, T) that replaces the
                      scaled products of q (B, H, L, E) and k (B, Hk, T, E)
         rotate       a function (x, positions) -> x such as ``rope``, which rotates q
                      (B, H, L, E) and k (B, Hk, S, E); each row has a position
@@ -229,9 +229,9 @@ class MultiHeadAttention(nn.Module):
         if cache is not None:
             k, v = cache.concatenate(self, k, v)  # (B, Hk, T, E)
         stored, T = k, k.shape[2]
-        align = "upper_left" if cache is None else "lower_right"
+        first = 0 if cache is None else T - L  # the position of the first query
         if callable(bias):
-            bias = bias(L, T, align)
+            bias = bias(L, T, first)
         if self.W_f is not None:
             k, f = k[..., :-1], k[..., -1]  # (B, Hk, T, E), (B, Hk, T)
             group = self.num_heads // self.num_kv_heads
@@ -247,7 +247,7 @@ class MultiHeadAttention(nn.Module):
         if choose is not None:
             masks.append(choose(q.data, k.data))
         elif is_causal and (cache is None or L > 1):  # one token may read all
-            masks.append(causal(offset=0 if cache is None else T - L))
+            masks.append(causal(offset=first))
         shape = *q.shape[:-1], T
         mask, added = one_mask(NAME, "mask", shape, q.dtype, *masks)
         if added is not None and bias is not None:
@@ -267,7 +267,7 @@ class MultiHeadAttention(nn.Module):
             rng=self.rng,
             return_weights=need_weights,
             normalize=normalize,
-            score=None if score is None else lambda q, k: score(q, k, align),
+            score=None if score is None else lambda q, k: score(q, k, first),
         )
         if cache is not None:
             cache.keep(self, stored, v)  # only now: the call has not raised

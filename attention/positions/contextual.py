@@ -15,25 +15,25 @@ The gates use the scaled products here. Golovneva et al. 2024.
 import numpy as np
 
 from minigrad import cumsum, flip, matmul, minimum, nn, sigmoid, swapaxes, where
+from minigrad.arguments import whole
 from minigrad.shapes import shapes
 
 from .. import definitions
 from ..scores import scaled_dot
-from .offsets import position_of_first_query
 from .scheme import Position, Scores
 
 
 @shapes
-def cope_scores(queries, keys, table, causal_align="upper_left"):
+def cope_scores(queries, keys, table, first=0):
     """Return the scores with contextual positions; those of later keys have none.
 
     queries (..., L, D), keys (..., S, D), table (n, D)  ->  scores (..., L, S)
 
-    table          e, the rows of the positions 0 to n - 1
-    causal_align   "lower_right": the last query has the position of the last key
+    table   e, the rows of the positions 0 to n - 1
+    first   the position of the first query
     """
     L, S, n = queries.shape[-2], keys.shape[-2], len(table)
-    first = position_of_first_query("cope_scores", L, S, causal_align)
+    whole("cope_scores", "first", first, least=None)
     content = scaled_dot.unchecked(queries, keys)
     earlier = np.arange(S) <= np.arange(L)[:, None] + first  # (L, S): j <= i
     gates = where(earlier, sigmoid(content), 0.0)
@@ -53,9 +53,9 @@ class Cope(Scores):
         shape = config.max_distance, config.width // config.heads
         self.table = nn.Parameter(np.zeros(shape, np.float32))
 
-    def scores(self, attention, q, k, align):
+    def scores(self, attention, q, k, first):
         """Return the scores with q_i . e[p_ij] added."""
-        return cope_scores(q, k, self.table, align)
+        return cope_scores(q, k, self.table, first)
 
 
 ROWS = [

@@ -37,16 +37,16 @@ def disentangled_scores(
     relative_queries,
     relative_keys,
     scale=None,
-    causal_align="upper_left",
+    first=0,
 ):
     """s_ij = scale (q_i . k_j + q_i . K_r[d(i, j)] + k_j . Q_r[d(j, i)])
 
     queries (..., L, D), keys (..., S, D), relative_queries (..., N, D),
     relative_keys (..., N, D)  ->  scores (..., L, S)
 
-    N = 2c         rows of the tables, for the distances -c to c - 1
-    scale          None is 1 / sqrt(3 D)
-    causal_align   "lower_right": the last query has the position of the last key
+    N = 2c   rows of the tables, for the distances -c to c - 1
+    scale    None is 1 / sqrt(3 D)
+    first    the position of the first query
 
     Let G = scale dL/ds, G_r (L, 2c) the sums of the G_ij of one distance d(i, j), and
     H_r (S, 2c) the sums of the G_ij of one distance d(j, i):
@@ -63,7 +63,7 @@ def disentangled_scores(
             "c - 1."
         )
     c = N // 2
-    ahead = relative_positions(name, L, S, causal_align)  # j - i: (L, S)
+    ahead = relative_positions(name, L, S, first)  # j - i: (L, S)
     i, j = np.arange(L)[:, None], np.arange(S)
     d_ij, d_ji = np.clip(c - ahead, 0, N - 1), np.clip(c + ahead, 0, N - 1)  # (L, S)
 
@@ -87,13 +87,13 @@ class Disentangled(Scores):
         table = np.empty((2 * config.max_distance, config.width), np.float32)
         self.table = nn.init.normal_(nn.Parameter(table), rng=rng)
 
-    def scores(self, attention, q, k, align):
+    def scores(self, attention, q, k, first):
         """Return the scores with the table projected by this layer."""
         (_, Hk, G, _, E), n = q.shape, len(self.table)
         q_r = swapaxes(reshape(attention.W_q(self.table), (n, Hk * G, E)), 0, 1)
         k_r = swapaxes(reshape(attention.W_k(self.table), (n, Hk, E)), 0, 1)
         q_r, k_r = reshape(q_r, (Hk, G, n, E)), reshape(k_r, (Hk, 1, n, E))
-        return disentangled_scores(q, k, q_r, k_r, causal_align=align)
+        return disentangled_scores(q, k, q_r, k_r, first=first)
 
 
 ROWS = [

@@ -44,15 +44,15 @@ class FIRE(nn.Module):
         self.W_2 = nn.Linear(WIDTH, num_heads, bias=False, rng=rng)
 
     @shapes
-    def forward(self, places, S, causal_align="upper_left"):
+    def forward(self, places, S, first=0):
         """Return the bias of queries at these places of their texts.
 
         places (L,) or (B, L) int  ->  bias (H, L, S) or (B, H, L, S)
 
-        S              the number of keys
-        causal_align   "lower_right": the last query has the position of the last key
+        S       the number of keys
+        first   the position of the first query, where key 0 has position 0
         """
-        distance = relative_positions("FIRE", places.shape[-1], S, causal_align)
+        distance = relative_positions("FIRE", places.shape[-1], S, first)
         dtype = self.y_c.dtype
         small = float(np.finfo(dtype).eps)  # softplus may be 0, but x has a limit
         c = maximum(softplus(self.y_c), small**2)
@@ -78,9 +78,9 @@ class Fire(Scheme):
     def options(self, attention, positions=None):
         """Return the bias of queries at these positions."""
 
-        def bias(L, S, causal_align):
+        def bias(L, S, first):
             places = np.arange(L) if positions is None else positions
-            return self.bias(places, S, causal_align)
+            return self.bias(places, S, first)
 
         return {"bias": bias}
 

@@ -30,9 +30,9 @@ class KERPLE(nn.Module):
         one = np.full(num_heads, np.log(np.expm1(1)), np.float32)  # softplus gives 1
         self.x_r, self.x_a = nn.Parameter(one.copy()), nn.Parameter(one.copy())
 
-    def by_offset(self, L, S, causal_align="upper_left"):
+    def by_offset(self, L, S, first=0):
         """Return the bias as an ``OffsetBias`` of values (H, L + S - 1)."""
-        distance = np.abs(offsets("KERPLE", L, S, causal_align))
+        distance = np.abs(offsets("KERPLE", L, S, first))
         r, a = softplus(self.x_r)[:, None], softplus(self.x_a)[:, None]
         return OffsetBias(-r * log1p(a * distance.astype(a.dtype)))
 

@@ -13,10 +13,9 @@ If the value also depends on the query, each query has its own row of values:
 import numpy as np
 
 from minigrad import differentiable
-from minigrad.arguments import one_of, whole
+from minigrad.arguments import whole
 from minigrad.shapes import shapes
 
-ALIGNMENTS = ("upper_left", "lower_right")
 
 
 class OffsetBias:
@@ -110,28 +109,21 @@ def sum_offsets(p, n, first):
     return y
 
 
-def offsets(name, L, S, causal_align):
+def offsets(name, L, S, first):
     """Return all distances from a query's position to a key: (L + S - 1,) integers.
 
-    causal_align   "upper_left": query i has position i, as key i. "lower_right": the
-                   last query has the position of the last key, as when the keys of
-                   earlier steps are in a cache; query i has position i + S - L.
+    first   the position of query 0, where key 0 has position 0. It is S - L if the keys
+            of earlier steps are in a cache: the last query has that of the last key
     """
-    shift = position_of_first_query(name, L, S, causal_align)
-    return np.arange(-(L - 1), S) - shift
-
-
-def relative_positions(name, L, S, causal_align):
-    """Return the distance from each query's position to each key: (L, S) integers."""
-    shift = position_of_first_query(name, L, S, causal_align)
-    return np.arange(S) - (np.arange(L)[:, None] + shift)
-
-
-def position_of_first_query(name, L, S, causal_align):
-    """Return the position of query 0, where key 0 has position 0."""
     _check_sizes(name, L, S)
-    one_of(name, "causal_align", causal_align, ALIGNMENTS)
-    return 0 if causal_align == "upper_left" else S - L
+    return np.arange(-(L - 1), S) - whole(name, "first", first, least=None)
+
+
+def relative_positions(name, L, S, first):
+    """Return the distance from each query's position to each key: (L, S) integers."""
+    _check_sizes(name, L, S)
+    first = whole(name, "first", first, least=None)
+    return np.arange(S) - (np.arange(L)[:, None] + first)
 
 
 def _check_sizes(name, L, S):

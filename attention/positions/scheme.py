@@ -56,8 +56,8 @@ class Scheme(nn.Module):
 class Scores(Scheme):
     """A scheme whose scores are more than products and a bias.
 
-    A subclass has a method ``scores(attention, q, k, align)``, where G query heads
-    share a key head:
+    A subclass has a method ``scores(attention, q, k, first)``. The first query has this
+    position, and G query heads share a key head:
 
         q (B, Hk, G, L, E), k (B, Hk, 1, S, E)  ->  scores (B, Hk, G, L, S)
     """
@@ -67,11 +67,11 @@ class Scores(Scheme):
     def options(self, attention, positions=None):
         """Return the function that computes the scores."""
 
-        def score(q, k, align):
+        def score(q, k, first):
             (B, H, L, E), (_, Hk, S, _) = q.shape, k.shape
             q = reshape(q, (B, Hk, H // Hk, L, E))
             k = reshape(k, (B, Hk, 1, S, E))
-            return reshape(self.scores(attention, q, k, align), (B, H, L, S))
+            return reshape(self.scores(attention, q, k, first), (B, H, L, S))
 
         return {"score": score}
 

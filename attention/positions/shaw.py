@@ -18,16 +18,16 @@ import math
 import numpy as np
 
 from minigrad import matmul, nn, swapaxes
-from minigrad.arguments import scale_or
+from minigrad.arguments import scale_or, whole
 from minigrad.shapes import shapes
 
 from .. import definitions
-from .offsets import from_offsets, position_of_first_query
+from .offsets import from_offsets
 from .scheme import Position, Scores
 
 
 @shapes
-def shaw_scores(queries, keys, relative_keys, scale=None, causal_align="upper_left"):
+def shaw_scores(queries, keys, relative_keys, scale=None, first=0):
     """s_ij = scale q_i . (k_j + a^K_d),  d = clip(j - i, -c, c)
 
     queries (..., L, D), keys (..., S, D), relative_keys (..., 2c + 1, D)
@@ -35,7 +35,8 @@ def shaw_scores(queries, keys, relative_keys, scale=None, causal_align="upper_le
 
     relative_keys  a^K, its rows for j - i = -c, ..., c
     scale          None is 1 / sqrt(D)
-    causal_align   "lower_right": the last query has the position of the last key
+    first          the position of the first query. S - L: the last query has the
+                   position of the last key
 
     All heads share one table; a table (H, 2c + 1, D) has one for each head. These two
     calls give the same result:
@@ -48,14 +49,14 @@ def shaw_scores(queries, keys, relative_keys, scale=None, causal_align="upper_le
     With G = scale dL/ds, let N_id be the sum of G_ij over all keys j at distance d.
     Then dQ = G K + N a^K, dK = G^T Q and da^K = N^T Q, where N is (L, 2c + 1).
     """
-    L, S, D = queries.shape[-2], keys.shape[-2], queries.shape[-1]
+    S, D = keys.shape[-2], queries.shape[-1]
     n = relative_keys.shape[-2]
     if n % 2 == 0:
         raise ValueError(
             f"shaw_scores: the table has {n} rows; expected 2c + 1, for distances -c "
             "to c."
         )
-    first = position_of_first_query("shaw_scores", L, S, causal_align) - n // 2
+    first = whole("shaw_scores", "first", first, least=None) - n // 2
     content = matmul(queries, swapaxes(keys, -1, -2))  # (..., L, S)
     by_distance = matmul(queries, swapaxes(relative_keys, -1, -2))  # (..., L, 2c + 1)
     position = from_offsets(by_distance, S, first)  # (..., L, S)
@@ -77,9 +78,9 @@ class Shaw(Scores):
         table = nn.Parameter(np.empty(shape, np.float32))
         self.table = nn.init.xavier_uniform_(table, rng=rng)
 
-    def scores(self, attention, q, k, align):
+    def scores(self, attention, q, k, first):
         """Return the scores with q_i . a_r added."""
-        return shaw_scores(q, k, self.table, causal_align=align)
+        return shaw_scores(q, k, self.table, first=first)
 
 
 ROWS = [

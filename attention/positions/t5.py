@@ -95,16 +95,16 @@ class T5RelativeBias(nn.Module):
         t5_bucket(0, bidirectional, num_buckets, max_distance)  # raises for bad numbers
         self.table = nn.Parameter(np.zeros((num_buckets, num_heads), np.float32))
 
-    def forward(self, L, S, causal_align="upper_left"):
+    def forward(self, L, S, first=0):
         """Return the bias as a matrix for each head: (H, L, S).
 
-        causal_align   "lower_right": the last query has the position of the last key
+        first   the position of the first query, where key 0 has position 0
         """
-        return self.by_offset(L, S, causal_align).matrix(L, S)
+        return self.by_offset(L, S, first).matrix(L, S)
 
-    def by_offset(self, L, S, causal_align="upper_left"):
+    def by_offset(self, L, S, first=0):
         """Return the same as an ``OffsetBias`` of values (H, L + S - 1)."""
-        relative = offsets(repr(self), L, S, causal_align)
+        relative = offsets(repr(self), L, S, first)
         buckets = t5_bucket(
             relative, self.bidirectional, self.num_buckets, self.max_distance
         )

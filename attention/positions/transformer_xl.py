@@ -75,13 +75,13 @@ def transformer_xl_scores(
     )
 
 
-def transformer_xl_distances(L, S, causal_align="upper_left"):
+def transformer_xl_distances(L, S, first=0):
     """Return i - j for each row of R: (L + S - 1,) integers, in decreasing order.
 
-    They run from L - 1 to -(S - 1). With causal_align "lower_right", the last query has
-    the position of the last key, as with a cache, and they run from S - 1 to -(L - 1).
+    They run from L - 1 to -(S - 1), plus the position ``first`` of the first query.
+    With S - L, the last query has the position of the last key, as with a cache.
     """
-    return -offsets("transformer_xl_distances", L, S, causal_align)
+    return -offsets("transformer_xl_distances", L, S, first)
 
 
 class TransformerXL(Scores):
@@ -97,10 +97,10 @@ class TransformerXL(Scores):
         self.content_bias = nn.Parameter(np.zeros((H, D // H), np.float32))  # u
         self.position_bias = nn.Parameter(np.zeros((H, D // H), np.float32))  # w
 
-    def scores(self, attention, q, k, align):
+    def scores(self, attention, q, k, first):
         """Return the scores with the vectors R_r of all distances."""
         _, Hk, G, L, E = q.shape
-        distances = transformer_xl_distances(L, k.shape[-2], align)  # (n,)
+        distances = transformer_xl_distances(L, k.shape[-2], first)  # (n,)
         R = self.W_kR(sinusoidal(distances, Hk * G * E, self.base, q.dtype))
         R = swapaxes(reshape(R, (len(distances), Hk * G, E)), 0, 1)  # (H, n, E)
         return transformer_xl_scores(

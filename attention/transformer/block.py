@@ -196,8 +196,11 @@ def _self_attention(config, scale, rng, causal):
     if kind == "latent":
         rotated = 2 * max(D // H // 4, 1)
         return LatentAttention(D, H, config.latent, rotated, rng, config.dropout)
-    forgetting = kind == "forgetting" and causal
-    return _attention(config, scale, rng, qk_norm=kind == "qk-norm", forgetting=forgetting)
+    options = {
+        "qk_norm": kind == "qk-norm",
+        "forgetting": kind == "forgetting" and causal,
+    }
+    return _attention(config, scale, rng, **options)
 
 
 def _attention(config, scale, rng, **kind):

@@ -354,7 +354,7 @@ first_far = int((t5_bucket(-np.arange(200), bidirectional=False) == 31).argmax()
 # %%
 q, keys = rng.normal(size=(1, 1, 8)), np.zeros((1, 300, 8))  # one query, 300 keys
 tables = rng.normal(size=(2, 2 * 16, 8))  # B and A: 2 c rows, here c = 16
-s = disentangled_scores(q, keys, *tables, causal_align="lower_right").data[0, 0]
+s = disentangled_scores(q, keys, *tables, first=299).data[0, 0]
 print("DeBERTa, distances 14 to 18:", s[-19:-14][::-1].round(3))
 
 # %% [markdown]
@@ -497,8 +497,8 @@ bias.table.data = rng.normal(size=bias.table.shape)
 
 def deberta(q, k, start):  # the last 8 of start + 8 keys
     keys = np.concatenate([np.zeros((start, 16)), k])[None]
-    options = {"causal_align": "lower_right"}  # the last query stands at the last key
-    return disentangled_scores(q[None], keys, *distances, **options).data[0, :, start:]
+    s = disentangled_scores(q[None], keys, *distances, first=start).data
+    return s[0, :, start:]
 
 
 # %%

@@ -28,7 +28,7 @@ from ..definition_cases import batched, check
 
 SIZES = [(5, 7), (7, 5), (5, 5), (1, 7), (7, 1), (1, 1)]
 every_size = pytest.mark.parametrize("L, S", SIZES)
-both_alignments = pytest.mark.parametrize("align", ["upper_left", "lower_right"])
+both_alignments = pytest.mark.parametrize("align", ["first", "last"])
 D = 3
 CLOSE = {"rtol": 0, "atol": 1e-13}  # a few roundings of sums of order one
 
@@ -38,12 +38,17 @@ def after_zeros(x, n):
     return np.concatenate([np.zeros((n - len(x), x.shape[1])), x])
 
 
+def first_of(L, S, align):
+    """Return the position of the first query, where the first or the last are equal."""
+    return 0 if align == "first" else S - L
+
+
 def aligned(definition, align):
     """Return a definition in which the last query has the position of the last key.
 
     So queries and keys are the last ones of n = max(L, S) positions.
     """
-    if align == "upper_left":
+    if align == "first":
         return definition
 
     def scores(q, k, *tables):
@@ -100,7 +105,7 @@ def test_t5_scores(L, S, align, bidirectional):
         lambda q, k, b: definitions.t5(q, k, b, bidirectional, 8, 6), align
     )
     check(
-        lambda q, k: dot(q, k) + module(L, S, align),
+        lambda q, k: dot(q, k) + module(L, S, first_of(L, S, align)),
         lambda q, k, table: np.stack([definition(*x) for x in zip(q, k, table.T)]),
         draw((2, L, 4), (2, S, 4)), [module.table],
     )  # fmt: skip
@@ -125,11 +130,12 @@ def test_slopes_for_any_number_of_heads(H):
 @every_size
 @both_alignments
 def test_alibi_scores(L, S, align):
-    bias, (q, k) = alibi_bias(6, L, S, align, np.float64), draw((L, 4), (S, 4))
+    first, (q, k) = first_of(L, S, align), draw((L, 4), (S, 4))
+    bias = alibi_bias(6, L, S, first, np.float64)
     for h, slope in enumerate(definitions.alibi_slopes(6)):
         expected = aligned(lambda q, k: definitions.alibi(q, k, slope), align)(q, k)
         np.testing.assert_allclose(scaled_dot(q, k).data + bias[h], expected, **CLOSE)
-    assert alibi_bias(6, L, S, align).dtype == np.float32
+    assert alibi_bias(6, L, S, first).dtype == np.float32
 
 
 @pytest.mark.parametrize("L, S", [(0, 5), (5, 0), (0, 0)])
@@ -206,12 +212,13 @@ SCORES = {  # function, definition, core axes of the tables, the example, the di
 def test_scores(name, L, S, align, k):
     """In values and gradients."""
     function, definition, core, make, terms = SCORES[name]
+    first = first_of(L, S, align)
     each_head = batched(aligned(definition, align), f"(l,d),(s,d),{core}->(l,s)")
     for tables in (2,), ():
         arrays = make(L, S, k=k, leading=(2, 2), tables=tables)
-        check(lambda *x: function(*x, None, align), each_head, arrays)
+        check(lambda *x: function(*x, None, first), each_head, arrays)
     expected = 0.5 * math.sqrt(terms * D) * each_head(*arrays)  # another scale
-    np.testing.assert_allclose(function(*arrays, 0.5, align).data, expected, **CLOSE)
+    np.testing.assert_allclose(function(*arrays, 0.5, first).data, expected, **CLOSE)
 
 
 @every_size
@@ -226,9 +233,9 @@ def test_transformer_xl(L, S, align):
     found = transformer_xl_scores(*arrays, 0.5).data
     np.testing.assert_allclose(found, expected, **CLOSE)
     i, j = definitions.positions(L, S)
-    distance = transformer_xl_distances(L, S, align)[L - 1 - (i - j)]
-    shift = S - L if align == "lower_right" else 0
-    np.testing.assert_array_equal(distance, i + shift - j)
+    first = first_of(L, S, align)
+    distance = transformer_xl_distances(L, S, first)[L - 1 - (i - j)]
+    np.testing.assert_array_equal(distance, i + first - j)
 
 
 def all_scores(L, S, k=2, D=8):
