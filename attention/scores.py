@@ -142,7 +142,6 @@ def concat(queries, keys, W_a, v_a):
 
 
 COMPARED = ("additive", "dot", "general", "scaled")  # by section 38.6 of the textbook
-SCORES = {"dot": dot, "scaled_dot": scaled_dot}  # without parameters, for ``attend``
 
 
 def _as_batches(a, b, w_v):

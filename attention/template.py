@@ -15,10 +15,10 @@ import functools
 
 import numpy as np
 
-from minigrad import arguments, dropout, reshape, where
+from minigrad import dropout, reshape, where
 from minigrad.shapes import shapes
 
-from .scores import SCORES, scaled_dot
+from .scores import scaled_dot
 from .softmax import allowed_pairs, apply_normalizer, softmax_over_allowed
 
 
@@ -53,8 +53,8 @@ def attend(
     softmax, dropout, values.
 
     score        a function of two Tensors, query and keys, that returns the scores
-                 (..., L, S), or one of the names "dot" and "scaled_dot". A lambda sets
-                 the parameters: lambda q, k: general(q, k, W_a)
+                 (..., L, S). A lambda sets the parameters:
+                 lambda q, k: general(q, k, W_a)
     mask         broadcasts to (..., L, S): bool, where True = may attend, or float,
                  which is added to the scores; -inf masks a key. Or one of
                  attention.masks, for scores (B, H, L, S)
@@ -72,8 +72,11 @@ def attend(
     A query with no allowed key has weights, context and gradients of 0. A masked key
     has no influence. A key and value that are masked for every query may contain NaN.
     """
-    if isinstance(score, str):
-        score = SCORES[arguments.one_of("attend", "score", score, SCORES)]
+    if not callable(score):
+        raise TypeError(
+            f"attend: score is {score!r}; expected a function of queries and keys, such "
+            "as attention.dot."
+        )
     leading = np.broadcast_shapes(query.shape[:-2], keys.shape[:-2])
     shape = *leading, query.shape[-2], keys.shape[-2]
     allowed, added = allowed_pairs("attend", shape, query.dtype, mask, valid_lens)

@@ -56,7 +56,7 @@ ATTEND = [
     (template(normalize=lambda s, _: s.data), ValueError, "returned a ndarray"),
     (template(normalize=lambda s, _: s[0]), ValueError, "(5, 7)", "(2, 5, 7)"),
     (template(dropout_p=1.5), ValueError, "dropout: p is", "1.5"),
-    (template(score="cosine"), ValueError, "attend: score is 'cosine'", "'scaled_dot'"),
+    (template(score="dot"), TypeError, "attend: score is 'dot'", "attention.dot"),
 ]
 
 LAYERS = [

@@ -134,14 +134,6 @@ def test_the_worked_example_of_chapter_6_2_5_corrected():
     np.testing.assert_allclose(weights.data, expected, **three_digits)
 
 
-def test_scores_by_name():
-    query, keys, values = example()
-    for score, function in ({"score": "dot"}, dot), ({}, scaled_dot):
-        expected = attend(query, keys, values, function)[0].data
-        found = attend(query, keys, values, **score)[0].data
-        np.testing.assert_allclose(found, expected, **close)
-
-
 # Axes, dtypes and dropout
 
 

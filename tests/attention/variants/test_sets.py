@@ -130,7 +130,7 @@ def test_hops_with_certain_weights_compose_two_maps():
 def test_a_hop_with_equal_keys_and_values_is_a_soft_lookup():
     u, m = draw((3, 4), (6, 4))
     found, _ = A.hops(u, m, m)
-    wanted, _ = A.attend(u, m, m, "dot")
+    wanted, _ = A.attend(u, m, m, A.dot)
     np.testing.assert_allclose(found.data, u + wanted.data, **CLOSE)
     half, _ = A.hops(u, m, m, np.eye(4) / 2)
     np.testing.assert_allclose(half.data, u / 2 + wanted.data, **CLOSE)
