@@ -81,7 +81,7 @@ class Position:
     """A row of the table of positions, see attention/variants/row.py.
 
     scheme           (config, causal, rng) -> the scheme of a stack
-    definition       of attention/definitions.py: what is added or rotated, or the scores
+    definition       of definitions.py: what is added or rotated, or the scores
     multiplications  of the scores of one head of a layer, beside what is computed once
                      for all layers
     about, file      what the map says; its page

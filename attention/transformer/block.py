@@ -63,7 +63,9 @@ class Block(nn.Module):
         self.norm, self.causal = config.norm, causal
         _check_fit(config, scheme, causal)
         self.has_state = config.attention in RECURRENT
-        self.chosen = (config.block, config.best_blocks) * (config.attention == "blocks")
+        self.chosen = None  # the size of blocks, and how many a query reads
+        if config.attention == "blocks":
+            self.chosen = config.block, config.best_blocks
         self.self_attn = _self_attention(config, scheme.scale, rng, causal)
         self.normalize = None  # the softmax
         if config.attention in NORMALIZERS and config.attention != "softmax":

@@ -29,7 +29,7 @@ ACTIVATIONS = {
     "swish": swish,
     "tanh": tanh,
 }
-OWN_KEYS = (*RECURRENT, "latent")  # these make keys, and positions, in a way of their own
+OWN_KEYS = (*RECURRENT, "latent")  # these make keys and positions in their own way
 CAUSAL = (*OWN_KEYS, "blocks")  # these read earlier tokens only
 SELF_ATTENTIONS = (*NORMALIZERS, "qk-norm", "forgetting", *CAUSAL)
 CHECKS = {
@@ -73,8 +73,8 @@ class TransformerConfig:
                      wavelength is about 2 pi base
     tied             whether the embedding table also computes the logits
     attention        the kind of self-attention. Names of ``NORMALIZERS`` (variants/
-                     table.py), such as "softmax", "sparsemax", or "sink", which learns a
-                     number for each head; and
+                     table.py), such as "softmax", "sparsemax", or "sink", which learns
+                     a number for each head; and
         "qk-norm"        queries and keys are normalised, see variants/qk_norm.py
         "forgetting"     causal self-attention has forgetting gates; they do not fit
                          positions that replace the products, such as "shaw"

@@ -16,11 +16,11 @@ table.py collects the rows. The letters of shapes and formulas are
     L, S    queries and keys              E, Dk, Ev   widths of queries, keys, values
     H, Hk   heads of queries, of keys     A           hidden width of additive scores
 
-and those of the row: its options, numbers and ``more``. A multiplication and the addition
-after it count as one; divisions and exponentials are not counted. Tests compare the
-formula with what the definition computes: if they differ, the message has the formula
-that was counted. (Chapter 6 of the textbook counts one query, and leaves out the
-average of the values, which is the same for all scores.)
+and those of the row: its options, numbers and ``more``. A multiplication and the
+addition after it count as one; divisions and exponentials are not counted. Tests
+compare the formula with what the definition computes: if they differ, the message has
+the formula that was counted. (Chapter 6 of the textbook counts one query, and leaves
+out the average of the values, which is the same for all scores.)
 
 Dao et al. 2022, section 3.1; Bahdanau et al. 2015; Luong et al. 2015; See et al. 2017;
 Vaswani et al. 2017; Katharopoulos et al. 2020, section 3.2.
@@ -166,7 +166,7 @@ class Score(Variant):
 
 @dataclass(frozen=True, kw_only=True)
 class Pattern(Variant):
-    """The row of a sparse pattern: scaled dot products of the pairs of a mask, in tiles.
+    """The row of a sparse pattern: scaled dot products of a mask's pairs, in tiles.
 
     Its definition is the mask, a function of the options.
     """

@@ -54,6 +54,6 @@ SCORES, NORMALIZERS, PATTERNS = _of(Score), _of(Normalizer), _of(Pattern)
 def evaluations_of(position):
     """Return the positions that a model trained with ``position`` is evaluated with.
 
-    A model of "rope+linear", which has other angles than "rope", is trained with "rope".
+    A model of "rope+linear", with other angles than "rope", is trained with "rope".
     """
     return [name for name in POSITIONS if name.partition("+")[0] == position]

@@ -516,9 +516,9 @@ print([np.allclose(leaf.grad, mine) for leaf, mine in zip(leaves, right)])
 #
 # The library has a formula for each (`cost_of`), which includes the weighted average,
 # $T d$ multiplications. Its concat projects each key once; to follow the printed
-# formula takes those of `costs.pairs`. The function `count` does not trust a formula: it runs
-# the definition on special arrays, which count every multiplication. The counts in
-# `printed` are those of a textbook (section 38.6):
+# formula takes those of `costs.pairs`. The function `count` does not trust a formula:
+# it runs the definition on special arrays, which count every multiplication. The counts
+# in `printed` are those of a textbook (section 38.6):
 
 # %%
 T, d = 6, 4

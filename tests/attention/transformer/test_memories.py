@@ -45,7 +45,8 @@ def test_the_number_of_parameters(kind):
 def test_the_number_of_latent_parameters():
     R, F = 3, 2
     own = (2 * D + 2 * R + H * F) * D + (R + F) * D + R
-    assert parameters(attention="latent", latent=R) - parameters() == 2 * (own - 4 * (D * D + D))
+    latent = parameters(attention="latent", latent=R)
+    assert latent - parameters() == 2 * (own - 4 * (D * D + D))
 
 
 @every

@@ -73,7 +73,7 @@ CALLS = [
     (lambda: decoder("alibi", attention="latent"), "'alibi'", "that change the input"),
     *(
         (lambda build=build, name=name: build(positions=name, attention="forgetting"),
-         f"attention is 'forgetting' and positions {name!r}", "positions that add a bias")
+         f"attention is 'forgetting' and positions {name!r}", "that add a bias")
         for name in ("shaw", "transformer-xl", "disentangled", "cope")
         for build in (decoder, both)
     ),
