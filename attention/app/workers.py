@@ -123,6 +123,7 @@ def _prepare(*task):
     global _task
     _task = task
     set_blas_threads(1)
+    kernels.backend(kernels.backend())  # by name: small calls are compiled too
     keep_freed_memory()
     end_with_parent()
 

@@ -711,10 +711,10 @@ for way, costs in bill.items():
 # Time depends on the machine. This is one machine, and one thread on it. Several
 # processes, one after the other, measured a forward pass of each way. A time is the
 # least processor time of a few calls, between which the other ways had their turns. All
-# ways are compiled here: dense attention has NumPy's products of matrices (of the
-# compiled library BLAS) and a compiled softmax, the others are loops that numba
-# compiles, called [kernels](../../GLOSSARY.md#kernel). "additive" is the score of
-# [lesson 03](../03_additive/README.md).
+# ways were compiled: dense attention has NumPy's products of matrices (of the compiled
+# library BLAS) and a compiled softmax, the others were loops that numba compiles, called
+# [kernels](../../GLOSSARY.md#kernel); today linear attention is products of matrices too.
+# "additive" is the score of [lesson 03](../03_additive/README.md).
 
 # %%
 kept = record("sweep")
