@@ -17,8 +17,6 @@ from attention.costs.counted import OpCounter
 from attention.metrics import alignment
 from attention.metrics.alignment import attention_entropy
 from attention.metrics.bleu import corpus_bleu
-from attention.seq2seq import translator
-from attention.tasks.grammar import splits
 from attention.variants import hard
 from lessons.classroom import records
 from lessons.classroom.catalogue import find
@@ -338,15 +336,6 @@ def tiled(my, rng):
             return o, lambda g: my.backward(q, k, v, o, lse, g, 0.7, 3, causal)
 
         yield from against(engine, ours, rng, q, k, v)
-
-
-@case("E.15")
-def assembled(my, rng):
-    """The words of the package's translator, which reads the same file."""
-    model, p = translator.load(EN_FR), my.parameters()
-    for pair in splits("english-french", train=1, validation=1, test=3).test:
-        ids = np.array(model.source.encode(pair.source))
-        yield my.translate(p, ids)[0], model.decode([ids])[0][0]
 
 
 @case("E.16")

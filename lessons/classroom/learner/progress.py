@@ -150,7 +150,7 @@ def next_steps():
     known, lessons = _states()
     states = {exercise.id: state for exercise, state in known}
     begun = _begun(states, {folder for folder, state in lessons if state != "new"})
-    exercise, ready = _open_exercise(known), True
+    exercise, ready = _open_exercise(states), True
     if not exercise:
         exercise, ready = _fresh_exercise(states, begun)
     steps = []
@@ -181,14 +181,11 @@ def _begun(states, read):
     return begun
 
 
-def _open_exercise(known):
+def _open_exercise(states):
     """Return the exercise that was edited last, if it has not passed."""
-    if all(state == "new" for _, state in known):
+    if {*states.values()} == {"new"} or states[(last := latest()).id] == "passed":
         return None
-    last = latest()
-    return (
-        last if dict((e.id, state) for e, state in known)[last.id] != "passed" else None
-    )
+    return last
 
 
 def _fresh_exercise(states, begun):
