@@ -112,32 +112,23 @@ from lessons.course.words import self_assessed
 SIZES = (4, 7, 5, 11), (7, 11, 3, 5), (3, 5, 13, 2), (13, 2, 5, 3), (1, 7, 3, 5)
 
 
-
 def one_step(my, rng):
-    """one step that computes all W_h h_j, and one that has them already"""
+    """one step, and a sentence, that compute all W_h h_j or have them already"""
     for sizes in SIZES:  # T, d_s, d_h, d_a
         my.mults_additive(*sizes, False)
         my.mults_additive(*sizes, True)
-
-
-def a_sentence(my, rng):
-    """a sentence of three steps, and one of seven"""
     for L, *sizes in ((3, 5, 3, 7, 11), (7, 3, 5, 2, 13)):
         for cached in (True, False):
             my.mults_sentence(L, *sizes, cached)
 
 
 def tanh_and_memory(my, rng):
-    """dot scores, values of tanh, and numbers that a step keeps"""
+    """dot scores, values of tanh, numbers that a step keeps, and how costs grow"""
     for sizes in ((5, 3), (7, 11), (1, 13), (3, 2)):
         my.mults_dot(*sizes)
         my.tanhs(*sizes)
         my.numbers_held("additive", *sizes)
         my.numbers_held("dot", *sizes)
-
-
-def how_they_grow(my, rng):
-    """how the three grow, by doubling large sizes"""
     for score in ("dot", "additive", "cached"):
         my.growth(score)
 
@@ -148,14 +139,11 @@ def your_own_words(my, rng):
 
 
 HINTS = """
-numbers_held  Count the results of all products once each, then the values of tanh.
 1  A matrix (m, n) times a vector takes m n multiplications: n for each entry of the
    result. Which of the three products of the additive score are computed once in a
    step, and which once for each state?
 2  For a sentence: add the work that does not depend on the step and L times the cost
    of a step. For the growth: only the term of a sum that grows fastest counts.
-3  W_s s takes d_a d_s multiplications, once. W_h h_j takes d_a d_h, for T states, or
-   none in this step. The product with v takes d_a, for T states.
 """
 WHY = """An additive score multiplies a matrix by every key, d_a d_h multiplications for
 each, while a dot product takes d. If all keys are projected before the first step, d_a

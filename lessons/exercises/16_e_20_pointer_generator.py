@@ -113,26 +113,18 @@ def draw(rng, L=len(Y), V=V, S=len(X)):
     return rng.normal(size=(L, V)), rng.normal(size=(L, S)), rng.normal(size=L)
 
 
-def of_all_words(my, rng):
-    """the probabilities of all words"""
+def three_functions(my, rng):
+    """probabilities, posteriors and losses, also of the example in the text"""
     my.probabilities(*OF_THE_TEXT, np.array([1, 3, 1]), 4)
     my.probabilities(*draw(rng), X, WORDS)
-
-
-def of_both_ways(my, rng):
-    """the two posteriors"""
     my.posteriors(*OF_THE_TEXT, np.array([1, 3, 1]), np.array([1]))
     my.posteriors(*draw(rng), X, Y)
-
-
-def of_the_loss(my, rng):
-    """the loss, and its gradients"""
     for sizes, y in (((11, V, 7), Y), ((2, 7, 7), Y[:2])):
         my.near(1e-9).copy_loss(*draw(rng, *sizes), X, y)
 
 
 def far_from_zero(my, rng):
-    """r = 50 and r = -50, and scores of 1000"""
+    """r = 50 and r = -50, scores of 1000, and a source of one word, three times"""
     (z, e, _), y = draw(rng, 4), np.array([8, 4, 2, 2])  # copied, written, and both
     inputs = z + 1000, e - 1000, np.array([50.0, -50.0, 50.0, -50.0]), X
     found, want = (f(*inputs, WORDS)[0, 8] for f in (my.probabilities, probabilities))
@@ -140,10 +132,6 @@ def far_from_zero(my, rng):
     my.holds("probabilities", abs(found - want) < 1e-9 * want, expected, found, tag)
     my.posteriors(*inputs, y)
     my.copy_loss(*inputs, y)
-
-
-def one_source_word(my, rng):
-    """a source of one word, three times"""
     for word, words in ((1, 4), (12, 13)):
         inputs, y = draw(rng, 2, 4, 3), np.array([word, 0])
         my.probabilities(*inputs, np.full(3, word), words)
@@ -159,5 +147,4 @@ HINTS = """
 """
 WHY = """Each way is trained in proportion to its share of the credit: dz is pi times the
 gradient of a cross-entropy, and de is 1 - pi times that of another, with the target
-rho / (1 - pi). And dr = lambda - pi compares the probability to write before y is known
-with the one after."""
+rho / (1 - pi). dr = lambda - pi, the probability to write less that for a known y."""
