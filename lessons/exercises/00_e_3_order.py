@@ -24,20 +24,15 @@ def order(graph, root):
     paths through it may be too large to follow each one.
     """
     finished, seen, stack = [], set(), [(root, False)]  #? Which names of the graph can be reached from root?
-    #! finished, seen, stack = [], set(), [(n, False) for n in (root, *graph)]  | an order of all names of the graph
     while stack:
         name, below_is_done = stack.pop()
         if below_is_done:
             finished.append(name)
         elif name not in seen:  #? A value with two users is reached twice. How often may the list contain it?
-            #! elif len(finished) < 1000:  | a list with a name once for each path
             seen.add(name)
             stack.append((name, True))  # is taken again after its inputs  #? When you first reach a value, you have not reached all of its users. When is it certain?
-            #! finished.insert(0, name)  | the names in the order in which a search first reaches them
             stack.extend((x, False) for x, _ in graph[name])
     return finished[::-1]  #? Does the backward begin with root or with the leaves?
-    #! return finished  | an order with root last
-    #! return finished[:0:-1]  | an order without its last name
 
 
 def backward(graph, root):
@@ -50,19 +45,12 @@ def backward(graph, root):
     #! names = order(graph, root)[::-1]  | sums from the leaves to root, not complete when they are passed on
     #! names = [name for name in graph if name in order(graph, root)]  | sums in the order of the dictionary, not all complete when they are passed on
     found = dict.fromkeys(names, 0.0)  #? Which value alone has a gradient before any is added, and which values have one at all?
-    #! found = dict.fromkeys(names, 1.0)  | 1 + the sum over the users
-    #! found = dict.fromkeys(graph, 0.0)  | the gradients, and 0 for values that root does not depend on
     found[root] = 1.0  #? What is d root / d root?
     #! found[root] = 0.0  | 0 everywhere
     for name in names:
         for x, slope in graph[name]:  #? How often does y = x x use x? A dict keeps one slope for each input.
             #! for x, slope in dict(graph[name]).items():  | the sum with one term for each user, which may use it twice
             found[x] += found[name] * slope  #? A value with two users receives two gradients; each is the user's own, times the slope.
-            #! found[x] = found[name] * slope  | the term of the last user alone
-            #! found[x] += slope  | the sum of the slopes
-            #! found[x] += found[name]  | the sum of the users' gradients, without slopes
-            #! found[x] += found[name] + slope  | the sum of the users' gradients + slopes, not times
-            #! found[x] += found[name] / slope  | the sum of the users' gradients / slopes, not times
             #! found[x] += int(found[name] * slope)  | the sum of integers, without what follows the point
             #! found[x] += found[name] * slope / sum(u == x for n in names for u, _ in graph[n])  | the mean over the users
     return found
@@ -74,30 +62,17 @@ import numpy as np
 
 from lessons.course.measure import ends
 
-PAIRS = [("b", 3.0), ("x", 7.0)], [("a", 1.0), ("x", 2.0)], [], []
+EXAMPLE = {"y": [("b", 3.0), ("x", 7.0)], "b": [("a", 1.0), ("x", 2.0)]}
+EXAMPLE |= {"a": [], "x": []}
+SQUARE = {"y": [("x", 3.0), ("x", 3.0)], "x": []}
 MOST = 200_000  # lines that an answer may run for 51 values
 PATHS = "expected one visit of each of 51 values", f"found more than {MOST} lines run"
-
-
-class Graph(dict):
-    """A graph that reports print as its title."""
-
-    def __init__(self, title, pairs):
-        super().__init__(pairs)
-        self.title = title
-
-    def __repr__(self):
-        return self.title
-
-
-EXAMPLE = Graph("y, b, a, x", zip("ybax", PAIRS))
-SQUARE = Graph("y = x x", {"y": [("x", 3.0), ("x", 3.0)], "x": []})
 
 
 def ladder(n):
     """Return a graph with 2^n paths: y0 uses y1 twice, y1 uses y2 twice, …"""
     rungs = {f"y{k}": [(f"y{k + 1}", 0.5), (f"y{k + 1}", 0.25)] for k in range(n)}
-    return Graph(f"a ladder of {n}", rungs | {f"y{n}": []})
+    return rungs | {f"y{n}": []}
 
 
 def random_graph(rng, n):
@@ -107,8 +82,7 @@ def random_graph(rng, n):
     for i in range(n):
         later = rng.integers(i + 1, n, rng.integers(0, 4)) if i < n - 1 else []
         graph[names[i]] = [(names[j], float(rng.normal())) for j in later]
-    shuffled = [names[i] for i in rng.permutation(n)]
-    return Graph(f"{n} values", {name: graph[name] for name in shuffled}), names
+    return {names[i]: graph[names[i]] for i in rng.permutation(n)}, names
 
 
 def is_order(my, graph, root):
@@ -126,22 +100,19 @@ def is_order(my, graph, root):
     expected, count = f"each of {len(wanted)} values once", f"{len(found)} names"
     my.holds("order", len(found) == len(wanted), expected, count, "repeats")
     place = {name: k for k, name in enumerate(found)}
-    pairs = [(place[n], n, place[x], x) for n in found for x, _ in graph[n]]
-    early = [(n, x, f"{x} at index {k}, {n} at {i}") for i, n, k, x in pairs if k < i]
-    tag = "reversed" if len(early) == len(pairs) else "too-early"
-    for user, x, found in early:
-        expected = f"{user} before {x}, because {user} was computed from {x}"
-        my.holds("order", False, expected, found, tag)
+    links = [(n, x) for n in found for x, _ in graph[n]]
+    early = [(n, x) for n, x in links if place[x] < place[n]]
+    tag = "reversed" if len(early) == len(links) else "too-early"
+    for n, x in early:
+        expected = f"{n} before {x}, because {n} was computed from {x}"
+        places = f"{x} at index {place[x]}, {n} at {place[n]}"
+        my.holds("order", False, expected, places, tag)
 
 
 def small_ones(my, rng):
-    """the order for y = b x with b = a + 2 x, and for y = x x"""
+    """the order for y = b x with b = a + 2 x, for y = x x, and for random graphs"""
     is_order(my, EXAMPLE, "y")
     is_order(my, SQUARE, "y")
-
-
-def random_orders(my, rng):
-    """orders of random graphs, with names in random order"""
     for n in (5, 11, 17, 30):
         graph, names = random_graph(rng, n)
         for root in (names[0], names[2]):
@@ -160,28 +131,23 @@ def gradients(my, rng):
 
 def long_ones(my, rng):
     """2^50 paths, a chain of 20 000, and a leaf"""
-    leaf, many = Graph("a leaf, and another", {"x": [], "y": []}), ladder(50)
-    is_order(my, leaf, "x")
+    is_order(my, {"x": [], "y": []}, "x")
     with ends(my, "paths", *PATHS, lines=MOST):
-        is_order(my, many, "y0")
+        is_order(my, ladder(50), "y0")
     links = {f"y{k}": [(f"y{k + 1}", 1.0)] for k in range(20_000)}
-    is_order(my, Graph("a chain of 20 000", links | {"y20000": []}), "y0")
+    is_order(my, links | {"y20000": []}, "y0")
 
 
 def long_gradients(my, rng):
     """the gradients along 2^50 paths, and of a leaf"""
-    my.backward(Graph("a leaf, and another", {"x": [], "y": []}), "x")
+    my.backward({"x": [], "y": []}, "x")
     with ends(my, "paths", *PATHS, lines=MOST):
         my.near(1e-9).backward(ladder(50), "y0")
 
 
 HINTS = """
-order  A value may be written only after all its users: when is that certain?
-backward  A value with several users receives a sum. With which number does it begin?
-too-early  The named value stands before one of its users. Take a value that is an input
-   of root and of another input of root: when is it added?
-too-early  Append a value when you leave it, not when you first reach it.
-reversed  Does the backward begin with root or with the leaves?
+too-early  The named value stands before one of its users. Append a value when you leave
+   it, not when you first reach it.
 repeats  The search reaches a value with two users twice. Remember the visited names.
 paths  A graph of 50 layers has 2^50 paths. Visit each value once, not each path.
 unreachable  root does not depend on every name in the graph.
@@ -194,9 +160,7 @@ recursion  Python allows about a thousand nested calls. A list that is used as a
    names in a set.
 3  Without recursion: use a stack of pairs (name, are its inputs done?). Take one pair.
    If it is done, append the name. If the name is new, push it again as done, and push
-   its inputs above it. For the gradients: start with 0 for all names in order(graph,
-   root) and 1 for root; in this order, add to each input its slope times the gradient
-   of the user.
+   its inputs above it.
 """
 WHY = """Every value comes after all its users, so its gradient is complete when the
 walk arrives, and each value is visited once. Following each path would repeat the work
