@@ -19,18 +19,20 @@ The queries are the last L of S tokens. Each reads itself and all tokens before 
 
 import numpy as np
 
+from attention import rope
+
 
 def latent_rows(x, start, W_d, W_r):
     """Return the rows [c; r] (L, R + F) of new tokens x (L, D), to be cached.
 
-    c = RMSNorm(W_d x), r = rope(W_r x);  W_d (R, D), W_r (F, D)
-
-    start   the number of tokens before them, so their positions are start, start + 1, …
+    c = RMSNorm(W_d x), r = rope(W_r x);  W_d (R, D), W_r (F, D);  start tokens stand
+    before them.  rope.raw(r, positions, interleaved=True)[0] rotates the rows of r.
     """
     positions = start + np.arange(len(x))  #? New tokens stand after those of the cache: where does the first one stand?
     c = _rms_norm(x @ W_d.T)  #? Which of c and r is normed, and which is rotated?
-    #! c = _rope(_rms_norm(x @ W_d.T), positions)  | rows with c rotated as well
-    r = _rope(x @ W_r.T, positions)  #? Which of c and r is rotated, and by which positions?
+    #! c = rope.raw(_rms_norm(x @ W_d.T), positions, interleaved=True)[0]  | rows with c rotated as well
+    r = rope.raw(x @ W_r.T, positions, interleaved=True)[0]  #? Which of c and r is rotated, and by which positions?
+    #! r = x @ W_r.T  | rows with r not rotated
     return np.concatenate([c, r], axis=1)  #? In which order does the task write a row, and which part is normed?
     #! return _rms_norm(np.concatenate([x @ W_d.T, r], axis=1))  | rows normed as a whole, with r
 
@@ -89,19 +91,11 @@ def _rms_norm(c):
     return c / np.sqrt((c**2).mean(1, keepdims=True) + 1e-6)
 
 
-def _rope(r, positions):
-    """Return the rows r (L, F), F even, rotated by their positions (L,)."""
-    angle = np.outer(positions, 10000.0 ** (-np.arange(0, r.shape[1], 2) / r.shape[1]))
-    turned = (r[:, 0::2] + 1j * r[:, 1::2]) * np.exp(1j * angle)
-    return np.stack([turned.real, turned.imag], axis=2).reshape(r.shape)
-
-
 # ---- THE CHECK: each call my.f(…) is compared with the function f above
 
 from lessons.course.measure import calls_of, peak_numbers, work
 
-SIZES = 2, 3, 7, 5, 9, 6, 4  # H, L, S, E, Ev, R, F
-SQUARE = 4, 4, 4, 4, 4, 4, 4
+SIZES = (2, 3, 7, 5, 9, 6, 4), (4, 4, 4, 4, 4, 4, 4)  # H, L, S, E, Ev, R, F
 
 
 def draw(rng, H, L, S, E, Ev, R, F):
@@ -111,33 +105,28 @@ def draw(rng, H, L, S, E, Ev, R, F):
 
 
 def the_rows(my, rng):
-    """the rows of the cache, for the first tokens and for later ones"""
+    """the rows of the cache, the weights, and the multiplications of both forms"""
     for start, L, D, R, F in ((0, 3, 11, 6, 4), (5, 3, 11, 6, 4), (3, 4, 4, 4, 4)):
         x, W_d, W_r = (rng.normal(size=(n, D)) for n in (L, R, F))
         my.latent_rows(x, start, W_d, W_r)
-
-
-def the_weights(my, rng):
-    """the weights, with scores that are large as well"""
     for L in (3, 7, 1):
         my.weights(rng.normal(size=(2, L, 7)))
     for far in (1000.0, -1000.0, 1000.0 * np.arange(3)[:, None]):
         my.weights(far + rng.normal(size=(2, 3, 7)))
+    for sizes in ((3, 7, 2, 5, 11, 13), (1, 5, 3, 7, 2, 17), (11, 11, 2, 3, 5, 7)):
+        for is_absorbed in (False, True):
+            my.products(*sizes, is_absorbed)
 
 
 def with_keys(my, rng):
-    """the expanded form, computed without the other one"""
-    for sizes in (SIZES, SQUARE):
+    """the expanded form, without the other one; the absorbed form, without keys"""
+    for sizes in SIZES:
         inputs = draw(rng, *sizes)
         with calls_of(my, "absorbed") as calls:
             my.expanded(*inputs)
     text = "no call of absorbed in expanded", f"{len(calls)}"
     my.holds("expanded", not calls, *text, "other-form")
-
-
-def without_keys(my, rng):
-    """the absorbed form, also of one new token; it makes no keys"""
-    for sizes in (SIZES, SQUARE, (2, 1, 5, 5, 9, 6, 4)):
+    for sizes in (*SIZES, (2, 1, 5, 5, 9, 6, 4)):
         my.absorbed(*draw(rng, *sizes))
     S, E, R = 800, 64, 5
     inputs = draw(rng, 2, 1, S, E, E, R, 2)
@@ -150,23 +139,12 @@ def without_keys(my, rng):
         my.holds("absorbed", found < limit, text, f"{found:.0f}", "expands")
 
 
-def multiplications(my, rng):
-    """the multiplications of both forms"""
-    for sizes in ((3, 7, 2, 5, 11, 13), (1, 5, 3, 7, 2, 17), (11, 11, 2, 3, 5, 7)):
-        for is_absorbed in (False, True):
-            my.products(*sizes, is_absorbed)
-
-
-
 HINTS = """
-products  A matrix (a, b) times a vector takes a b multiplications.
-1  A query [W_k^T q_i; u_i] of R + F numbers times a row of the cache is the score before
-   it is divided.
+1  [W_k^T q_i; u_i] times a row of the cache is the score before it is divided.
 2  sum_j p_ij W_v c_j = W_v (sum_j p_ij c_j): average the rows first.
 3  queries = concatenate([q @ W_k, u]), scores = queries @ cache.T / sqrt(E + F),
    o = weights(scores) @ c @ W_v.swapaxes(1, 2).
 """
 WHY = """q . W_k c = (W_k^T q) . c, and an average of W_v c_j is W_v times that of the c_j:
-a matrix is applied to each query, and not to each of the many tokens of a cache. Training
-has as many queries as tokens, and there the expanded form needs less, because keys of E
-numbers are shorter than rows of the cache."""
+a matrix is applied to each query, not to each token of a cache. Training has as many
+queries as tokens; there the expanded form needs less, as keys are shorter than rows."""

@@ -411,7 +411,7 @@ def latent(my, rng):
     x, W_q, W_d, W_r = (rng.normal(size=(n, 11)) for n in (7, E + F, R, F))
     W_k, W_v = rng.normal(size=(E, R)), rng.normal(size=(3, R))
     q, u = np.split(x @ W_q.T, [E], axis=1)
-    u = my._rope(u, np.arange(7))
+    u = my.rope.raw(u, np.arange(7), interleaved=True)[0]
     cache = my.latent_rows(x, 0, W_d, W_r)
     W_q, W_r = W_q[[*range(E), *(E + m for m in halves)]], W_r[halves]
     matrices, causal = (W_q, W_d, W_r, np.ones(R), W_k, W_v, np.eye(3)), np.tri(7) > 0
