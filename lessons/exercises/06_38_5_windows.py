@@ -136,7 +136,6 @@ def training_step(model, optimizer, strings, allowed):
     optimizer.zero_grad()  #? backward adds to the gradients of the step before.
     loss.backward()  #? A step needs three calls: clear the gradients, compute them, move the parameters. In which order?
     optimizer.step()  #? A step needs three calls. Count those of optimizer.step().
-    #! optimizer.zero_grad()  | a model that does not move
     #! optimizer.step(); optimizer.step()  | two optimizer.step() in each step
     return loss.item()  #? Return the loss before the step.
     #! return mg.cross_entropy(model.logits(local_attention(model.Q, model.K, model.values(strings), allowed)), strings[:, ::-1]).item()  | losses after their steps
@@ -228,12 +227,6 @@ def it_learns(my, rng):
 
 
 HINTS = """
-local_mask  Compare every key position, along a row, with every centre, along a column.
-center_for_reversal  Which symbol of the string does the first output need, and which
-   the last?
-batch_masks  Each string has its own length: its own centres, and its own padding.
-local_attention  The window is a mask of the scores; the softmax is over the keys that
-   it allows.
 training_step  Which lines does every step have, in which order, and which gradients are
    there before?
 1  Write the positions of the keys as a row and the centres as a column. Broadcasting

@@ -164,8 +164,6 @@ def pairs(my, rng):
 
 
 HINTS = """
-bucket  Try one distance by hand: nb, base and n first, then the two cases.
-relative_bias  Index the table by an (L, S) array of buckets; every pair adds to its bucket.
 1  Write bucket for one distance first, with plain Python integers, and call it for each
    distance. The first line of the formula gives nb, base and n; the rest depends on n
    only.
