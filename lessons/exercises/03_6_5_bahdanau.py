@@ -20,10 +20,7 @@ softmax = earlier(__file__, "E.2", "softmax")  # y, backward = softmax(x)
 
 
 def bahdanau_forward(s, H, W_s, W_h, v, mask):
-    """Return the context and the weights.
-
-    ->  c (d_h,), alpha (S,)
-    """
+    """Return the context and the weights  ->  c (d_h,), alpha (S,)"""
     pre = H @ W_h.T + W_s @ s  # (S, d_a)  #? Which term of the score contains the state of the decoder, and with which sign?
     #! pre = (H @ W_h.T) * (W_s @ s)  | softmax of v . tanh(W_s s * W_h h_j)
     e = np.tanh(pre) @ v  #? tanh bends each of the d_a entries; v comes after it.
@@ -67,6 +64,7 @@ def bahdanau_backward(s, H, W_s, W_h, v, mask, g):
     slope = 1 - t * t  #? Between e and W_h h_j there is a tanh, with the derivative 1 - tanh(x)^2. Is it there, and what is squared?
     #! slope = 1 - pre * pre  | the gradient with 1 - x * x as the slope of tanh(x)
     #! slope = 1 - np.tanh(t) ** 2  | the gradient with 1 - tanh(tanh(x))^2 as the slope of tanh(x)
+    #! slope = 1 - np.tanh(t)  | the gradient with 1 - tanh(tanh(x)) as the slope of tanh(x)
     #! slope = t * (1 - t)  | the gradient with tanh(x) (1 - tanh(x)) as the slope of tanh(x)
     #! slope = t * t  | the gradient with tanh(x)^2 as the slope of tanh(x)
     d_pre = np.outer(d_e, v) * slope  #? e_j = v . tanh(…): what is de_j / dtanh?
@@ -98,17 +96,14 @@ def bahdanau_backward(s, H, W_s, W_h, v, mask, g):
 
 from lessons.course.before import answers_pass
 
-WIDTHS = 3, 5, 11  # d_s, d_h and d_a
 
-
-def draw(my, rng, S, widths=WIDTHS):
+def draw(my, rng, S, d_s=3, d_h=5, d_a=11):
     """Return [s, H, W_s, W_h, v], a mask that is False at two positions, and g.
 
     The weight of a masked state is always 0 and needs no gradient. So that the one that
     it may have is 0, these states are orthogonal to g.
     """
     answers_pass(my, "E.2")
-    d_s, d_h, d_a = widths
     shapes = (d_s,), (S, d_h), (d_a, d_s), (d_a, d_h), (d_a,), (d_h,)
     *inputs, g = (rng.normal(size=shape) for shape in shapes)
     mask = np.ones(S, bool)
@@ -118,20 +113,13 @@ def draw(my, rng, S, widths=WIDTHS):
     return inputs, mask, g
 
 
-def context_and_weights(my, rng):
-    """the context and the weights of 7, 12, 48 and 5 states, all allowed and masked"""
-    for S, widths in ((7, WIDTHS), (12, WIDTHS), (48, WIDTHS), (5, (5, 5, 5))):
-        inputs, mask, _ = draw(my, rng, S, widths)
-        my.bahdanau_forward(*inputs, np.ones(S, bool))
-        my.bahdanau_forward(*inputs, mask)
-
-
-def link_by_link(my, rng):
-    """the gradients, link by link from the loss backwards"""
-    for S, widths in ((7, WIDTHS), (11, WIDTHS), (5, (5, 5, 5))):
-        inputs, mask, g = draw(my, rng, S, widths)
-        my.bahdanau_backward(*inputs, np.ones(S, bool), g)
-        my.bahdanau_backward(*inputs, mask, g)
+def context_and_gradients(my, rng):
+    """context and weights, all allowed and masked, and the gradients link by link"""
+    for S, *widths in ((7,), (12,), (48,), (5, 5, 5, 5)):
+        inputs, mask, g = draw(my, rng, S, *widths)
+        for allowed in (np.ones(S, bool), mask):
+            my.bahdanau_forward(*inputs, allowed)
+            my.bahdanau_backward(*inputs, allowed, g)
 
 
 def far_and_alone(my, rng):
@@ -157,7 +145,6 @@ HINTS = """
    = dL/de_j v_k (1 - tanh^2). The argument of tanh at j contains W_s s and W_h h_j, and
    c contains h_j as well.
 """
-WHY = """The backward takes the steps of the forward in the opposite order, and each
-gradient has the shape of its value. W_s s is one vector that every position uses, so
-its gradient is a sum over positions; h_j is used in its score and in the average, so
-its two gradients are added."""
+WHY = """The backward takes the steps of the forward in the opposite order. W_s s is one
+vector that every position uses, so its gradient is a sum over positions; h_j is used in
+its score and in the average, so its two gradients are added."""
