@@ -89,7 +89,7 @@ def write_record(name, results, *, seeds, records=None):
     The entry "made" is added: command, seeds, versions, machine, fingerprint.
     """
     made = {
-        "command": command_of(PATH),
+        "command": command_of(PATH, name_typed()),
         "seeds": list(seeds),
         **_versions(),
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",
@@ -105,18 +105,40 @@ def _versions():
     return {"python": platform.python_version(), "numpy": numpy}
 
 
-def command_of(script):
-    """Return what runs a script of a lesson, and makes its record again."""
-    script = pathlib.Path(script).resolve()
-    words = number(script.parent).lstrip("0"), script.stem
-    return "python -m lessons experiment " + " ".join(words).removesuffix(" experiment")
+def one_of(**experiments):
+    """Run the experiment of a script that the command line names: one_of(seeds=f)."""
+    experiments[name_typed()]()
+
+
+def name_typed():
+    """Return the name of the experiment that this process, a script, runs."""
+    words = [word for word in sys.argv[1:] if not word.startswith("-")]
+    return words[0] if words and PATH.name == "experiment.py" else "experiment"
+
+
+def experiments_of(script):
+    """Return {name: code} of the experiments of a lesson's script."""
+    text = _text(script)
+    if not re.search(r"\b(write_record|study)\(", text):
+        return {}
+    calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]
+    for call in calls:
+        if getattr(call.func, "id", "") == "one_of":
+            return {each.arg: ast.unparse(each.value) for each in call.keywords}
+    return {"experiment": text}
+
+
+def command_of(script, name="experiment"):
+    """Return what runs an experiment of a script, and makes its record again."""
+    id = number(pathlib.Path(script).resolve().parent).lstrip("0")
+    return f"python -m lessons experiment {id} {name}".removesuffix(" experiment")
 
 
 def script_of(command):
     """Return the script that a command runs; Path() if there is none."""
-    id, name = [*command.split()[4:], "experiment", ""][:2]
+    id = [*command.split()[4:], ""][0]
     folders = [f for f in lesson_folders() if number(f) == id.zfill(2)]
-    return folders[0] / f"{name}.py" if folders else pathlib.Path()
+    return folders[0] / "experiment.py" if folders else pathlib.Path()
 
 
 def how_made(kept):
@@ -217,7 +239,10 @@ def _require_experiment(exercise):
     """Raise UsageError, with those that have one, if an exercise has no experiment."""
     having = [e.id for e in exercises() if "\ndef experiment(" in e.parts.below]
     if exercise.id not in having:
-        own = [number(f) for f in lessons_of(exercise) if _scripts(f)]
+        folders = [
+            f for f in lessons_of(exercise) if experiments_of(f / "experiment.py")
+        ]
+        own = [number(f) for f in folders]
         text = f" That of its lesson is python -m lessons experiment {''.join(own[:1])}."
         raise UsageError(
             f"{exercise.id} has no experiment. These exercises have one: "
@@ -238,18 +263,20 @@ def _lesson_experiment(args, error):
     if (args.seed, args.weights) != (0, None):
         text = "The experiment of a lesson takes no option but --quick and --impl."
         raise UsageError(text)
-    script = _script_of(args.id, found, args.script)
-    quick = ["--quick"] if args.quick else []
-    if quick and "study(" not in _text(script):
-        raise UsageError(f"{display_path(script)} has no --quick: it is no study.")
-    say(about_run(script))
-    target, seconds = _folder(args.impl), None if quick else _recorded_seconds(script)
+    script, name = _chosen(args.id, found, args.script)
+    command = command_of(script, name)
+    options = [name] * (name != "experiment") + ["--quick"] * args.quick
+    if args.quick and "study(" not in experiments_of(script)[name]:
+        raise UsageError(f"{command} has no --quick: it is no study.")
+    say(about_run(script, name))
+    seconds = None if args.quick else _recorded_seconds(command)
+    target = _folder(args.impl)
     say(without_breaks(f"The record will be in {display_path(target)}."))
     # each process computes with one thread; NumPy reads this when it is imported
     threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1")
     # a group of its own: Ctrl-C arrives here, and ends all its processes
     process = subprocess.Popen(
-        [sys.executable, script, *quick],
+        [sys.executable, script, *options],
         env=runner.found_here() | threads | {"LESSONS_RECORDS": str(target)},
         start_new_session=os.name == "posix",
     )
@@ -260,48 +287,41 @@ def _lesson_experiment(args, error):
         runner.kill(process)
 
 
-def _script_of(id, folders, name):
-    """Return the script of that name, or the only one; raise UsageError without it."""
-    there = [path for folder in folders for path in _scripts(folder)]
-    wanted = [path for path in there if path.stem == (name or "experiment")]
-    if not wanted and name is None:
-        wanted = there
-    if len(wanted) == 1:
-        return wanted[0]
+def _chosen(id, folders, name):
+    """Return the script and the name of an experiment; raise UsageError without it."""
+    there = {
+        each: folder / "experiment.py"
+        for folder in folders
+        for each in experiments_of(folder / "experiment.py")
+    }
+    if (name or "experiment") in there:
+        name = name or "experiment"
+        return there[name], name
     if there:
-        names = ", ".join(path.stem for path in there)
         raise UsageError(
-            f"Name one of the experiments of lesson {id}: {names}. Such as "
-            f"experiment {id} {there[0].stem}."
+            f"Name one of the experiments of lesson {id}: {', '.join(there)}. Such as "
+            f"experiment {id} {next(iter(there))}."
         )
-    numbers = ", ".join(f.name[:2] for f in lesson_folders() if _scripts(f))
+    every = [f for f in lesson_folders() if experiments_of(f / "experiment.py")]
+    numbers = ", ".join(folder.name[:2] for folder in every)
     raise UsageError(
         f"{id} is not a lesson with an experiment. These have one: {numbers}."
     )
 
 
-def _scripts(folder):
-    """Return the scripts of a lesson that write a record."""
-    texts = {path: _text(path) for path in sorted(folder.glob("*.py"))}
-    return [
-        path
-        for path, text in texts.items()
-        if path.name != "lesson.py" and re.search(r"\b(write_record|study)\(", text)
-    ]
-
-
-def about_run(script):
-    """Return what a script says of its run: the paragraph that states the time."""
+def about_run(script, name="experiment"):
+    """Return what a script says of an experiment: the paragraph with its time."""
     text = ast.get_docstring(ast.parse(_text(script))) or ""
+    text = text.partition(f"{command_of(script, name)}\n")[2] or text
     found = [p for p in text.split("\n\n") if re.search(r"\b(minute|hour)s?\b", p)]
     return " ".join(found[0].split()) if found else ""
 
 
-def _recorded_seconds(script):
-    """Return the seconds that the script took for its record, or None."""
+def _recorded_seconds(command):
+    """Return the seconds that a command took for its record, or None."""
     for path in RECORDS.glob("*.json"):
         made = _load(path).get("made", {})
-        if script_of(made.get("command", "")) == script:
+        if made.get("command") == command:
             return made.get("seconds")
     return None
 

@@ -21,6 +21,7 @@ from .records import (
     SCRIPT,
     command_of,
     fingerprint,
+    name_typed,
     record,
     write_record,
 )
@@ -37,7 +38,7 @@ def study(name, comparisons, more=None):
 
 def _study(name, comparisons, more, quick):
     of_the_page = os.environ.get("LESSONS_RECORDS") == str(RECORDS)
-    command = command_of(PATH) + " --quick" * quick + " --impl solution" * of_the_page
+    command = command_of(PATH, name_typed()) + " --quick" * quick + " --impl solution" * of_the_page
     # the runs of another version of the script are other runs
     folder = work_folder() / "records" / "states" / f"{name}-{fingerprint(SCRIPT)}"
     found = {}

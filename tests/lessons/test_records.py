@@ -105,12 +105,14 @@ OF_EXERCISES = [e for e in catalogue.exercises() if records.read_record(e)]
 def test_a_page_says_how_its_record_was_made(name):
     kept = records.record(name)
     script = records.script_of(kept["made"]["command"])
-    assert records.command_of(script) == kept["made"]["command"]
+    part = [*kept["made"]["command"].split(), "experiment"][5]
+    assert records.command_of(script, part) == kept["made"]["command"]
+    assert part in records.experiments_of(script)
     page = (script.parent / "README.md").read_text(encoding="utf-8")
     assert f"```text\n{records.how_made(kept)}\n" in page
     writes = rf'\b(write_record|study)\(\s*"{name}"'
     assert re.search(writes, script.read_text(encoding="utf-8"))
-    assert re.search("minute|hour", records.about_run(script))
+    assert re.search("minute|hour", records.about_run(script, part))
 
 
 @pytest.mark.parametrize("exercise", OF_EXERCISES, ids=lambda e: e.stem)
@@ -136,19 +138,19 @@ def test_every_record_belongs_to_a_lesson_or_an_exercise():
 
 CHEAP = [  # script, its comparison, the record and the entry in it, a cheap arm
     ("03_additive.experiment", lambda m: m.Lookups(), "normalizers", "dot, 16", "absolute"),
-    ("08_local_coverage.local", lambda m: m.tasks()[0], "local", "copy", "global"),
-    ("08_local_coverage.repeating", lambda m: m.TASKS[0], "repeating", "once", "without"),
+    ("08_local_coverage.experiment", lambda m: m.tasks()[0], "local", "copy", "global"),
+    ("08_local_coverage.experiment", lambda m: m.TASKS[0], "repeating", "once", "without"),
     ("09_self_attention.experiment", lambda m: m.Pronouns(), "pronouns", "models",
      "two blocks"),
-    ("10_heads.ablation", lambda m: m.Sentences(), "heads", "models", "whole"),
+    ("10_heads.experiment", lambda m: m.Sentences(), "heads", "models", "whole"),
     ("10_heads.experiment", lambda m: m.comparison(4), "transformer", "4 blocks",
      "nothing"),
-    ("10_heads.scaling", lambda m: m.comparison(), "scaling", "6 blocks", "scaled"),
+    ("10_heads.experiment", lambda m: m.scaled_or_not(), "scaling", "6 blocks", "scaled"),
     ("11_positions.experiment", lambda m: m.Positions(), "positions", "schemes", "rope"),
-    ("12_exact_and_cheap.quality", lambda m: m.Quality(), "quality", "forms", "dense"),
+    ("12_exact_and_cheap.experiment", lambda m: m.Quality(), "quality", "forms", "dense"),
     ("13_translation.experiment", lambda m: m.Scores(), "translation", "500",
      "luong, additive"),
-    ("13_translation.writing", lambda m: m.Writing(), "writing", "model", "Transformer"),
+    ("13_translation.experiment", lambda m: m.Writing(), "writing", "model", "Transformer"),
     ("14_checks_the_book.experiment", lambda m: m.Scores(), "lookup", "lookup", "additive"),
     ("15_weights.experiment", lambda m: m.Counting(), "weights", "counting", "sigmoid"),
     ("16_pointing.experiment", lambda m: m.Runs(), "pointing", "runs", "additive"),
@@ -172,7 +174,7 @@ def first_steps_repeat(study, kept, wanted, backend, folder):
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("case", CHEAP, ids=lambda case: case[0])
+@pytest.mark.parametrize("case", CHEAP, ids=lambda case: case[2])
 def test_the_first_steps_of_a_study_repeat(case, tmp_path):
     script, comparison, name, entry, arm = case
     kept = records.record(name)[entry]
@@ -235,13 +237,15 @@ def test_an_experiment_shows_its_time_and_that_of_the_record(
     assert capsys.readouterr().err.splitlines()[1:] == ["0:00:01, longer than that run"]
     monkeypatch.setattr(records, "RECORDS", tmp_path)
     [folder] = catalogue.find_lessons("8")
-    local = folder / "local.py"
+    script = folder / "experiment.py"
+    local = records.command_of(script, "local")
     assert records._recorded_seconds(local) is None
-    monkeypatch.setattr(records, "PATH", local)
+    monkeypatch.setattr(records, "PATH", script)
+    monkeypatch.setattr(sys, "argv", [str(script), "--quick", "local"])
     records.write_record("s", {}, seeds=[1], records=tmp_path)
     seconds = records.record("s", tmp_path)["made"]["seconds"]
     assert records._recorded_seconds(local) == seconds > 0
-    assert records._recorded_seconds(folder / "repeating.py") is None
+    assert records._recorded_seconds(records.command_of(script, "repeating")) is None
 
 
 @pytest.mark.parametrize("damaged", [b"", b'{"made": {', b"[]", b"\xff", b"[" * 10**5])

@@ -1,4 +1,6 @@
-"""The reversal experiment of chapter 38.6, and the controlled one. Lesson 07's record.
+"""The experiments of lesson 07: models with each score learn to reverse strings.
+
+The reversal experiment of chapter 38.6, and the controlled one. Lesson 07's record.
 
     python -m lessons experiment 7
 
@@ -9,16 +11,31 @@ sides, which that command does one at a time. Some tens of minutes on two cores.
     book             the chapter's: padding is encoded and attended to like any letter
     masked           the same, but padding has no weight
     masked, encoder  and the decoder starts from the encoder's last state, not from zero
+
+Does a model of lesson 07 count its steps, or follow itself? Lesson 07's record.
+
+    python -m lessons experiment 7 seeds
+
+The additive score is trained with twelve seeds and the dot score with three, all
+attending to padding, as above. Then each model is disturbed. A step
+t of the decoder reads a letter and a context, and the jump exchanges them:
+
+    s_t = GRU([y_(t-1); c_t], s_(t-1))       undisturbed
+    s'  = GRU([y_(u-1); c_u], s_(t-1))       the input of another step u
+
+A model that counts its steps looks next where it would look after step t, a model that
+follows what is exchanged where it would look after step u. Some minutes, two cores.
 """
 
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 
 import numpy as np
 
 import minigrad as mg
 from attention.app.experiments.reversal import KINDS, Config, alignment, evaluate, train
-from attention.tasks.reversal import random_batch
-from lessons.classroom.records import write_record
+from attention.tasks.reversal import FIRST, make_batch, random_batch
+from lessons.classroom.records import one_of, write_record
 
 SETUPS = {
     "book": {"preset": "book"},
@@ -80,7 +97,7 @@ def keep(runs):
     return write_record("reversal", results, seeds=SEEDS)
 
 
-def main():
+def trained():
     runs = []
     for seed in SEEDS:
         for setup in SETUPS:
@@ -93,5 +110,96 @@ def main():
     print(keep(runs))
 
 
+OF_KINDS = {"additive": range(1, 13), "dot": (1, 2, 3)}
+WORD = "algorithms"  # ten letters, all different
+STRINGS, n = 200, 8  # of the jumps: of the trained width, without padding
+
+
+def disturbed(kind, seed):
+    """Train one model; return what it gets right, where it looks, what it follows."""
+    config = Config(preset="book", lengths=LENGTHS)
+    run, _ = train(config, kind, seed)
+    accuracy = evaluate(config, run.model)["accuracy"]
+    with mg.no_grad():
+        follows = {name: jump(run.model, *parts) for name, parts in PARTS.items()}
+        seen = {str(length): looks(run.model, length) for length in (8, 10)}
+    return {
+        "kind": kind,
+        "seed": seed,
+        "accuracy": [accuracy[str(length)] for length in LENGTHS],
+        "follows": follows,
+        "looks": seen,
+        "alignment": np.round(alignment(run.model, WORD)["weights"], 3),
+    }
+
+
+def draw(length):
+    """Draw strings in which no letter occurs twice."""
+    rng = np.random.default_rng([98, length])
+    letters = np.stack([rng.permutation(26)[:length] for _ in range(STRINGS)])
+    return make_batch(FIRST + letters, np.full(STRINGS, length))
+
+
+def looks(model, length):
+    """Return the mean weight of five letters, the wanted one in the middle.
+
+    The mean is over the steps at which all five letters exist.
+    """
+    batch = draw(length)
+    p = model.forced(batch.source, batch.target_in, batch.lengths).weights.data
+    steps = range(2, length - 2)
+    near = [[p[:, t, length - 1 - t + k].mean() for t in steps] for k in range(-2, 3)]
+    return np.round(np.mean(near, 1), 4)
+
+
+PARTS = {"letter": (True, False), "context": (False, True), "both": (True, True)}
+
+
+def jump(model, letter, context):
+    """Return the part of a jump that attention follows: 0 if it stays, 1 if it goes.
+
+    letter, context    which of the two inputs are those of step u
+
+    The place of attention is the mean place of its weights. The result is the slope of
+    a line through the origin: places moved against places to move, for all pairs t, u.
+    """
+    batch, order = draw(n), model.decoder.order
+    start = model.start(batch.source, batch.lengths)
+    x = model.decoder.embed(batch.target_in)  # (B, n + 1, E)
+
+    def attend(state):
+        options = state[0][:, None], start.keys, start.memory, start.lengths
+        c = order.attention(*options)[:, 0]  # (B, M)
+        return c, order.attention.attention_weights.data[:, 0] @ np.arange(n)  # (B,)
+
+    states, contexts, places = [start.recurrent], [], []  # before each step
+    for t in range(n):
+        c, place = attend(states[t])
+        contexts.append(c)
+        places.append(place)
+        states.append(order.cell(mg.concat([x[:, t], c], -1), states[t]))
+    moved, to_move = [], []
+    for t in range(1, n - 1):
+        for u in range(1, n - 1):
+            read = x[:, u if letter else t], contexts[u if context else t]
+            _, place = attend(order.cell(mg.concat(read, -1), states[t]))
+            moved.append(place - places[t + 1])
+            to_move.append(places[u + 1] - places[t + 1])
+    moved, to_move = np.ravel(moved), np.ravel(to_move)
+    return float(moved @ to_move / (to_move @ to_move))
+
+
+def jumps():
+    tasks = [(kind, seed) for kind, seeds in OF_KINDS.items() for seed in seeds]
+    runs = []
+    with ProcessPoolExecutor() as pool:
+        for found in pool.map(disturbed, *zip(*tasks)):
+            runs.append(found)
+            print(*(found[k] for k in list(found)[:-1]), flush=True)
+    additive = [run["accuracy"] for run in runs if run["kind"] == "additive"]
+    results = {"lengths": LENGTHS, "accuracy": additive, "word": WORD, "runs": runs}
+    print(write_record("reversal_seeds", results, seeds=OF_KINDS["additive"]))
+
+
 if __name__ == "__main__":
-    main()
+    one_of(experiment=trained, seeds=jumps)

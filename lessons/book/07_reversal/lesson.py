@@ -582,7 +582,7 @@ for kind in KINDS:
 # one number for all pairs of steps but the first and the last, in 200 strings of eight
 # different letters: the slope
 # of the line through 0 that fits $l' - l_t$ against $l_u - l_t$ best;
-# [seeds.py](seeds.py) does it.) The dot score, whose models follow, stands beside
+# [experiment.py](experiment.py) does it.) The dot score, whose models follow, stands beside
 # additive for comparison:
 
 # %%

@@ -393,7 +393,7 @@ print(" ".join(pair.source), "\n" + " ".join(pair.target))
 # ## And after training?
 #
 # What was counted above is what a window *can* reach. Now we train models with windows
-# of several widths ([local.py](local.py)), one with global attention, and one without
+# of several widths ([experiment.py](experiment.py)), one with global attention, and one without
 # attention, "none". The last one knows the source only from the last state of the
 # encoder ([lesson 02](../02_gru_bottleneck/README.md)). What it can do needs no window.
 # All others have the score *general*, and all have Luong's decoder ([lesson
@@ -799,7 +799,7 @@ for w_c in (-0.01, 0.01):
 # ## Does it help a trained decoder?
 #
 # Coverage can help only where a decoder does return. So we train models for two tasks
-# in which the attention must not return ([repeating.py](repeating.py)):
+# in which the attention must not return ([experiment.py](experiment.py)):
 #
 # - "once": a list of letters, some of them several times, is copied without its
 #   repetitions, in the order of the first occurrences;

@@ -22,7 +22,7 @@ from lessons.classroom.studies import study
 from lessons.instrument.fair import Study
 from minigrad import nn
 
-Transformer = import_module("lessons.book.10_heads.small").Transformer
+Transformer = import_module("lessons.book.10_heads.experiment").Transformer
 KINDS = (  # nouns of a kind, and what is said of them and of no other kind
     ("animal dog horse child bird goat", "tired hungry thirsty afraid sleepy ill"),
     ("street river bridge road tunnel path", "wide narrow flooded steep closed muddy"),

@@ -626,8 +626,8 @@ show(fig, "collapse", alt)
 # the most frequent one of their seven answers:
 
 # %%
-small = import_module("lessons.book.10_heads.small")
-most = np.bincount(small.TABLE.ravel()).max() / small.TABLE.size
+script = import_module("lessons.book.10_heads.experiment")
+most = np.bincount(script.TABLE.ravel()).max() / script.TABLE.size
 without_order = small.best_without_order()
 print(f"the most frequent answer of the table: {most:.2f}")
 print(f"the most frequent answer for the other tokens: {without_order:.3f}")
@@ -767,7 +767,7 @@ claim("6.4.4", "the sum x + f(x) makes training faster (4 blocks: steps until 95
 # the weights. [Lesson 07](../07_reversal/README.md) found that a recurrent model learns
 # without the factor. And a Transformer? A textbook says that it "would not train at
 # all" (38.6). We train six blocks on the same task, in the same way, with all parts
-# ([scaling.py](scaling.py)). Each block has one head, so that $d_k$ is the width, 64 as
+# ([experiment.py](experiment.py)). Each block has one head, so that $d_k$ is the width, 64 as
 # in the models that the textbook names. The output has the share of right answers for
 # each learning rate, a mean of three seeds, and in brackets the steps until 95 of 100
 # answers were right ("never": not with all three, before the rate falls at the end).
@@ -808,13 +808,12 @@ for rate in deep["rates"]:
 # all 8 tokens are equal:
 
 # %%
-script = import_module("lessons.book.10_heads.scaling")
 for arm in deep["arms"]:
     x, H = (fair.of_arm(deep, arm, what) for what in ("figure", "entropy"))
-    before = script.comparison().model(arm, np.random.default_rng(1)).eval()
+    before = script.scaled_or_not().model(arm, np.random.default_rng(1)).eval()
     print(f"{arm:8s}  rate {deep['chosen'][arm]:<6g}", end="  ")
     print(f"{x.value:.3f} [{x.low:.3f}, {x.high:.3f}]", end="  ")
-    print(f"entropy {small.entropy(before):.2f} to {H.value:.2f}")
+    print(f"entropy {script.entropy(before):.2f} to {H.value:.2f}")
 
 # %% [figure]
 largest = max(deep["rates"])
@@ -855,7 +854,7 @@ show(fig, "scaling", alt)
 # shorter training: 95 of 100 answers are right after {{ fastest("scaled") }} steps at
 # the best of these rates, without it after {{ fastest("unscaled") }}. A possible reason
 # is that Adam changes each parameter by about the rate, whatever the scale. So one step
-# moves an unscaled score $\sqrt{d_k}$ = {{ f"{script.WIDTH**0.5:.0f}" }} times as far.
+# moves an unscaled score $\sqrt{d_k}$ = {{ f"{script.WIDE**0.5:.0f}" }} times as far.
 #
 # A smaller start can do the work of the factor, too. T5 (Raffel and others 2020), a
 # Transformer for text, does not divide its scores by $\sqrt E$, but draws its $W_Q$
@@ -885,7 +884,7 @@ claim("38.6", "a scaled Transformer trains better (the same models, each with it
 # 13](../13_translation/README.md) has examples). In half of the places where a noun is
 # the subject, a phrase stands between it and its verb, as in "the women near the old
 # dog see a child". There are six seeds, each with the best of four learning rates and
-# trained until its loss had reached a plateau ([ablation.py](ablation.py)). The four
+# trained until its loss had reached a plateau ([experiment.py](experiment.py)). The four
 # heads of a block are a *layer* of heads. Has such a model learned more than which word
 # follows which? We compare its loss with that of a table that counts the pairs of words
 # in the training sentences:
@@ -1052,16 +1051,15 @@ print(f"a head has its name in {np.mean(sure):.0%} of the sentences, on average"
 # before the training are the control. There are {{ kept["clauses"] }} such clauses in
 # the new sentences. The output has the weight from the verb itself, too:
 
-# %% [source] lessons.book.10_heads.ablation.follows
+# %% [source] lessons.book.10_heads.experiment.follows
 
 # %%
-ablation = import_module("lessons.book.10_heads.ablation")
-chosen = [ablation.follower(heads) for heads in models]
+chosen = [script.follower(heads) for heads in models]
 
 
 def excess(models, query="before"):  # (seeds, 16): above the larger baseline
     return np.array(
-        [[ablation.excess(h["follows"][query]) for h in heads] for heads in models]
+        [[script.excess(h["follows"][query]) for h in heads] for heads in models]
     )
 
 

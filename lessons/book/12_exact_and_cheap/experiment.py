@@ -1,4 +1,6 @@
-"""What does each attention take, in time and memory? The record of lesson 12.
+"""The experiments of lesson 12: what each attention takes, and what it loses.
+
+What does each attention take, in time and memory? The record of lesson 12.
 
     python -m lessons experiment 12
 
@@ -7,6 +9,16 @@ float32. And self-attention beside a recurrence, both with their projections. Tw
 that are compared are both compiled or both NumPy, and take turns in one process, on one
 thread. A time is the least processor time of several calls, and five processes give
 five of them. Some 3 minutes; the machine should have nothing else to do.
+
+What do cheaper forms of attention lose in quality? A record of lesson 12.
+
+    python -m lessons experiment 12 quality
+
+A small causal Transformer for each form: dense, window, BigBird, linear with four heads
+and with one, and dense with fewer key heads. It reads pairs of a key and a value, each
+as one token, then keys alone, and says the value of each. So it is known how many
+tokens back the answer stands. Five learning rates, five seeds, 4000 steps. Some 20
+minutes on two cores.
 """
 
 import functools
@@ -15,16 +27,17 @@ from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 
-from attention import MultiHeadAttention, kernels
+import minigrad as mg
+from attention import MultiHeadAttention, kernels, linear_attention, masks
+from attention.exact.multihead import heads
 from attention.kernels.memory import keep_freed_memory
-from lessons.classroom.records import write_record
-from lessons.instrument.sweep import (
-    LENGTHS,
-    in_turns,
-    nothing_old_collected,
-    sweep,
-)
-from minigrad import Tensor, nn, no_grad
+from attention.positions.scheme import Scheme
+from attention.transformer import Block, TransformerConfig
+from lessons.classroom.records import one_of, write_record
+from lessons.classroom.studies import study
+from lessons.instrument.fair import Study
+from lessons.instrument.sweep import LENGTHS, in_turns, nothing_old_collected, sweep
+from minigrad import Tensor, nn, no_grad, reshape, swapaxes
 
 RUNS, ROUNDS = 5, 3
 SWEPT = [n for n in LENGTHS if n <= 8192]
@@ -65,7 +78,7 @@ def one_run(number):
     return found
 
 
-def main():
+def taken():
     runs, fresh = [], multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, fresh, max_tasks_per_child=1) as process:
         for found in process.map(one_run, range(RUNS)):
@@ -75,5 +88,125 @@ def main():
     print(write_record("sweep", results, seeds=[0]))
 
 
+PAIRS, KEYS, VALUES = 24, 40, 8
+WIDTH, HEADS, LAYERS = 16, 4, 2
+FARTHEST = (8, 16, 32, 2 * PAIRS)  # tokens back: the ends of four ranges
+MASKS = {
+    "dense": masks.causal(),
+    "window": masks.sliding_window(15, 0),
+    "BigBird": masks.causal() & masks.bigbird(8, 1, 1, 1, seed=0),
+}
+
+
+class Masked(MultiHeadAttention):
+    """Self-attention to the pairs that a mask of ``MASKS`` allows."""
+
+    def forward(self, x, **unused):
+        return super().forward(x, mask=MASKS[self.form])
+
+
+class Linear(MultiHeadAttention):
+    """Causal linear attention with the projections of ``MultiHeadAttention``."""
+
+    def forward(self, x, **unused):
+        W = self.W_q, self.W_k, self.W_v
+        q, k, v = (heads(W_x, x, self.num_heads) for W_x in W)  # (B, H, n, E)
+        o = swapaxes(linear_attention(q, k, v, is_causal=True), 1, 2)
+        return self.W_o(reshape(o, x.shape))
+
+
+class Model(nn.Module):
+    """One-hot keys and values (B, 2 P, KEYS + VALUES)  ->  logits (B, P, VALUES)."""
+
+    def __init__(self, form, rng, heads=HEADS, key_heads=None):
+        config = TransformerConfig(
+            KEYS, width=WIDTH, heads=heads, positions="none", activation="relu",
+            key_heads=key_heads,
+        )  # fmt: skip
+        self.scheme = Scheme(config, True, rng)
+        self.embedding = nn.Linear(KEYS + VALUES, WIDTH, rng=rng)
+        self.blocks = [
+            Block(config, self.scheme, causal=True, rng=rng) for _ in range(LAYERS)
+        ]
+        for block in self.blocks:
+            if key_heads is None:
+                layer = Masked if form in MASKS else Linear
+                block.self_attn = layer(WIDTH, heads, rng=rng)
+                block.self_attn.form = form
+        self.norm = nn.LayerNorm(WIDTH)
+        self.output = nn.Linear(WIDTH, VALUES, rng=rng)
+
+    def forward(self, x):
+        x = self.embedding(x)
+        for block in self.blocks:
+            x, _ = block(x, scheme=self.scheme)
+        return self.output(self.norm(x))[:, PAIRS:]
+
+
+def draw(n, *key):
+    """Return x (n, 2 P, KEYS + VALUES), values (n, P), distances (n, P) in tokens.
+
+    First P pairs of different keys, then the same keys in another order, alone.
+    """
+    P, rows, rng = PAIRS, np.arange(n)[:, None], np.random.default_rng(key)
+    keys = rng.permuted(np.tile(np.arange(KEYS), (n, 1)), axis=1)[:, :P]
+    values = rng.integers(VALUES, size=(n, P))
+    order = rng.permuted(np.tile(np.arange(P), (n, 1)), axis=1)
+    x = np.zeros((n, 2 * P, KEYS + VALUES), np.float32)
+    x[rows, np.arange(P), keys] = x[rows, np.arange(P), KEYS + values] = 1
+    x[rows, P + np.arange(P), keys[rows, order]] = 1
+    return x, values[rows, order], P + np.arange(P) - order
+
+
+class Quality(Study):
+    """All forms in one task. "by distance" has the share of each range."""
+
+    name, question = "forms", "What do cheaper forms of attention lose in quality?"
+    measure, chance = "share of right values", 1 / VALUES
+    arms = {
+        "dense": {},
+        "window": {},
+        "BigBird": {},
+        "linear": {},
+        "wide linear": {"heads": 1},
+        "2 key heads": {"key_heads": 2},
+        "1 key head": {"key_heads": 1},
+    }
+    resolution = 0.005  # linear attention improves slowly
+    rates, every, budget = (5e-4, 1e-3, 2e-3, 4e-3, 8e-3), 80, 4000
+    least = budget  # some runs stand still for 1000 steps and then learn the rest
+    draw = staticmethod(draw)
+
+    def model(self, arm, rng):
+        form = "linear" if arm == "wide linear" else arm
+        return Model(form, rng, **self.arms[arm])
+
+    def loss(self, model, x, values, _):
+        return mg.cross_entropy(model(x), values)
+
+    def validate(self, arm, model):
+        return answers(model, 200, 98)[0].mean()
+
+    def test(self, arm, model):
+        """Return shares of right answers, of all and of each range of distances."""
+        right, back = answers(model, 400, 97)
+        ranges = zip((0, *FARTHEST), FARTHEST)
+        of = [float(right[(a < back) & (back <= b)].mean()) for a, b in ranges]
+        return {"figure": float(right.mean()), "by distance": of}
+
+
+def answers(model, n, key):
+    """Return which answers are right, and how many tokens back they stand: (n, P)."""
+    x, values, back = draw(n, key)
+    with mg.no_grad():
+        return model(x).data.argmax(-1) == values, back
+
+
+def task():
+    """Return the sizes of the task and of the models."""
+    sizes = {"pairs": PAIRS, "keys": KEYS, "values": VALUES, "farthest": FARTHEST}
+    return {**sizes, "width": WIDTH, "heads": HEADS, "layers": LAYERS}
+
+
 if __name__ == "__main__":
-    main()
+    one_of(experiment=taken, quality=lambda: study("quality", [Quality()], task))

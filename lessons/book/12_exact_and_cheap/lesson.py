@@ -495,7 +495,7 @@ show(fig, "find", alt)
 #
 # A small causal Transformer of two layers is trained with each form of attention, five
 # times, for {{ record("quality")["forms"]["budget"] }} steps, and some more in which the
-# rate falls to 0 ([quality.py](quality.py)). Each form has the best of
+# rate falls to 0 ([experiment.py](experiment.py)). Each form has the best of
 # {{ len(record("quality")["forms"]["rates"]) }} learning rates, the same
 # {{ len(record("quality")["forms"]["rates"]) }} for all forms, and another seed has
 # chosen it. (Of equally good rates, the first counts.) The window has 16 tokens. BigBird has blocks of 8 tokens, so the pairs fill three blocks, and the
@@ -506,7 +506,7 @@ show(fig, "find", alt)
 # are pairs, and the last three rows are questions:
 
 # %%
-quality = import_module("lessons.book.12_exact_and_cheap.quality")
+quality = import_module("lessons.book.12_exact_and_cheap.experiment")
 kept = record("quality")
 forms, P = kept["forms"], kept["pairs"]
 print(BlockMask.from_mask(quality.MASKS["BigBird"], 2 * P, 2 * P, block=(8, 8)).map())

@@ -1007,7 +1007,7 @@ claim("6.2.2", "the word of largest weight is the most relevant one (share of ta
 # called a [language model](../../GLOSSARY.md#language-model), and it is
 # *autoregressive*: what it writes becomes its input. A small causal Transformer
 # ([lesson 10](../10_heads/README.md)) reads English sentences of our grammar, and then
-# writes sentences of its own, word by word ([writing.py](writing.py)). Each next word
+# writes sentences of its own, word by word ([experiment.py](experiment.py)). Each next word
 # is drawn from its probabilities. A *temperature* $\tau$ divides the logits first:
 # below 1 the probable words become more probable, above 1 all words become more alike.
 # For one row of four probabilities:
