@@ -116,16 +116,13 @@ def name_typed():
     return words[0] if words and PATH.name == "experiment.py" else "experiment"
 
 
-def experiments_of(script):
-    """Return {name: code} of the experiments of a lesson's script."""
-    text = _text(script)
-    if not re.search(r"\b(write_record|study)\(", text):
-        return {}
-    calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]
-    for call in calls:
-        if getattr(call.func, "id", "") == "one_of":
-            return {each.arg: ast.unparse(each.value) for each in call.keywords}
-    return {"experiment": text}
+def experiments_of(folder):
+    """Return {name: code} of the experiments of a lesson."""
+    text = _text(folder / "experiment.py")
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "one_of":
+            return {each.arg: ast.unparse(each.value) for each in node.keywords}
+    return {"experiment": text} if text else {}
 
 
 def command_of(script, name="experiment"):
@@ -157,8 +154,7 @@ def how_made(kept):
 
 def which_script(made):
     """Return in words whether the script of a record has changed."""
-    now = fingerprint(_text(script_of(made["command"])))
-    same = made["code"] == now
+    same = made["code"] == fingerprint(_text(script_of(made["command"])))
     return "the script as it is now" if same else "an earlier version of the script"
 
 
@@ -239,10 +235,7 @@ def _require_experiment(exercise):
     """Raise UsageError, with those that have one, if an exercise has no experiment."""
     having = [e.id for e in exercises() if "\ndef experiment(" in e.parts.below]
     if exercise.id not in having:
-        folders = [
-            f for f in lessons_of(exercise) if experiments_of(f / "experiment.py")
-        ]
-        own = [number(f) for f in folders]
+        own = [number(f) for f in lessons_of(exercise) if experiments_of(f)]
         text = f" That of its lesson is python -m lessons experiment {''.join(own[:1])}."
         raise UsageError(
             f"{exercise.id} has no experiment. These exercises have one: "
@@ -266,11 +259,10 @@ def _lesson_experiment(args, error):
     script, name = _chosen(args.id, found, args.script)
     command = command_of(script, name)
     options = [name] * (name != "experiment") + ["--quick"] * args.quick
-    if args.quick and "study(" not in experiments_of(script)[name]:
+    if args.quick and "study(" not in experiments_of(script.parent)[name]:
         raise UsageError(f"{command} has no --quick: it is no study.")
     say(about_run(script, name))
-    seconds = None if args.quick else _recorded_seconds(command)
-    target = _folder(args.impl)
+    target, seconds = _folder(args.impl), _recorded_seconds(command)
     say(without_breaks(f"The record will be in {display_path(target)}."))
     # each process computes with one thread; NumPy reads this when it is imported
     threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1")
@@ -281,7 +273,7 @@ def _lesson_experiment(args, error):
         start_new_session=os.name == "posix",
     )
     try:
-        with clock(seconds):
+        with clock(None if args.quick else seconds):
             return int(process.wait() != 0)
     finally:
         runner.kill(process)
@@ -289,21 +281,16 @@ def _lesson_experiment(args, error):
 
 def _chosen(id, folders, name):
     """Return the script and the name of an experiment; raise UsageError without it."""
-    there = {
-        each: folder / "experiment.py"
-        for folder in folders
-        for each in experiments_of(folder / "experiment.py")
-    }
-    if (name or "experiment") in there:
-        name = name or "experiment"
-        return there[name], name
+    there = {each: folder for folder in folders for each in experiments_of(folder)}
+    wanted = name or "experiment"
+    if wanted in there:
+        return there[wanted] / "experiment.py", wanted
     if there:
         raise UsageError(
             f"Name one of the experiments of lesson {id}: {', '.join(there)}. Such as "
             f"experiment {id} {next(iter(there))}."
         )
-    every = [f for f in lesson_folders() if experiments_of(f / "experiment.py")]
-    numbers = ", ".join(folder.name[:2] for folder in every)
+    numbers = ", ".join(f.name[:2] for f in lesson_folders() if experiments_of(f))
     raise UsageError(
         f"{id} is not a lesson with an experiment. These have one: {numbers}."
     )
@@ -319,11 +306,8 @@ def about_run(script, name="experiment"):
 
 def _recorded_seconds(command):
     """Return the seconds that a command took for its record, or None."""
-    for path in RECORDS.glob("*.json"):
-        made = _load(path).get("made", {})
-        if made.get("command") == command:
-            return made.get("seconds")
-    return None
+    made = (_load(path).get("made", {}) for path in RECORDS.glob("*.json"))
+    return next((m["seconds"] for m in made if m.get("command") == command), None)
 
 
 def read_record(exercise, impl="solution"):

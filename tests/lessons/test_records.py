@@ -107,7 +107,7 @@ def test_a_page_says_how_its_record_was_made(name):
     script = records.script_of(kept["made"]["command"])
     part = [*kept["made"]["command"].split(), "experiment"][5]
     assert records.command_of(script, part) == kept["made"]["command"]
-    assert part in records.experiments_of(script)
+    assert part in records.experiments_of(script.parent)
     page = (script.parent / "README.md").read_text(encoding="utf-8")
     assert f"```text\n{records.how_made(kept)}\n" in page
     writes = rf'\b(write_record|study)\(\s*"{name}"'
