@@ -22,6 +22,7 @@ from attention import definitions, masks
 from attention.costs.formulas import ARRAY, shapes_of
 from attention.costs.trials import first, function_of
 from attention.positions import OffsetBias
+from attention.variants.row import Normalizer, Pattern
 from attention.variants.table import VARIANTS
 from minigrad import Tensor, nn
 
@@ -159,6 +160,12 @@ def arguments(function):
     return [x.name for x in found if x.kind not in (x.VAR_POSITIONAL, x.VAR_KEYWORD)]
 
 
+def is_given(f, name, x, options):
+    """Return whether the call f(*x, **options) has this argument."""
+    given = {*arguments(f)[: len(x)], *options, *getattr(f, "keywords", ())}
+    return name in given
+
+
 def called(function, names, change, *inputs):
     """Call a function, with ``change(f, name)`` for f with one of the arguments.
 
@@ -200,9 +207,10 @@ class Row(Subject):
         letters["Ev"] = letters["E"] if "Ev" in row.parameters else letters["Ev"]
         super().__init__(
             self.compute, self.define, self.build, row.inputs, letters,
-            long=row.layer is None and ["L", "S"] not in letters_of(row.inputs),
+            long=not (row.layer or isinstance(row, Normalizer))
+            and ["L", "S"] not in letters_of(row.inputs),
         )  # fmt: skip
-        self.padded = self.has("valid_lens", *MASKS)
+        self.padded = isinstance(row, Pattern) or self.has("valid_lens", *MASKS)
         self.alone = name != "bigbird"  # its random blocks depend on the number of keys
 
     def scale(self, shape):
@@ -223,17 +231,23 @@ class Row(Subject):
             P[i] = self.first_keys(P[i], sizes, self.sizes(inputs).get("S"))
         return self.row.attention(*inputs, *P, **self.options)
 
-    def function(self, *inputs):
-        """Return the function of inputs and parameters."""
-        own = {x: n for x, n in self.options.items() if x in self.row.options}
-        return function_of(self.row, inputs[0], inputs[1 % len(inputs)], **own)
+    def function(self, *inputs, n=None):
+        """Return the function of inputs and parameters; with n keys in a pattern."""
+        row = self.row
+        own = {x: value for x, value in self.options.items() if x in row.options}
+        if n is None or not isinstance(row, Pattern):
+            return function_of(row, inputs[0], inputs[1 % len(inputs)], **own)
+        mask = row.definition(**own) & (lambda b, h, i, j: j < n)
+        return functools.partial(
+            A.scaled_dot_product_attention, path="tiled", attn_mask=mask
+        )
 
-    def call(self, m, *inputs, names=(), change=None):
+    def call(self, m, *inputs, names=(), change=None, n=None):
         """Call the layer or the function, of one example or of several.
 
         names, change   see ``called``
         """
-        f = m if self.row.layer else self.function(*inputs)
+        f = m if self.row.layer else self.function(*inputs, n=n)
         own = [] if self.row.layer else m.parameters()
         if self.row.layer and change is not None:
             f = change(m, argument_of(m.forward, names))
@@ -251,9 +265,16 @@ class Row(Subject):
         for b in range(len(inputs[0])):
 
             def change(f, name, b=b):
-                return functools.partial(f, **{name: MASKS[name](L, S, lens[b])})
+                def masked(*x, **options):
+                    if not is_given(f, name, x, options):
+                        options[name] = MASKS[name](L, S, lens[b])
+                    return f(*x, **options)
 
-            masked = {} if lens is None else {"names": (*MASKS,), "change": change}
+                return masked
+
+            masked = {}
+            if lens is not None:
+                masked = {"names": (*MASKS,), "change": change, "n": lens[b]}
             outputs.append(self.call(m, *(x[b] for x in inputs), **masked))
         return mg.stack(outputs)
 
@@ -264,7 +285,12 @@ class Row(Subject):
             return argument_of(m.forward, names) is not None or hasattr(m, names[0])
 
         def change(f, name):
-            return lambda *x, **options: found.append(name) or f(*x, **options)
+            def noted(*x, **options):
+                if not is_given(f, name, x, options):
+                    found.append(name)
+                return f(*x, **options)
+
+            return noted
 
         self.call(m, *(x[0] for x in self.inputs(3, 3)), names=names, change=change)
         return bool(found)
@@ -674,15 +700,10 @@ def compositions():
             run_steps, steps("luong"), lambda L, S: step(A.LuongStep, bias=True)()
         ),
         **{f"kernel {name}": nadaraya_watson(name) for name in definitions.KERNELS},
-        **{
-            f"Luong {kind}": layer(
-                lambda kind=kind: A.LuongAttention(kind, D, D),
-                by_score(getattr(definitions, kind), *names),
-            )
-            for kind, names in {
-                "dot": [], "general": ["W_a"], "concat": ["W_a", "v_a"]
-            }.items()
-        },
+        "Luong general": layer(
+            lambda: A.LuongAttention("general", D, D),
+            by_score(definitions.general, "W_a"),
+        ),
         "linear causal": Subject(
             causal_linear,
             lambda P, q, k, v: definitions.causal_linear(q, k, v),

@@ -62,35 +62,17 @@ def test_the_choices_are_as_defined(options):
 # gradients
 
 
-@pytest.mark.deep  # along directions below; each operation has its own check
-@pytest.mark.parametrize("positions, norm", GRID)
-def test_gradients_of_a_decoder_are_slopes(positions, norm):
-    m = model(positions, norm, width=4, heads=1, hidden=2, layers=1, bias=False)
-    ids = np.array([[0, 1, 2, 1]])
-    assert mg.gradcheck_module(m, ids, np.array([3])).ok
-
-
-@pytest.mark.deep
-@pytest.mark.parametrize("options", KINDS, ids=str)
-def test_gradients_of_a_decoder_with_another_attention_are_slopes(options):
-    m = model(**dict(width=4, hidden=2, layers=1, bias=False) | options)
-    assert mg.gradcheck_module(m, np.array([[0, 1, 2, 1]]), np.array([3])).ok
-
-
-@pytest.mark.deep
-def test_gradients_of_an_encoder_and_a_decoder_are_slopes():
-    options = dict(width=4, heads=1, hidden=1, layers=1, bias=False)
-    m = model("t5", "post", EncoderDecoder, **options)
-    source, target = np.array([[0, 1, 2, 6], [3, 3, 5, 1]]), np.array([[4, 1], [2, 0]])
-    assert mg.gradcheck_module(m, source, target, np.array([4, 2])).ok
-
-
-@pytest.mark.parametrize("positions, norm", GRID)
-def test_gradients_along_directions_of_all_parameters(positions, norm):
-    m, rng = model(positions, norm, EncoderDecoder), np.random.default_rng(8)
-    source, target, lengths = draw(2, L), draw(2, 6, seed=2), [L, 4]
-    g = rng.standard_normal((2, 6, V))
-    m(source, target, lengths).backward(g)
+@pytest.mark.parametrize("positions, norm, kind, options", [
+    *((*each, EncoderDecoder, {}) for each in GRID),
+    *(("none", "pre", DecoderOnly, options) for options in KINDS),
+], ids=str)  # fmt: skip
+def test_gradients_along_directions_of_all_parameters(positions, norm, kind, options):
+    options = {"positions": positions, "norm": norm, "kind": kind} | options
+    m, rng = model(**options), np.random.default_rng(8)
+    inputs = [draw(2, L), *[draw(2, 6, seed=2)] * (kind is EncoderDecoder), [L, 4]]
+    y = m(*inputs)
+    g = rng.standard_normal(y.shape)
+    y.backward(g)
     values = [p.data.copy() for p in m.parameters()]
     for _ in range(2):
         v = [rng.standard_normal(value.shape) for value in values]
@@ -100,7 +82,7 @@ def test_gradients_along_directions_of_all_parameters(positions, norm):
             for p, value, along in zip(m.parameters(), values, v):
                 p.data = value + h * along
             with mg.no_grad():
-                ends.append((m(source, target, lengths).data * g).sum())
+                ends.append((m(*inputs).data * g).sum())
         # slopes have size 100: h^2 and eps / h leave 1e-9 of them each
         assert found == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-6, abs=1e-5)
         assert abs(found) > 1e-2

@@ -108,23 +108,6 @@ def test_masks_of_keys_and_lengths(is_causal):
         np.testing.assert_allclose(found.data, expected, rtol=1e-11)
 
 
-@both
-def test_a_masked_key_has_no_influence(backend, is_causal):
-    """Even if it is NaN."""
-    q, k, v = example(is_causal, 70)
-    keep = np.random.default_rng(1).random((B, H, 70)) < 0.5
-    found = []
-    for hidden in 7.0, np.nan:
-        k[~keep] = v[~keep] = hidden
-        leaves = [Tensor(x, requires_grad=True) for x in (q, k, v)]
-        o = linear_attention(*leaves, is_causal, key_mask=keep)
-        o.backward(draw(o.shape)[0])
-        found.append([o.data, *(x.grad for x in leaves)])
-    for x, y in zip(*found, strict=True):
-        np.testing.assert_array_equal(x, y)
-    assert not any(x[~keep].any() for x in found[0][2:])
-
-
 def test_a_state_continues_a_sequence():
     """As the module says: the scan of [v; 1], token by token."""
     q, k, v = example(True, 9, dtype=np.float32)
