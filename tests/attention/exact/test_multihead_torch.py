@@ -1,4 +1,4 @@
-"""Multi-head attention equals torch's, now and as recorded, and exchanges states."""
+"""Multi-head attention equals torch's, as recorded, and exchanges states."""
 
 import pathlib
 
@@ -16,9 +16,7 @@ from .multihead_cases import DENSE, B, D, Dk, Dv, H, L, close, example, j, layer
 GOLDEN = pathlib.Path(__file__).parents[2] / "golden" / "multihead.npz"
 
 PROBLEMS = {  # of the layer; of the call
-    "self": ({}, {"same": True}),
     "self causal": ({}, {"same": True, "causal": True}),
-    "cross padding": ({}, {"lens": [4, 7]}),
     "widths": ({"kdim": Dk, "vdim": Dv}, {"lens": [7, 2]}),
     "no bias": ({"bias": False}, {"mask": DENSE[0, 0] | (j == 0)}),
 }
@@ -71,9 +69,6 @@ def peer(torch, name, arrays, g, state):
     return {"output": output, "weights": weights, **found}
 
 
-RECORDED = ["self causal", "widths", "no bias"]
-
-
 def problem(name):
     options, _ = PROBLEMS[name]
     state = torch_state(layer(**options))
@@ -87,13 +82,6 @@ def compare(found, expected):
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
-def test_equal_to_torch(name):
-    torch = pytest.importorskip("torch")
-    known = problem(name)
-    compare(ours(name, *known), peer(torch, name, *known))
-
-
-@pytest.mark.parametrize("name", RECORDED)
 def test_equal_to_the_recorded_results_of_torch(name):
     with np.load(GOLDEN) as file:
         stored = [
@@ -110,7 +98,7 @@ def record():
     import torch
 
     kept = {"torch": np.array(torch.__version__)}
-    for name in RECORDED:
+    for name in PROBLEMS:
         arrays, g, state = problem(name)
         kept |= {f"{name}|in|{n}": a for n, a in zip("qkv", arrays)}
         kept[f"{name}|in|g"] = g
