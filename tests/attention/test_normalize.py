@@ -103,23 +103,6 @@ def test_attend(masking):
     assert (context.data[~allowed.any(-1)] == 0).all()
 
 
-def test_dense_attention_with_groups_of_heads(normalizer):
-    _, allowed, added = MASKINGS["float mask"]
-    run = functools.partial(
-        dense_attention, enable_gqa=True, normalize=normalizer[0], return_weights=True,
-        is_causal=True, attn_mask=FLOAT[:, None],
-    )  # fmt: skip
-    allowed = allowed & definitions.causal(*definitions.positions(L, S))
-    dots = batched(definitions.scaled_dot, "(l,d),(s,d)->(l,s)")
-
-    def definition(q, k, v):
-        k, v = (x.repeat(2, 1) for x in (k, v))  # for each query head
-        pairs, bias = (np.broadcast_to(x, (B, L, S))[:, None] for x in (allowed, added))
-        return average(dots(q, k) + bias, v, pairs, normalizer[1])
-
-    check(run, definition, draw((B, 4, L, D), (B, 2, S, D), (B, 2, S, Ev)))
-
-
 def test_many_queries_are_not_computed_in_tiles():
     q, k, v = draw((1, 70, D), (1, 90, D), (1, 90, Ev))
     found = scaled_dot_product_attention(q, k, v, normalize=squares).data

@@ -77,13 +77,6 @@ def test_the_best_baseline_of_a_nearly_certain_draw_is_not_a_rounding_error():
         np.testing.assert_allclose(b, p[0] * 2 + p[1], rtol=1e-6)
 
 
-def test_two_keys_are_a_bernoulli():
-    """onehot_j - p is (1 - p_1, p_1 - 1) or (-p_1, p_1)."""
-    p = np.array([0.3, 0.7])
-    close(definitions.reinforce(p, 0, 2.0, 0.5), [1.5 * 0.7, -1.5 * 0.7])
-    close(definitions.reinforce(p, 1, 2.0, 0.5), [-1.5 * 0.3, 1.5 * 0.3])
-
-
 def test_hard_attention_in_expectation_is_soft_attention():
     s, v = E_[None], draw((S, 3))[0]
     chosen = [attend(s, np.eye(S), v, lambda q, k: q @ k,

@@ -156,39 +156,6 @@ def test_a_source_word_without_a_probability_is_refused(word):
             A.copy_loss(*draw((5,)), np.ones(4) / 4, np.array(0.0), source, 1)
 
 
-class CopyingWithCoverage(mg.nn.Module):
-    """The loss of See, Liu and Manning 2017: copying, and coverage with the factor 1."""
-
-    def __init__(self):
-        self.attention = A.CoverageAttention(3, 4, 5, rng=rng(0))
-        self.W_z, self.w_r = mg.nn.Linear(6, 5, rng=rng(1)), mg.nn.Linear(6, 1, rng=rng(2))
-
-    def forward(self, q, k, v, target):
-        contexts, a, coverages = self.attention(q, k, v)  # (B, L, 6), (B, L, S)
-        z, r = self.W_z(contexts), self.w_r(contexts)[..., 0]
-        source = np.broadcast_to(SOURCE, a.shape)
-        copying = A.copy_loss(z, a, r, source, target)
-        return copying.mean() + A.coverage_loss(a, coverages)
-
-
-def test_copying_with_coverage_is_the_loss_of_its_source():
-    model, (q, k, v) = CopyingWithCoverage(), draw((1, 3, 3), (1, 4, 4), (1, 4, 6))
-    for p in model.parameters():
-        p.data = rng(3).normal(size=p.shape)
-    target = np.array([[6, 1, 3]])  # copied, both, written
-    of = {name: p.data for name, p in model.named_parameters()}
-    W = [of[f"attention.{name}"] for name in ("W_q", "W_k", "w_v", "w_c")]
-    eye = np.eye(4)  # with the places as values, contexts are weights
-    a = A.definitions.coverage(q[0], k[0], eye, *W)
-    contexts = a @ v[0]
-    z, r = (contexts @ of[f"{w}.weight"].T + of[f"{w}.bias"] for w in ("W_z", "w_r"))
-    P = [A.definitions.copy_probabilities(z[t], a[t], r[t, 0], SOURCE, 8) for t in range(3)]
-    copying = -np.log([P[t][y] for t, y in enumerate(target[0])]).mean()
-    expected = copying + A.definitions.coverage_loss(a)
-    np.testing.assert_allclose(model(q, k, v, target).data, expected, **CLOSE)
-    assert A.definitions.coverage_loss(a) > 0.1
-
-
 def test_a_word_that_nobody_can_write_is_refused():
     with pytest.raises(ValueError, match="target 5 is neither in the vocabulary, 0 to 4, nor"):
         A.copy_loss(*draw((5,)), np.ones(4) / 4, np.array(0.0), SOURCE, 5)
