@@ -16,6 +16,7 @@ from ..shapes import shapes
 from . import init
 from .module import Module, Parameter
 
+NAMES = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
 MAX_LAYERS = 1000  # of one GRU or LSTM: a number without a zero too many
 
 
@@ -212,21 +213,16 @@ class LSTMCell(Cell):
 def _draw_weights(module, suffix, width):
     """Add the parameters of one layer in one direction to the module."""
     H, bound = module.hidden_size, 1 / math.sqrt(module.hidden_size)
-    shapes = {
-        "weight_ih": (module.gates * H, width),
-        "weight_hh": (module.gates * H, H),
-    }
-    if module.bias:
-        shapes |= {"bias_ih": (module.gates * H,), "bias_hh": (module.gates * H,)}
-    for name, shape in shapes.items():
+    rows = module.gates * H
+    shapes = [(rows, width), (rows, H)] + [(rows,), (rows,)] * module.bias
+    for name, shape in zip(NAMES, shapes):
         parameter = Parameter(np.empty(shape, np.float32))
         init.uniform_(parameter, -bound, bound, module.rng)
         setattr(module, name + suffix, parameter)
 
 
 def _weights(module, suffix):
-    names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
-    return [getattr(module, name + suffix, None) for name in names]
+    return [getattr(module, name + suffix, None) for name in NAMES]
 
 
 def _zeros(module, sizes):

@@ -158,26 +158,6 @@ def test_threads_and_tasks_pause_recording_for_themselves():
     assert asyncio.run(both()) == [False, True, False]
 
 
-def test_one_object_in_two_threads():
-    quiet, entered, left = no_grad(), threading.Event(), threading.Event()
-    seen = []
-
-    def other_thread():
-        with quiet:
-            entered.set()
-            left.wait(10)
-            seen.append(is_recording())
-
-    with quiet:
-        thread = threading.Thread(target=other_thread)
-        thread.start()
-        entered.wait(10)
-    assert is_recording()
-    left.set()
-    thread.join()
-    assert seen == [False] and is_recording()
-
-
 def quiet_numbers():
     with no_grad():
         yield from range(3)

@@ -85,11 +85,3 @@ def test_gradients_of_a_model():
     assert result.tag != "kink" and len(result.rows) == len(NAMES)
     wrong = [row.input for row in result.rows if row.verdict != "ok"]
     assert wrong == ["embed.weight"]  # by design: the row of padding gets no gradient
-
-
-@pytest.mark.deep
-def test_gradients_of_a_model_without_padding():
-    model = Model(np.random.default_rng(0))
-    model.embed = nn.Embedding(11, 4, rng=np.random.default_rng(0))
-    result = mg.gradcheck_module(model, IDS)
-    assert result.ok, result.message
