@@ -37,7 +37,7 @@ if TYPE_CHECKING:  # what the package has, for editors
     from . import (
         app, costs, decoding, definitions, exact, first_model, inheritance, kernels,
         layers, marian, masks, metrics, plotting, positions, scores, seq2seq, softmax,
-        tasks, template, training, transformer, variants,
+        stopping, tasks, template, training, transformer, variants,
     )  # fmt: skip
     from .public import *
 else:
