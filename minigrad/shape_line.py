@@ -1,10 +1,10 @@
 """The grammar of a shape line: find it in a docstring and parse it.
 
 line    items  ->  cases             case    items, separated from others by ;
-item    names options kinds          mask? (B | 1, S) or (S,) bool | float
+item    names options kind           mask? (B | 1, S) or (S,) bool
 names   a, or a and b; ? allows None
 option  a shape, None, or the name of a class with a capital letter
-shape   (axis, axis, ...)            with ... or … once, for any number of axes
+shape   (axis, axis, ...)            with ... once, for any number of axes
 axis    sizes separated by |         H | 1
 size    products and their sums      3H, L + S - 1, self.layers * self.width
 """
@@ -38,18 +38,21 @@ def shape_line(function):
 
 @dataclass
 class Item:
-    """``mask? (B, S) or (S,) bool``: a name, and the values that it allows."""
+    """``mask? (B, S) or (S,) bool``: a name, and the values that it allows.
+
+    kind      a word of KINDS
+    classes   names of classes whose instances pass unchanged
+    """
 
     name: str
     shapes: list
-    kinds: list  # words of KINDS
+    kind: str
     optional: bool
-    classes: list  # names of classes whose instances pass unchanged
+    classes: list
 
     def __post_init__(self):
         self.text = " or ".join(shape.text for shape in self.shapes)
-        # NumPy's letters for the kinds of numbers that are allowed
-        self.dtype_kinds = "".join(KINDS[kind] for kind in self.kinds)
+        self.dtype_kinds = KINDS[self.kind]  # NumPy's letters
 
 
 @dataclass
@@ -139,13 +142,12 @@ def _item(text):
     """Parse "x and y? (B, D) or (D,) int": one Item for each name."""
     word = r"[A-Za-z_][\w']*\??"
     names, rest = re.fullmatch(rf"({word}(?:\s+and\s+{word})*|)\s*(.*)", text).groups()
-    shapes, kinds, classes, optional = [], [], [], False
+    shapes, kind, classes, optional = [], "float", [], False
     for option in re.split(r"\s+or\s+", rest) if rest else ():
-        brackets, words = re.fullmatch(r"(\([^()]*\))?\s*(.*)", option).groups()
-        words = re.split(r"\s*\|\s*", words) if words else []
-        if brackets and all(word in KINDS for word in words):
+        brackets, word = re.fullmatch(r"(\([^()]*\))?\s*(.*)", option).groups()
+        if brackets and word in ("", *KINDS):
             shapes.append(_shape(brackets))
-            kinds += words
+            kind = word or kind
         elif option == "None":
             optional = True
         elif re.fullmatch(r"[A-Z]\w*", option):
@@ -156,7 +158,7 @@ def _item(text):
         Item(
             name=name.removesuffix("?"),
             shapes=shapes,
-            kinds=kinds or ["float"],
+            kind=kind,
             optional=optional or name.endswith("?"),
             classes=classes,
         )
@@ -166,8 +168,7 @@ def _item(text):
 
 def _shape(brackets):
     """Parse "(..., L, D)"."""
-    texts = brackets[1:-1].replace("…", "...").split(",")
-    texts = [text.strip() for text in texts if text.strip()]
+    texts = [text.strip() for text in brackets[1:-1].split(",") if text.strip()]
     if texts.count("...") > 1:
         raise ValueError(f"{brackets} has dots twice.")
     dots = texts.index("...") if "..." in texts else None

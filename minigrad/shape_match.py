@@ -79,7 +79,7 @@ class Match:
             array = array_of(self.title, item.name, x)
             if array.dtype.kind not in item.dtype_kinds:
                 return f"{array.dtype}"
-            if item.kinds == ["float"] and self.dtype not in (None, array.dtype):
+            if item.kind == "float" and self.dtype not in (None, array.dtype):
                 return f"{array.dtype} for arguments of {self.dtype}"
             if all(self._problem(s, array.shape, exact=True) for s in item.shapes):
                 return f"{item.name} {array.shape}".lstrip()
@@ -90,21 +90,21 @@ class Match:
         array = array_of(self.title, item.name, x)
         if array.dtype.kind in item.dtype_kinds:
             return array
-        if item.kinds == ["float"] and type(x) is int:
+        if item.kind == "float" and type(x) is int:
             return array.astype(float)
-        if item.kinds == ["int"] and isinstance(x, (list, tuple)) and not array.size:
+        if item.kind == "int" and isinstance(x, (list, tuple)) and not array.size:
             return array.astype(int)
-        nouns, hints = zip(*(EXPECTED[kind] for kind in item.kinds))
-        if array.dtype == bool and item.kinds == ["int"] and self.contract.takes_mask:
-            hints = ["A mask is passed as mask=."]
+        noun, hint = EXPECTED[item.kind]
+        if array.dtype == bool and item.kind == "int" and self.contract.takes_mask:
+            hint = "A mask is passed as mask=."
         raise TypeError(
             f"{self.title}: {item.name} {verb('is', item.name)} {array.dtype}; "
-            f"expected {' or '.join(nouns)}. {hints[0]}"
+            f"expected {noun}. {hint}"
         )
 
     def _one_dtype(self):
         """Return the dtype of the float arguments, which lists and numbers take on."""
-        floats = [item for item in self.contract.items if item.kinds == ["float"]]
+        floats = [item for item in self.contract.items if item.kind == "float"]
         arrays = [(i, self.arrays[i.name]) for i in floats if i.name in self.arrays]
         exact = [
             (item, array.dtype)

@@ -13,7 +13,7 @@ that the line does not mark as int or bool are floating-point numbers of one dty
 become Tensors.
 
     x (B, L) int              integers; they become a NumPy array
-    x (B, L) bool | float     booleans or floating-point numbers
+    x (B, L) bool             booleans, likewise
     x? (B, L)                 x may be None
     x (B | 1, L)              the first axis has the size B or 1
     x (B, L) or (L,)          one of two shapes
@@ -168,13 +168,11 @@ class Contract:
 
     def values(self, args, options):
         """Return {name: value} of ``self`` and the arguments that a check needs."""
-        values = {"self": args[0] if self.is_method else None}
-        for position, name, default in self.slots:
-            if position < len(args):
-                values[name] = args[position]
-            else:
-                values[name] = options.get(name, default)
-        return values
+        n_args = len(args)
+        return {"self": args[0] if self.is_method else None} | {
+            name: args[k] if k < n_args else options.get(name, default)
+            for k, name, default in self.slots
+        }
 
     def convert(self, conversions, args, options):
         """Return args with the conversions applied; apply the others to options."""

@@ -150,7 +150,7 @@ class Call:
 
 
 def array(item, shape):
-    return np.ones(shape, item.kinds[0])
+    return np.ones(shape, item.kind)
 
 
 def wrong_shapes(call):
@@ -176,11 +176,11 @@ def wrong_shapes(call):
 
 def wrong_kinds(call):
     """Yield (item, value, fragments): another kind of numbers, another dtype, None."""
-    floats = [item for item in call.items if item.kinds == ["float"]]
+    floats = [item for item in call.items if item.kind == "float"]
     for item in call.items:
         right, be = call.right[item.name], verb("is", item.name)
-        expected = " or ".join(EXPECTED[kind] for kind in item.kinds)
-        for kind in EXPECTED.keys() - {*item.kinds}:
+        expected = EXPECTED[item.kind]
+        for kind in EXPECTED.keys() - {item.kind}:
             wrong = right.astype(kind)
             text = f"{item.name} {be} {wrong.dtype}; expected {expected}"
             yield item, wrong, [text]

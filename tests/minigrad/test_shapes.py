@@ -101,7 +101,7 @@ ACCEPTED = [  # line, parameters, calls that fit
     ("x (3,)", "x", [floats(3), [1.0, 2.0, 3.0]]),
     ("x (..., L, L)", "x", [floats(2, 2), floats(5, 1, 3, 3)]),
     ("x (B, ..., D), y (B, D)", "x, y", [(floats(2, 7, 7, 4), floats(2, 4))]),
-    ("x (…, D), y (..., D)", "x, y", [(floats(3, 1, 4), floats(2, 4))]),
+    ("x (..., D), y (..., D)", "x, y", [(floats(3, 1, 4), floats(2, 4))]),
     ("x (B | 1, D), y (B, D)", "x, y", [(floats(1, 4), floats(3, 4)),
                                         (floats(3, 4), floats(3, 4))]),
     ("x (1 | B, D), y (B, D)", "x, y", [(floats(1, 4), floats(3, 4))]),
@@ -117,8 +117,6 @@ ACCEPTED = [  # line, parameters, calls that fit
     ("x and y? (B, D)", "x, y=None", [(floats(2, 3), None), (floats(2, 3),)]),
     ("ids (B,) int", "ids", [ints(2), [1, 2], [], Tensor([1, 2])]),
     ("mask (L, S) bool", "mask", [bools(2, 3), [[True]]]),
-    ("mask (L, S) bool | float", "mask", [bools(2, 3), floats(2, 3)]),
-    ("x (D,), mask (D,) bool | float", "x, mask", [(floats(2), floats(2, dtype="d"))]),
     ("x (D,), scale ()", "x, scale", [(floats(2), 0.5), (floats(2), np.float64(2))]),
     ("mode, x (D,)", "mode, x", [("fast", floats(2))]),
 ]  # fmt: skip
@@ -165,9 +163,6 @@ REFUSED = [  # line, parameters, call, error, message after "f: "
      "ids are bool; expected integers. A mask is passed as mask=."),
     ("m (B,) bool", "m", (ints(2),), TypeError,
      "m is int64; expected booleans. Compare the array with 0."),
-    ("m (B,) bool | float", "m", (ints(2),), TypeError,
-     "m is int64; expected booleans or floating-point numbers. Compare the array with "
-     "0."),
     ("x (B, D), y (B, D)", "x, y", (floats(2, 3), floats(2, 3, dtype=float)), TypeError,
      "x is float32 and y float64; expected one dtype. Use .astype."),
     ("x (B, D)", "x", (None,), TypeError, "x is None; expected (B, D)."),
@@ -244,11 +239,10 @@ def test_numbers_and_lists_take_the_dtype_of_the_others():
 
 
 def test_other_kinds_arrive_as_arrays():
-    f = accepting("ids (B,) int, m (B,) bool | float", "ids, m", "(ids, m)")
+    f = accepting("ids (B,) int, m (B,) bool", "ids, m", "(ids, m)")
     ids, mask = f(Tensor([1, 2]), [True, False])
     assert type(ids) is np.ndarray and ids.dtype.kind == "i"
     assert type(mask) is np.ndarray and mask.dtype == bool
-    assert isinstance(f([1, 2], floats(2))[1], Tensor)
 
 
 RETURNED = [  # right side, what fits it, what does not; x is (2, 3) of float32
