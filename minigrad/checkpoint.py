@@ -1,6 +1,6 @@
 """Save and load nested dicts of arrays, numbers and strings, never with pickle.
 
-    save("run.safetensors", {"model": model.state_dict(), "step": 400, "rng": rng_state})
+    save("run.safetensors", {"model": model.state_dict(), "step": 400})
     state = load("run.safetensors")
 
 A file has a header in JSON and then the bytes of all arrays

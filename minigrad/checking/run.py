@@ -1,4 +1,4 @@
-"""Run the computation that a gradient check examines, and note the rules that it breaks.
+"""Run the computation that a gradient check examines, and note which rules it breaks.
 
 The forward and the backward do not change inputs or cotangents, each gradient is a new
 array, and two equal calls return equal values.
@@ -281,7 +281,8 @@ class Run:
             again = [("the gradient that the next backward returns", second[i])]
             for what, b in others + rest + again if a is not None else ():
                 if b is not None and np.may_share_memory(a, b):
-                    self._note("aliases", f"d_{self.names[i]} shares memory with {what}")
+                    what = f"d_{self.names[i]} shares memory with {what}"
+                    self._note("aliases", what)
                     break
 
     def _fail(self, tag, sentence):

@@ -154,7 +154,7 @@ def _count(name, x, axis):
 
 
 def _extreme(name, x, axis, keepdims):
-    """Return the largest or smallest x, and its backward: g is shared by all of them."""
+    """Return the largest or smallest x, and the backward: all that equal it share g."""
     x = np.asarray(x)
     _count(name, x, axis)
     y = getattr(x, name)(axis, keepdims=True)

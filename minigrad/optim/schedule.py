@@ -33,7 +33,7 @@ class Schedule:
         return f"{type(self).__name__}({listed})"
 
     def _numbers(self):
-        return {name: value for name, value in vars(self).items() if name != "optimizer"}
+        return {name: x for name, x in vars(self).items() if name != "optimizer"}
 
     def lr_at(self, t):
         """Return the rate after t steps."""
