@@ -13,6 +13,16 @@ def affine(x, weight, bias):
     return x @ weight.T if bias is None else x @ weight.T + bias
 
 
+def affine_back(da, x, weight, bias, need_x, need_weight):
+    """Return dx, dW and db from da (n, K H) and x (n, I); the sums run over the rows.
+
+    dx = W^T da,      dW = sum da x^T,      db = sum da
+    """
+    dx = da @ weight if need_x else None
+    dW = da.T @ x if need_weight else None
+    return dx, dW, None if bias is None else da.sum(0)
+
+
 def project(x, weight, bias, out):
     """Write x W_k^T + b_k for each gate k to the k-th array (N, H) of ``out``."""
     for k, out_k in enumerate(out):

@@ -16,7 +16,7 @@ import numpy as np
 from ..differentiable import differentiable
 from ..loops import replaceable
 from ..shapes import shapes
-from .gates import affine, by_gate, project, sigmoid
+from .gates import affine, affine_back, by_gate, project, sigmoid
 from .packing import Packing
 
 
@@ -121,24 +121,18 @@ def gru_products(da, x, h, weight_ih, bias_ih, bias_hh, needs):
     booleans: whether the gradients of x, h, weight_ih and weight_hh are needed.
     """
     H = h.shape[1]
-    total = da.sum(0)  # a bias is added to each row
-    db_hh = None if bias_hh is None else total[: 3 * H]  # of r, z and m
-    db_ih = None
-    if bias_ih is not None:
-        db_ih = np.concatenate([total[: 2 * H], total[3 * H :]])  # of r, z and n
-    dW_hh = da[:, : 3 * H].T @ h if needs[3] else None
+    _, dW_hh, db_hh = affine_back(da[:, : 3 * H], h, None, bias_hh, False, needs[3])
     da[:, 2 * H : 3 * H] = da[:, 3 * H :]  # x is not part of m, but of n
     da = da[:, : 3 * H]  # da_r, da_z, da_n
-    dx = da @ weight_ih if needs[0] else None  # (B, I), summed over the gates
-    dW_ih = da.T @ x if needs[2] else None  # (3H, I), summed over the rows
+    dx, dW_ih, db_ih = affine_back(da, x, weight_ih, bias_ih, needs[0], needs[2])
     return dx, dW_ih, dW_hh, db_ih, db_hh
 
 
 # ``gru`` and ``lstm`` repeat the step for every token of a sequence, as one operation
 # with a hand-derived backward through time. They take about half the time of steps
-# composed of operations (B = 64, T = 32, I = H = 128). Padding is not computed, but a padded
-# batch takes up to a third more time than a full batch of as many tokens: its rows are
-# copied into another order, and its last steps have few examples.
+# composed of operations (B = 64, T = 32, I = H = 128). Padding is not computed, but a
+# padded batch takes up to a third more time than a full batch of as many tokens: its
+# rows are copied into another order, and its last steps have few examples.
 #
 # Of the two matrix products of a step, only W_hh h_{t-1} needs the step before. The
 # product of all x_t with W_ih is computed before the loop over time. The backward runs
@@ -284,10 +278,13 @@ def lstm(
         dh0, dc0 = np.empty_like(dh), np.empty_like(dc)
         dh0[packing.order], dc0[packing.order] = dh, dc
         x_rows = packing.pack(x) if needs[3] else None
-        dx, *dweights = _lstm_products(
-            da, x_rows, packing.before(states), weight_ih, bias_ih, bias_hh, needs
+        h_rows = packing.before(states) if needs[4] else None
+        _, dW_hh, db_hh = affine_back(da, h_rows, None, bias_hh, False, needs[4])
+        dx, dW_ih, db_ih = affine_back(
+            da, x_rows, weight_ih, bias_ih, needs[0], needs[3]
         )
-        return packing.unpack(dx) if needs[0] else None, dh0, dc0, *dweights
+        dx = packing.unpack(dx) if needs[0] else None
+        return dx, dh0, dc0, dW_ih, dW_hh, db_ih, db_hh
 
     outputs = packing.unpack(states[B:]), packing.last(states), packing.last(cells)
     return outputs, backward
@@ -313,9 +310,9 @@ def lstm_cell(
     def backward(g):
         da = np.empty((B, 4 * H), dtype)  # da_i, da_f, da_n, da_o
         dc = _lstm_step_back(g[0], g[1], gates, c, c_new, da)
-        dh = da @ weight_hh if needs[1] else None  # summed over the gates
-        dx, *dweights = _lstm_products(da, x, h, weight_ih, bias_ih, bias_hh, needs)
-        return dx, dh, dc, *dweights
+        dx, dW_ih, db_ih = affine_back(da, x, weight_ih, bias_ih, needs[0], needs[3])
+        dh, dW_hh, db_hh = affine_back(da, h, weight_hh, bias_hh, needs[1], needs[4])
+        return dx, dh, dc, dW_ih, dW_hh, db_ih, db_hh
 
     return (h_new, c_new), backward
 
@@ -370,17 +367,3 @@ def _sum(a, b):
     if a is None or b is None:
         return b if a is None else a
     return a + b
-
-
-def _lstm_products(da, x, h, weight_ih, bias_ih, bias_hh, needs):
-    """Return dx, dW_ih, dW_hh, db_ih, db_hh from da (N, 4 H), x (N, I) and h (N, H).
-
-    needs begins with five booleans, for x, h, c, weight_ih and weight_hh.
-    """
-    total = da.sum(0)  # a bias is added to each row
-    db_ih = None if bias_ih is None else total
-    db_hh = None if bias_hh is None else total.copy()
-    dx = da @ weight_ih if needs[0] else None  # (N, I), summed over the gates
-    dW_ih = da.T @ x if needs[3] else None  # (4 H, I), summed over the rows
-    dW_hh = da.T @ h if needs[4] else None
-    return dx, dW_ih, dW_hh, db_ih, db_hh
