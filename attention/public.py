@@ -1,4 +1,7 @@
-"""The public names of the package: ``attention.attend`` is ``attend`` here."""
+"""The public names of the package: ``attention.attend`` is ``attend`` here.
+
+All names that this module imports are public.
+"""
 
 from . import masks
 from .exact.kv_cache import FixedKVCache, KVCache
@@ -60,29 +63,4 @@ from .variants.random_features import (
 from .variants.steps import BahdanauStep, LuongStep
 from .variants.stick_breaking import stick_breaking
 
-__all__ = [
-    "masked_softmax", "dot", "scaled_dot", "general", "additive", "concat", "attend",
-    "scaled_dot_product_attention", "merge", "linear_attention",
-    "elu_plus_one", "decay_attention", "retnet_log_decay", "gated_linear_attention",
-    "delta_rule", "random_features", "random_directions", "performer_attention",
-    "linformer_attention", "nystrom_attention", "MultiHeadAttention", "KVCache",
-    "FixedKVCache", "torch_state", "load_torch_state", "DotProductAttention",
-    "GeneralAttention", "AdditiveAttention", "LuongAttention",
-    "ProjectedKeys", "LocalAttention", "CoverageAttention", "coverage_loss",
-    "LatentAttention", "DifferentialAttention", "differential", "talking_heads",
-    "shared_attention", "SmallCache", "quantize", "dequantize", "block_attention",
-    "choose_blocks", "native_sparse", "grid", "patches", "rope_2d", "GAT", "GATv2",
-    "leaky_scores", "PMA", "ISAB", "Perceiver", "hops", "address", "sharpen", "Pointer",
-    "not_chosen", "copy_loss", "copy_probabilities", "LocationAttention",
-    "MonotonicAttention", "MoChA", "monotonic_weights", "hard_stops", "chunk_weights",
-    "LongformerAttention", "gaussian", "GaussianAttention", "nadaraya_watson",
-    "BahdanauStep", "LuongStep", "sink_softmax", "softmax_plus_one", "Sink", "entmax",
-    "sparsemax", "sigmoid_weights", "stick_breaking", "gumbel_softmax", "hard_weights",
-    "reinforce", "best_baseline", "rms_norm", "QKNormAttention", "CosineAttention",
-    "forgetting_attention", "forgetting_bias", "output_gate", "GatedAttention", "masks",
-    "BlockMask", "sinusoidal", "LearnedPositions", "t5_bucket", "T5RelativeBias",
-    "rope", "LinearScaling", "NTKScaling", "YaRNScaling",
-    "alibi_slopes", "alibi_bias", "shaw_scores", "transformer_xl_scores",
-    "transformer_xl_distances", "disentangled_scores", "show_heatmaps",
-    "alignment_heatmap", "loss_curves", "accuracy_bars",
-]  # fmt: skip
+__all__ = [name for name in dir() if name[0] != "_"]

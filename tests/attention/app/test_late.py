@@ -17,7 +17,7 @@ SUBPACKAGES = """
 import sys
 import attention
 print([name for name in ("numpy", "minigrad") if name in sys.modules])
-attention.kernels.backend, attention.positions.alibi, attention.exact.flash
+attention.kernels.backend, attention.positions.alibi, attention.exact
 attention.costs.cost_of, attention.app
 attention.marian.load, attention.transformer.DecoderOnly
 attention.seq2seq.translator.load, attention.tasks.grammar.generate

@@ -21,13 +21,11 @@ SIGNATURES = {
     "t5_bucket": "relative_position, bidirectional, num_buckets, max_distance",
     "rope": "x, positions, base=10000.0, interleaved=False, scaling=None",
     "alibi_slopes": "num_heads",
-    "shaw_scores": (
-        "queries, keys, relative_keys, scale=None, causal_align='upper_left'"
-    ),
+    "shaw_scores": "queries, keys, relative_keys, scale=None, first=0",
     "transformer_xl_scores": (
         "queries, keys, relative_keys, content_bias, position_bias, scale=None"
     ),
-    "transformer_xl_distances": "L, S, causal_align='upper_left'",
+    "transformer_xl_distances": "L, S, first=0",
     "merge": "o1, lse1, o2, lse2",
     "MultiHeadAttention": (
         "embed_dim, num_heads, num_kv_heads=None, dropout=0.0, bias=True, kdim=None, "
