@@ -21,6 +21,7 @@ from minigrad.nn import Parameter
 
 from .. import kernels
 from ..exact.sdpa import scaled_dot_product_attention
+from ..masks import from_array
 from ..masks.block_mask import BlockMask
 from ..template import attend
 from ..variants.table import NORMALIZERS, PATTERNS, VARIANTS
@@ -175,12 +176,14 @@ def prepared(variant, inputs, parameters, options):
 def function_of(row, q, k, **options):
     """Return the attention (*inputs, *parameters) of a row that is not a layer."""
     if row.name in PATTERNS:
-        tiles = BlockMask.from_mask(
-            row.definition(**options), q.shape[-2], k.shape[-2]
-        )
-        return functools.partial(
-            scaled_dot_product_attention, path="tiled", attn_mask=tiles
-        )
+        pattern = row.definition(**options)
+        tiles = BlockMask.from_mask(pattern, q.shape[-2], k.shape[-2])
+
+        def in_tiles(q, k, v, mask=None):
+            chosen = tiles if mask is None else pattern & from_array(mask)
+            return scaled_dot_product_attention(q, k, v, chosen, path="tiled")
+
+        return in_tiles
     if row.name in NORMALIZERS:
         return lambda q, k, v, *parameters: attend(
             q, k, v, normalize=row.bound(*parameters, **options)

@@ -23,7 +23,7 @@ from minigrad.shapes import shapes
 from .. import definitions
 from ..kernels import dropout
 from ..kernels.tile_plan import tile_plan
-from ..masks import causal, given
+from ..masks import causal, from_array, given
 from ..masks.windows import sliding_window, window_ends
 from ..positions import OffsetBias, toeplitz
 from ..scores import scaled_dot
@@ -266,10 +266,10 @@ def _tiles_of_definition(q, k, v, left=-1, right=-1, tile=64):
     return definitions.tiled(q, k, v, tile, allowed)
 
 
-def _in_window(q, k, v, left, right):
-    return scaled_dot_product_attention(
-        q, k, v, sliding_window(left, right), path="tiled"
-    )
+def _in_window(q, k, v, left, right, mask=None):
+    window = sliding_window(left, right)
+    window = window if mask is None else window & from_array(mask)
+    return scaled_dot_product_attention(q, k, v, window, path="tiled")
 
 
 def window_tiles(L, S, left, right, tile=64):
