@@ -76,5 +76,6 @@ ROWS = [
         cannot treat near and far alike: beyond training its scores fall further
         lesson 11: reading beyond the trained length; Press et al. 2022""",
         "L*E + L*S*E + L*S",
+        "slope ()",
     ),
 ]  # fmt: skip

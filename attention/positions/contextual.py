@@ -67,5 +67,6 @@ ROWS = [
         cannot be computed in tiles: p needs all keys between j and i
         lesson 11: reading beyond the trained length; Golovneva et al. 2024""",
         "L*E + L*S*E + L*64*E + L*S",
+        "e (64, E)",
     ),
 ]  # fmt: skip

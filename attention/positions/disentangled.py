@@ -105,5 +105,6 @@ ROWS = [
         cannot distinguish distances beyond the tables
         lesson 11: reading beyond the trained length; He et al. 2021""",
         "3*L*S*E",
+        "Q_r (6, E), K_r (6, E)",
     ),
 ]  # fmt: skip

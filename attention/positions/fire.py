@@ -93,5 +93,6 @@ ROWS = [
         cannot be computed from j - i alone: it depends on i as well
         lesson 11: reading beyond the trained length; Li et al. 2024""",
         "L*E + L*S*E + L + L*S*(1 + 2*32)",
+        "c (), T (), w_1 (32), b_1 (32), w_2 (32)",
     ),
 ]  # fmt: skip

@@ -58,5 +58,6 @@ ROWS = [
         cannot prefer a distance to a nearer one
         lesson 11: reading beyond the trained length; Chi et al. 2022""",
         "L*E + L*S*E + 2*L*S",
+        "r (), a ()",
     ),
 ]  # fmt: skip

@@ -84,6 +84,7 @@ class Position:
     definition       of definitions.py: what is added or rotated, or the scores
     multiplications  of the scores of one head of a layer, beside what is computed once
                      for all layers
+    inputs           of the definition, after q (L, E) and k (S, E), and their shapes
     about, file      what the map says; its page
     """
 
@@ -92,6 +93,7 @@ class Position:
     definition: Callable
     about: str
     multiplications: str = SCALED
+    inputs: str = ""
     file: str = ""
 
 

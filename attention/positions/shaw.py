@@ -91,5 +91,6 @@ ROWS = [
         cannot distinguish distances beyond the last vector
         lesson 11: reading beyond the trained length; Shaw et al. 2018""",
         "L*S*E",
+        "a (5, E)",
     ),
 ]  # fmt: skip

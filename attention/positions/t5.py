@@ -149,5 +149,6 @@ ROWS = [
         cannot distinguish two distances of the same bucket
         lesson 11: reading beyond the trained length; Raffel et al. 2020""",
         "L*S*E",
+        "b (32)",
     ),
 ]  # fmt: skip

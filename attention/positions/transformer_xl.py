@@ -121,5 +121,6 @@ ROWS = [
         cannot be one product of queries and keys: it takes two
         lesson 11: reading beyond the trained length; Dai et al. 2019""",
         "2*L*S*E",
+        "R (L + S - 1, E), u (E), w (E)",
     ),
 ]  # fmt: skip
