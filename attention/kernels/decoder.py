@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .cell import EXAMPLES, Cell, cell_of, step
 from .choice import EXP
 from .compiling import Helper, any_order, as_field, kernel, reads, writes
 from .elementary import tanh
-from .gru import EXAMPLES, Cell, cell_of, step
 from .pool import spread
 from .product import aligned, multiply
 from .softmax import normalize
@@ -101,8 +101,8 @@ def forward_loop(
 ):
     """Take the EXAMPLES examples of each work item through all the steps."""
     _, L, B, H = gates.shape
-    A, E = attention.w_v.size, inputs.shape[2] - attention.memory.shape[2]
-    S, one = weights.shape[2], weights.dtype.type(1)
+    A, M, S = attention.w_v.size, attention.memory.shape[2], weights.shape[2]
+    E, one = inputs.shape[2] - M, weights.dtype.type(1)
     for item in range(start, stop):
         b0 = item * EXAMPLES
         b1 = min(b0 + EXAMPLES, B)
@@ -113,7 +113,7 @@ def forward_loop(
                 break
             if A:
                 multiply(queries[t, b0:b1], states[t, b0:b1], attention.W_q, False)
-            for b in range(b0, b1):
+            for b in range(b0, b1 if S + M > 0 else b0):  # a GRU attends to nothing
                 n = max(0, min(attention.lengths[b], S))
                 e, c, keys = weights[t, b, :n], inputs[t, b, E:], attention.keys[b]
                 weights[t, b, n:] = 0

@@ -3,7 +3,7 @@
 The twin is ``_steps_back`` in ``attention/seq2seq/attention_gru.py``. A thread takes
 some examples back through all the steps, as in ``decoder.py``. The memory and the keys
 belong to one example each, and so do their gradients. The gradients of the parameters
-of the GRU are sums over groups of examples (``gru.Sums``); those of W_q and w_v are
+of the GRU are sums over groups of examples (``cell.Sums``); those of W_q and w_v are
 summed after the loop.
 """
 
@@ -11,11 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .choice import EXP
-from .compiling import Helper, any_order, as_field, kernel, reads, writes
-from .decoder import Attention, add_weighted, attention_of
-from .elementary import tanh
-from .gru import (
+from .cell import (
     DEPTH,
     EXAMPLES,
     Rows,
@@ -25,6 +21,10 @@ from .gru import (
     step_back,
     steps_of,
 )
+from .choice import EXP
+from .compiling import Helper, any_order, as_field, kernel, reads, writes
+from .decoder import Attention, add_weighted, attention_of
+from .elementary import tanh
 from .pool import spread
 from .product import aligned, multiply
 
@@ -137,6 +137,8 @@ def backward_loop(
                 if n >= DEPTH:
                     add_rows(sums, group, rows, n, begun)
                     n, begun = 0, True
+                if S + M == 0:  # a GRU attends to nothing
+                    continue
                 for b in range(b0, b1):
                     dc_t, de_t = dc[t, b - b0], de[t, b - b0]
                     score_gradient(
@@ -150,7 +152,7 @@ def backward_loop(
                         add_weighted(d.s[b], de_t, attention.keys[b])
                 if A:
                     multiply(d.s[b0:b1], d.queries[t, b0:b1], attention.W_q, True)
-            for b in range(b0, b1):
+            for b in range(b0, b1 if S + M > 0 else b0):
                 i, end = b - b0, ends[b - b0]
                 # products that sum over the steps
                 multiply(d.memory[b], weights[:end, b].T, dc[:end, i], False)
