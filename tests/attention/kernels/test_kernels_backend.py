@@ -115,11 +115,11 @@ def test_a_kernel_in_the_cache_compiles_no_helper(tmp_path):
     pytest.importorskip("numba")
     place = {"XDG_CACHE_HOME": str(tmp_path)}
     code = (
-        "import numpy as np; from attention.kernels import gru; "
-        "print(len(gru.forward_loop.version(np.dtype('f')).signatures))"
+        "import numpy as np; from attention.kernels import decoder; "
+        "print(len(decoder.forward_loop.version(np.dtype('f')).signatures))"
     )
     out, err = python(code, **place)
-    assert out == "1" and err.startswith("compiling gru.forward_loop, once")
+    assert out == "1" and err.startswith("compiling decoder.forward_loop, once")
     assert python(code, **place) == ("1", "")
 
 
