@@ -253,7 +253,7 @@ class My:
         """Run a function of the answer, and note the call with its result."""
         self.log.append(call)
         result = function(*args, **options)
-        call.result = with_parameters(readonly(as_numbers(result)), args)
+        call.result = with_parameters(readonly(as_numbers(result), {}), args)
         return result
 
     def _backward(self, call, got, want):

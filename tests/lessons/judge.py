@@ -40,6 +40,7 @@ class Answer:
     text: str
     name: str | None = None
     today: str | None = None
+    form: str | None = None
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ def answers(id=None):
     for each in [id] if id else ids():
         for number, row in enumerate(stored()[each]["answers"]):
             text = text_of(row, stored()[each]["bases"])
-            facts = (row.get(key) for key in ("name", "today"))
+            facts = (row.get(key) for key in ("name", "today", "form"))
             yield Answer(each, number, row["right"], row["origin"], text, *facts)
 
 

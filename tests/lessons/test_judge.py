@@ -43,12 +43,14 @@ def test_a_base_has_the_functions_of_the_stub(id):
 
 @every_exercise
 def test_right_answers_pass(id):
-    assert not wrongly(judge.verdict(a) for a in judge.answers(id) if a.right)
+    """Of the other forms of a result, a deep run checks all."""
+    right = [a for a in judge.answers(id) if a.right and a.form in (None, "tuple1")]
+    assert not wrongly(map(judge.verdict, right))
 
 
 @every_exercise
 @pytest.mark.deep
-def test_all_wrong_answers_are_noticed(id):
+def test_all_answers_are_judged_rightly(id):
     assert not wrongly(judge.judged(id))
 
 
