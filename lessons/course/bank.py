@@ -117,10 +117,10 @@ def of_masks(got, want):
         return None
     flipped, near = yours[0] != right[0], abs(yours[1] - right[1]) == 1
     tag = "flipped" if flipped else "off-by-one" if near else "offset"
-    allowed, expected = (f"j {sign} i {_signed(k)}" for sign, k in (yours, right))
-    return tag, (
-        f"yours allows {allowed}; expected {expected}, for query i and key j"
+    allowed, expected = (
+        f"j {sign} i" + (f" {_signed(k)}" if k else "") for sign, k in (yours, right)
     )
+    return tag, f"yours allows {allowed}; expected {expected}, for query i and key j"
 
 
 def of_digits(got, want, back, text):
