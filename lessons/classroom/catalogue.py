@@ -139,15 +139,11 @@ def find(name):
     )
 
 
-def exercises_of(folder):
-    """Return the exercises of a lesson, in the order of its page."""
-    known = exercises()
-    order = header(folder).exercises
-    listed = sorted(
-        (e for e in known if e.id in order), key=lambda e: order.index(e.id)
-    )
-    own = [e for e in known if e.lesson == number(folder) and e not in listed]
-    return listed + own
+def exercises_of(folder, known=None):
+    """Return those of the known exercises that a lesson has, in the order of its page."""
+    order, own = header(folder).exercises, number(folder)
+    found = [e for e in known or exercises() if e.id in order or e.lesson == own]
+    return sorted(found, key=lambda e: (*order, e.id).index(e.id))
 
 
 def lessons_of(exercise, book=BOOK):
@@ -164,12 +160,11 @@ def in_book_order():
 
     The last pair is (None, the exercises that no lesson lists).
     """
-    left = {e.id: e for e in exercises()}
-    found = [
-        (folder, [left.pop(e.id) for e in exercises_of(folder) if e.id in left])
-        for folder in lesson_folders()
-    ]
-    return [*found, (None, list(left.values()))]
+    found, left = [], exercises()
+    for folder in lesson_folders():
+        found.append((folder, exercises_of(folder, left) if left else []))
+        left = [e for e in left if e not in found[-1][1]]
+    return [*found, (None, left)]
 
 
 def _fields(path):
@@ -228,6 +223,7 @@ def number(folder):
     return folder.name.partition("_")[0]
 
 
+@functools.cache
 def header(folder):
     """Return the ``Header`` of a lesson."""
     path = folder / "lesson.py"
