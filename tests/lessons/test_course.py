@@ -1,5 +1,6 @@
 """An exercise is one file: how it is read, checked and named."""
 
+import re
 import sys
 
 import numpy as np
@@ -151,6 +152,15 @@ def test_an_edit_that_needs_gigabytes_is_another_mistake():
     with naming.less_memory(), pytest.raises(MemoryError):
         np.ones(2**29)  # four GiB
     assert np.ones(2**24).size  # the limit ends with the block
+
+
+@pytest.mark.parametrize("exercise", exercises(), ids=lambda e: e.id)
+def test_every_written_mistake_is_noticed_and_named(exercise):
+    found = audit.audit_exercise(exercise)
+    assert not found.faults, "\n" + audit.table([found])
+    assert found.named == found.noticed == found.written
+    why = exercise.parts.why  # it has two sentences
+    assert len(re.findall(r"[a-z0-9\])]\.(?: [A-Z0-9a-z]|$)", why)) == 2, why
 
 
 LINES, LINES_OF_A_PROJECT = 150, 280  # of an exercise's file, also of a new one

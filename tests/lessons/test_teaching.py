@@ -1,4 +1,4 @@
-"""TEACHING.md: its syllabus agrees with the catalogue, and its example works."""
+"""The tables of pages are fresh; the syllabus and the example of TEACHING.md work."""
 
 import os
 import re
@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from lessons.classroom.authors import tables
 from lessons.classroom.catalogue import LESSONS, ROOT, find, lesson_folders, number
 
 TEXT = (LESSONS / "TEACHING.md").read_text(encoding="utf-8")
@@ -20,6 +21,11 @@ def test_the_syllabus_has_every_lesson_once_and_what_an_exercise_needs_before_it
     solved = [id for _, ids in weeks for id in ids.split(", ")]
     for k, id in enumerate(solved):
         assert set(find(id).needs) <= set(solved[:k]), id
+
+
+def test_the_tables_of_pages_are_fresh():
+    for path, text in tables.pages().items():
+        assert path.read_text(encoding="utf-8") == text, "python -m lessons dev sync"
 
 
 @pytest.fixture
