@@ -49,8 +49,6 @@ FOR_KNOWN_MISTAKES = {
         "small term is left out?"
     ),
     "reversed": "In which direction does the index run?",
-    "shifted": "Is the first index 0 or 1? Does position t see t itself?",
-    "off-by-one": "Try the first and the last index: is the bound < or <=?",
     "epsilon": (
         "A small number was added. Add it only where a divisor or the argument of a "
         "logarithm can be 0. Elsewhere it makes right numbers wrong."
