@@ -64,9 +64,7 @@ from lessons.course.measure import ends
 
 EXAMPLE = {"y": [("b", 3.0), ("x", 7.0)], "b": [("a", 1.0), ("x", 2.0)]}
 EXAMPLE |= {"a": [], "x": []}
-SQUARE = {"y": [("x", 3.0), ("x", 3.0)], "x": []}
 MOST = 200_000  # lines that an answer may run for 51 values
-PATHS = "expected one visit of each of 51 values", f"found more than {MOST} lines run"
 
 
 def ladder(n):
@@ -109,48 +107,33 @@ def is_order(my, graph, root):
         my.holds("order", False, expected, places, tag)
 
 
-def small_ones(my, rng):
-    """the order for y = b x with b = a + 2 x, for y = x x, and for random graphs"""
-    is_order(my, EXAMPLE, "y")
-    is_order(my, SQUARE, "y")
-    for n in (5, 11, 17, 30):
-        graph, names = random_graph(rng, n)
-        for root in (names[0], names[2]):
-            is_order(my, graph, root)
-
-
-def gradients(my, rng):
+def orders_and_gradients(my, rng):
     """the example, 13 = 7 + 3 times 2, y = x x, and random graphs"""
-    my.near(1e-9).backward(EXAMPLE, "y")
-    my.near(1e-9).backward(SQUARE, "y")
+    graphs = [(EXAMPLE, "y"), ({"y": [("x", 3.0), ("x", 3.0)], "x": []}, "y")]
     for n in (5, 11, 17, 30):
         graph, names = random_graph(rng, n)
-        for root in (names[0], names[2]):
-            my.near(1e-9).backward(graph, root)
+        graphs += [(graph, names[0]), (graph, names[2])]
+    for graph, root in graphs:
+        is_order(my, graph, root)
+        my.near(1e-9).backward(graph, root)
 
 
 def long_ones(my, rng):
     """2^50 paths, a chain of 20 000, and a leaf"""
-    is_order(my, {"x": [], "y": []}, "x")
-    with ends(my, "paths", *PATHS, lines=MOST):
-        is_order(my, ladder(50), "y0")
+    leaf, many = {"x": [], "y": []}, ladder(50)
+    is_order(my, leaf, "x")
+    my.backward(leaf, "x")
+    texts = "expected one visit of each of 51 values", f"found more than {MOST} lines run"
+    with ends(my, "paths", *texts, lines=MOST):
+        is_order(my, many, "y0")
+        my.near(1e-9).backward(many, "y0")
     links = {f"y{k}": [(f"y{k + 1}", 1.0)] for k in range(20_000)}
     is_order(my, links | {"y20000": []}, "y0")
 
 
-def long_gradients(my, rng):
-    """the gradients along 2^50 paths, and of a leaf"""
-    my.backward({"x": [], "y": []}, "x")
-    with ends(my, "paths", *PATHS, lines=MOST):
-        my.near(1e-9).backward(ladder(50), "y0")
-
-
 HINTS = """
-too-early  The named value stands before one of its users. Append a value when you leave
-   it, not when you first reach it.
-repeats  The search reaches a value with two users twice. Remember the visited names.
+too-early  Append a value when you leave it, not when you first reach it.
 paths  A graph of 50 layers has 2^50 paths. Visit each value once, not each path.
-unreachable  root does not depend on every name in the graph.
 recursion  Python allows about a thousand nested calls. A list that is used as a stack
    has no such limit.
 1  All inputs of a value come later in the list. When can you write a value, if you fill
@@ -158,9 +141,9 @@ recursion  Python allows about a thousand nested calls. A list that is used as a
 2  Go down from root, depth first, and append a value to a list after all its inputs. In
    this list inputs come before their users; reverse it at the end. Keep the visited
    names in a set.
-3  Without recursion: use a stack of pairs (name, are its inputs done?). Take one pair.
-   If it is done, append the name. If the name is new, push it again as done, and push
-   its inputs above it.
+3  Without recursion: use a stack of pairs (name, are its inputs done?). Take one pair:
+   if it is done, append the name; if the name is new, push it again as done, and its
+   inputs above it.
 """
 WHY = """Every value comes after all its users, so its gradient is complete when the
 walk arrives, and each value is visited once. Following each path would repeat the work
