@@ -17,7 +17,6 @@ def softmax_t(e, tau):
     m = e.max(-1, keepdims=True)  #? Each row has its own largest score. What is exp of 710, and of a row that is 1000 below another?
     #! m = e.max()  | exp(e - the largest of all rows), divided by its sum
     #! m = e.mean(-1, keepdims=True)  | the softmax of e, less the mean of each row
-    #! m = 0.0  | exp(e / tau) / sum exp(e / tau)
     z = np.exp((e - m) / tau)  #? Does the largest weight grow or shrink at a low temperature? Is the largest exponent 0?
     #! z = np.exp(e - m) ** (1 / tau)  | exp(e) to the power 1 / tau, divided by its sum
     return z / z.sum(-1, keepdims=True)  #? Over which axis do the weights of one query sum to 1?
@@ -103,8 +102,7 @@ def explanation():
     """Return a string: what happens as tau tends to 0 and to infinity, and what is tau
     used for at inference?
 
-    Write ten words or more; they are not graded. After that, the check prints what a
-    good answer says.
+    Write ten words or more; they are not graded. The check then prints a good answer.
     """
     return (  #? What do the weights, the entropy and the output tend to?
         "tau to 0: the largest score takes all, ties share equally, H tends to 0 or "
@@ -208,11 +206,8 @@ def your_own_words(my, rng):
 
 
 HINTS = """
-draw  Five images with one range of colours, and one curve.
-sweep  One row for each temperature.
 softmax_t  Which exponents do scores of 0 and 1000 have at tau = 0.5?
 entropy  Compute H of the weights (1, 0) by hand, term by term.
-dH_dtau  The mean and the variance are those under p, with p = softmax(e / tau).
 1  Divide by tau first, then do what a stable softmax does.
 2  0 ln 0 is 0, but np.log(0) is -inf and 0 * -inf is NaN: do not take the log of 0.
 3  The mean of e under p is sum_j p_j e_j; the variance is the mean of (e - mean)^2.
