@@ -187,11 +187,10 @@ def the_plot(my, rng):
     )
     fig = pictures.drawn(my, "draw", (6, 3.6), T, ds, scaled, unscaled)
     pictures.has_level(fig, math.log(T), "no-level", f"log {T} = {math.log(T):.4g}")
+    pictures.is_labelled(fig, r"\bd\b|width|dim", r"entrop|nat|\bH\b")
     for y, what in ((scaled, "scaled"), (unscaled, "unscaled")):
         pictures.has_curve(fig, ds, y, "curves", f"the {what} entropies against ds")
-    pictures.is_labelled(fig, r"\bd\b|width|dim", r"entrop|nat|\bH\b")
-    curves = [curve for curve in pictures.lines(fig) if len(curve[1]) == len(ds)]
-    for y, what in ((scaled, "scaled"), (unscaled, "unscaled")):
+        curves = [curve for curve in pictures.lines(fig) if len(curve[1]) == len(ds)]
         label = next(label for _, b, label in curves if np.allclose(b, y))
         words = label.lower().replace("not scaled", "unscaled")
         text = f'label="{what}" for this curve in the legend', repr(label)
@@ -225,11 +224,7 @@ def is_prediction(found):
 
 
 HINTS = """
-draw  Two curves, a level, two labels and a legend.
-prediction  The docstring gives the two keys, and a number for each.
 entropy  Where p is 0 the term is 0: which argument of the logarithm avoids ln 0 there?
-entropy_curve  One softmax for each query, one entropy for each query, then the mean.
-large_T_entropy  H = ln Z - sum_j p_j e_j. What do both terms become for many keys?
 1  A row of _scores belongs to one query: compute softmax and entropy along it, and the
    mean over the rows last.
 2  ln p_j = e_j - ln Z, so H = ln Z - sum_j p_j e_j. This also gives the limit: replace

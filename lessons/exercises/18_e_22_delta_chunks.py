@@ -13,7 +13,6 @@ But each error depends on those before it. Take a chunk of C tokens that begins 
 state S, and write r_i with S and with the errors r_j of the chunk, j < i. These are C
 linear equations, and their matrix is triangular: zeros above the diagonal, and ones on
 it. Solve them once in the place of C steps. From one chunk to the next goes a state.
-
 C = 1 is the rule step by step, and C = n one system of n equations. n need not be a
 multiple of C.
 """
@@ -24,8 +23,7 @@ import numpy as np
 def errors(k, v, b, S):
     """Return the errors r (C, Ev) of all tokens of a chunk.
 
-    k (C, E), v (C, Ev), b (C,), and S (E, Ev), the state before the first token
-
+    k (C, E), v (C, Ev), b (C,), and S (E, Ev), the state before the first token.
     np.linalg.solve may solve the equations, or a loop over the tokens.
     """
     alone = v - k @ S  #? r_i = v_i - S_(i-1)^T k_i. Which two parts has S_(i-1), in a chunk?
@@ -85,26 +83,20 @@ from lessons.course.measure import calls_of, python_steps, work
 
 
 def draw(rng, n=11, E=3, Ev=5):
-    """Return q, k (n, E), v (n, Ev), b (n,) and a state S (E, Ev).
-
-    As b |k|^2 is below 2, the states of many tokens do not grow.
-    """
+    """Return q, k (n, E), v (n, Ev), b (n,) and a state S (E, Ev)."""
     q, k = rng.normal(size=(2, n, E))
+    # b |k|^2 is below 2, so the states of many tokens do not grow
     k *= rng.uniform(0.7, 1.2, (n, 1)) / np.sqrt((k * k).sum(1, keepdims=True))
     v, b = rng.normal(size=(n, Ev)), rng.uniform(0.3, 0.9, n)
     return q, k, v, b, rng.normal(size=(E, Ev))
 
 
 def one_chunk(my, rng):
-    """one chunk, also with square arrays"""
+    """chunks of any length, also with one key for all tokens, b = 0 and b = 1"""
     for sizes in ((7, 3, 5), (5, 5, 5), (200, 3, 5)):
         q, *inputs = draw(rng, *sizes)
         my.errors(*inputs)
         my.chunk(q, *inputs)
-
-
-def several(my, rng):
-    """chunks of any length, also with one key for all tokens, b = 0 and b = 1"""
     *inputs, S = draw(rng)
     for C in (4, 1, 2, 5, 10, 11, 14):
         my.chunked(*inputs, C, S)
@@ -119,7 +111,7 @@ def several(my, rng):
 
 
 def calls(my, rng):
-    """one call of chunk for each chunk, with one of errors and no loop in it"""
+    """one call of chunk for each chunk, no loop in it, and work proportional to n"""
     *inputs, S = draw(rng)
     with calls_of(my, "chunk", "errors") as made:
         my.only.chunked(*inputs, 4, S)
@@ -138,15 +130,8 @@ def calls(my, rng):
     my.holds("chunk", steps[1] < steps[0] + 56,
              "as many Python steps for 8 and for 64 tokens, beside those of errors",
              f"{steps[0]} and {steps[1]}", "python-loop")  # fmt: skip
-
-
-def linear_work(my, rng):
-    """twice the tokens, twice the work"""
-
-    def all_tokens(*inputs):
-        my.made["chunked"](*inputs[:4], 4, inputs[4])
-
-    short, long = (work(all_tokens, *draw(rng, n, 1, 1)) for n in (64, 128))
+    run = lambda *x: my.made["chunked"](*x[:4], 4, x[4])  # noqa: E731
+    short, long = (work(run, *draw(rng, n, 1, 1)) for n in (64, 128))
     for what, a, b in zip(("numbers", "Python steps"), short, long):
         my.holds("chunked", b < 3 * a, "twice the work for twice as many tokens",
                  f"{a} {what} for 64 tokens, {b} for 128", "n-squared")  # fmt: skip
@@ -156,11 +141,10 @@ HINTS = """
 1  S_(i-1) = S + sum_{j < i} k_j (b_j r_j)^T. Multiply it by k_i, and you have the
    equation of r_i.
 2  r_i + sum_{j < i} (k_i . k_j) b_j r_j = v_i - S^T k_i. The matrix has the entries
-   (k_i . k_j) b_j below the diagonal. The right side has one row for each token.
+   (k_i . k_j) b_j below the diagonal, and the right side one row for each token.
 3  B = np.tril(K K^T, -1), (I + B * b) R = V - K S, U = b R for each row. Then O = Q S +
    np.tril(Q K^T) U, and the new state is S + K^T U.
 """
 WHY = """The state before token i is S plus what the chunk's tokens j < i wrote, so
 r_i = v_i - S^T k_i - sum_j (k_i . k_j) b_j r_j: a system with the matrix I + B b.
-Everything else is linear attention with the values b r, and the cost of n tokens is about
-n C instead of n^2."""
+The rest is linear attention with the values b r, at a cost of about n C, not n^2."""
