@@ -228,36 +228,23 @@ def cases(rng):
     yield "one seed has no interval", alone | {"seeds": [1]}, both
 
 
-def equal_pairs(my, name, rng):
-    """Compare the pairs that a function finds in records, in any order."""
-    for what, record, _ in cases(rng):
-        want, found = my.right[name](record), getattr(my.only, name)(record)
-        is_list = isinstance(found, (list, tuple, set, np.ndarray))
-        my.holds(name, is_list, "a list of pairs", type(found).__name__, "type")
-        found = sorted((str(arm), float(value)) for arm, value in found)
-        said = f"{want or 'no pairs'}: {what}", f"{found or 'no pairs'}"
-        my.holds(name, found == sorted(want), *said, "pairs")
+def pairs(my, rng):
+    """rates that an arm has not tried, and seeds that are not reported, in any order"""
+    for name in ("untried_rates", "dropped_seeds"):
+        for what, record, _ in cases(rng):
+            want, found = my.right[name](record), getattr(my.only, name)(record)
+            is_list = isinstance(found, (list, tuple, set, np.ndarray))
+            my.holds(name, is_list, "a list of pairs", type(found).__name__, "type")
+            found = sorted((str(arm), float(value)) for arm, value in found)
+            said = f"{want or 'no pairs'}: {what}", f"{found or 'no pairs'}"
+            my.holds(name, found == sorted(want), *said, "pairs")
 
 
-def rates(my, rng):
-    """the rates that an arm has not tried"""
-    equal_pairs(my, "untried_rates", rng)
-
-
-def seeds(my, rng):
-    """the seeds that are not reported"""
-    equal_pairs(my, "dropped_seeds", rng)
-
-
-def curves(my, rng):
-    """how far curves moved, and their noise"""
+def curves_and_differences(my, rng):
+    """how far curves moved, and differences seed by seed, also of one seed"""
     my.movement([0.3] * 4 + [0.0, 1.0, 1.0, 3.0])
     for n, sign in itertools.product((30, 31, 44, 24, 26), (1, -1)):
         my.movement((sign * np.sqrt(np.arange(n)) + rng.normal(0, 0.3, n)).tolist())
-
-
-def differences(my, rng):
-    """differences seed by seed: of all runs, without one, and of one seed"""
     record = draw_record(rng)
     for seeds, arm in (((), A), ((2,), B), ((2, 5), C), ((1, 2, 4, 5), B)):
         dropped = [{"arm": arm, "seed": seed} for seed in seeds]

@@ -33,7 +33,6 @@ def preferred(h, W, a_2):
 
 def gatv2_scores(h, W_l, W_r, a):
     """Return e (n, n) of GATv2, and its backward.   h (n, D), W_l and W_r (A, D), a (A,)
-
     ->  e, backward;  backward(g) returns (dh, dW_l, dW_r, da) for g = dL/de
     """
     x, y = h @ W_l.T, h @ W_r.T  #? Which matrix belongs to the node that reads, and which to the one that is read?
@@ -62,7 +61,6 @@ def mended(wanted):
 
     h is the identity matrix: node i has the one-hot row i. In row i of e the entry at
     wanted[i] is to be larger than all others, by 0.5 or more.
-
     wanted  (n,) numbers of nodes; some may occur several times, and others never
     """
     n = len(wanted)
@@ -74,9 +72,8 @@ def mended(wanted):
 def average(e, y, edges):
     """Return the averages (n, A) of the rows y (n, A) of all neighbours.
 
-    e (n, n) scores, edges (n, n) bool, True at (i, j) if node i reads node j
-
-    A node that reads none gets 0.
+    e (n, n) scores, edges (n, n) bool, True at (i, j) if node i reads node j. A node
+    that reads none gets 0.
     """
     seen = np.where(edges, e, -np.inf)  #? exp(0) is 1: which score has a node that is not read?
     #! seen = np.where(edges.T, e, -np.inf)  | averages of the nodes that read node i
@@ -93,17 +90,9 @@ def average(e, y, edges):
 # ---- THE CHECK: each call my.f(…) is compared with the function f above
 
 
-def of_gat(rng, n=5, D=7, A=3):
-    """Return h, W, a_1 and a_2."""
-    return [rng.normal(size=size) for size in ((n, D), (A, D), A, A)]
-
-
-def of_gatv2(rng, n=5, D=7, A=3):
-    """Return h, W_l, W_r and a. No z is near 0, where f has no derivative."""
-    while True:
-        h, W_l, W_r, a = (rng.normal(size=s) for s in ((n, D), (A, D), (A, D), A))
-        if (abs((h @ W_l.T)[:, None] + h @ W_r.T) > 0.02).all():
-            return h, W_l, W_r, a
+def draw(rng, n, D, A):
+    """Return h (n, D), W_l and W_r (A, D), a and a_2 (A,)."""
+    return [rng.normal(size=size) for size in ((n, D), (A, D), (A, D), A, A)]
 
 
 def graph(rng, n, A):
@@ -113,49 +102,32 @@ def graph(rng, n, A):
     return rng.normal(size=(n, n)), rng.normal(size=(n, A)), edges
 
 
-def scores_of_gat(my, rng):
-    """scores of GAT"""
-    for sizes in ((5, 7, 3), (5, 5, 5)):
-        my.gat_scores(*of_gat(rng, *sizes))
-
-
-def static(my, rng):
-    """GAT: every node prefers the same one, for any a_1"""
-    for _ in range(5):
-        h, W, _, a_2 = of_gat(rng)
-        my.preferred(h, W, a_2)
-
-
-def scores_of_gatv2(my, rng):
-    """scores of GATv2, and their gradients"""
-    my.gatv2_scores(*of_gatv2(rng))
-    my.gatv2_scores(*of_gatv2(rng, 3, 3, 3))
+def scores_and_averages(my, rng):
+    """scores of GAT and of GATv2, the node that all prefer, and averages of neighbours"""
+    for sizes in ((5, 7, 3), (5, 5, 5), (3, 3, 3), (6, 2, 3), (7, 5, 2)):
+        h, W_l, W_r, a, a_2 = draw(rng, *sizes)
+        my.gat_scores(h, W_l, a, a_2)
+        my.gatv2_scores(h, W_l, W_r, a)
+        my.preferred(h, W_l, a_2)
+    for A in (3, 5):
+        my.average(*graph(rng, 5, A))
 
 
 def each_its_own(my, rng):
     """GATv2: every node prefers the one that it should"""
     for wanted in ([1, 2, 3, 0], [1, 0], [0, 0, 1, 3], rng.permutation(6)):
         wanted, n, i = np.array(wanted), len(wanted), np.arange(len(wanted))
-        got = my.only.mended(wanted)
-        count = len(got) if isinstance(got, (tuple, list)) else 1
-        my.holds("mended", count == 3, "3 results: W_l, W_r, a", f"{count}", "results")
-        found, size = [np.asarray(x, float) for x in got], np.size(got[2])
-        shapes, want = [x.shape for x in found], [(size, n), (size, n), (size,)]
-        my.holds("mended", shapes == want, f"the shapes {want}", f"{shapes}", "shape")
+        found = [np.asarray(x, float) for x in my.only.mended(wanted)]
+        shapes, A = [x.shape for x in found], found[-1].size
+        text = f"W_l, W_r and a of the shapes {[(A, n), (A, n), (A,)]}"
+        my.holds("mended", shapes == [(A, n), (A, n), (A,)], text, f"{shapes}", "shape")
         e = gatv2_scores(np.eye(n), *found)[0]
         margins = e[i, wanted] - np.where(i == wanted[:, None], -np.inf, e).max(1)
         name = "small-margin" if (e.argmax(1) == wanted).all() else "not-preferred"
         name = "static" if np.ptp(e.argmax(1)) == 0 else name
-        my.holds("mended", (margins >= 0.5 - 1e-9).all(),
-                 f"the largest scores of the rows at {wanted}, larger by 0.5",
-                 f"them at {e.argmax(1)}, and the margins {margins.round(3)}",
-                 name)  # fmt: skip
-
-
-def of_neighbours(my, rng):
-    """averages of neighbours"""
-    my.average(*graph(rng, 5, 3))
-    my.average(*graph(rng, 5, 5))
+        text = f"the largest scores of the rows at {wanted}, larger by 0.5"
+        where = f"them at {e.argmax(1)}, and the margins {margins.round(3)}"
+        my.holds("mended", (margins >= 0.5 - 1e-9).all(), text, where, name)
 
 
 def ends(my, rng):
@@ -168,12 +140,10 @@ def ends(my, rng):
 
 
 HINTS = """
-preferred  What of e_ij depends on j, and does f change its order?
 1  f(x + 1) - f(x) is 1 for x = 0, and 0.2 for x = -1. A GATv2 uses this step.
 2  dx_i = sum_j dz_ij and dy_j = sum_i dz_ij, with dz_ij = g_ij a f'(z_ij). Then
    x = h W_l^T gives dh and dW_l, and y gives the others.
-3  mended: W_l is 0 at (wanted[i], i) and -1 elsewhere, W_r = I, a = 1. So x_i + y_j is 1
-   at wanted[i] if j is wanted[i], and nowhere above 0 otherwise.
+3  mended: W_l is 0 at (wanted[i], i) and -1 elsewhere, W_r = I, a = 1.
 """
 WHY = """In GAT the node i only adds a number to a_2 . W h_j before f, and f keeps the
 order. In GATv2 f comes before the sum over A, so i decides for each of the A entries
