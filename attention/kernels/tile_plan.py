@@ -100,11 +100,11 @@ def of_ranges(lo, hi, heads, L, S, size=SIZE):
 def of_tiles(first, last, blocks, bits_of, pairs, rows, L, S, size=SIZE):
     """Return the plan with these lists: first (R, I), last (R, I), blocks and bits_of.
 
-    pairs   an iterable of arrays (tiles, size, size) of bool, queries by keys: the
-            partial tiles, in the order of their numbers
+    pairs   (tiles, size, size) of bool, queries by keys: the partial tiles, in the
+            order of their numbers
     rows    (N,): the row of each head
     """
-    bits = np.concatenate([np.zeros((0, size), int), *map(_bits, pairs)])
+    bits = _bits(pairs)
     lo, hi = np.zeros((len(first), L)), np.full((len(first), L), S)
     return _packed(size, first, last, blocks, bits_of, lo, hi, bits, rows)
 
@@ -130,8 +130,9 @@ def _new_plan(mask, B, H, L, S, size):
     all_keys = np.zeros((1, 1, 1), int), np.full((1, 1, 1), S)  # lo and hi
     if mask is None:
         return of_ranges(*all_keys, (B, H), L, S, size)
-    pattern = mask.mask if isinstance(mask, BlockMask) else mask.sized(L, S)
-    pattern.extent(B, H, L, S)  # raises if it is not for B and H
+    pattern = mask.mask if isinstance(mask, BlockMask) else mask
+    pattern.check(L, S)
+    pattern.numbers(B, H)
     if 0 in (B, H, L, S):  # nothing to compute
         return of_ranges(*all_keys, (B, H), L, S, size)
     ranges = pattern.key_ranges(L, S)
@@ -141,7 +142,7 @@ def _new_plan(mask, B, H, L, S, size):
         tiles = BlockMask.from_mask(pattern, L, S, B, H, size)
     else:
         tiles = mask if mask.block == (size, size) else mask.with_block(size)
-    rows = tiles.row_of(B, H)
+    rows = row_of(tiles.kinds.shape[:2], (B, H))
     return of_tiles(*tiles.listing(), tiles.partial_tiles(), rows, L, S, size)
 
 

@@ -16,11 +16,11 @@ tokens.py    by kind of token: padding, prefix_lm, document, global_tokens
 bigbird.py   by blocks, some of them random
 grid.py      of images, by rows and columns
 block_mask.py, tiling.py   the tiles of a mask: full, partial or empty
-ranges.py    the range of keys of each query, for masks that have one
 mask_check.py  check_mask, for a mask of your own
+given.py     what a call is given as masks, as one mask and one bias
 """
 
-from .algebra import Mask, and_masks, everything, mask_mod, nothing, or_masks
+from .algebra import Mask, everything, mask_mod, nothing
 from .arrays import from_array
 from .bigbird import bigbird
 from .grid import axial, neighbourhood
@@ -29,7 +29,7 @@ from .tokens import document, global_tokens, padding, prefix_lm
 from .windows import causal, dilated, local, sliding_window
 
 __all__ = [
-    "Mask", "everything", "nothing", "mask_mod", "and_masks", "or_masks", "from_array",
-    "causal", "sliding_window", "dilated", "local", "padding", "prefix_lm", "document",
+    "Mask", "everything", "nothing", "mask_mod", "from_array", "causal",
+    "sliding_window", "dilated", "local", "padding", "prefix_lm", "document",
     "global_tokens", "bigbird", "axial", "neighbourhood", "check_mask",
 ]  # fmt: skip

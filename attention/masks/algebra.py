@@ -2,9 +2,11 @@
 
     (m & n)(b, h, q, kv) = m(b, h, q, kv) and n(b, h, q, kv)
 
-| means "or" and ~ means "not" in the same way. The three operators also combine the
-key ranges of masks and the kinds of their tiles. So if the tiles of two masks are
-known, those of the combined mask follow without evaluating every pair.
+| means "or" and ~ means "not" in the same way.
+
+Query i of a window, and of a causal or padding mask, may attend to one range of keys,
+lo[i] <= key < hi[i]. So O(L) numbers say what the mask allows, and those of m & n
+follow from the ranges of m and n. Other masks are evaluated, some queries at a time.
 """
 
 import operator
@@ -14,13 +16,9 @@ import numpy as np
 from minigrad.arguments import broadcastable, called, whole
 
 from ..inheritance import depth, withdraw_stale
-from . import ranges, tiling
 
 INDICES = "(b, h, q_idx, kv_idx)"
-UNSIZED = (
-    "{}: depends on L and S, which a call does not give. Use .dense or "
-    "BlockMask.from_mask, or call mask.sized(L, S)."
-)
+UNSIZED = "{}: depends on L and S, which a call does not give. Use .dense(B, H, L, S)."
 
 
 class Mask:
@@ -30,15 +28,13 @@ class Mask:
 
         allowed(b, h, q, kv)     the definition, on int arrays that broadcast
 
-    and, where more is known without evaluating every pair,
+    and, if you like,
 
-        sized(L, S)              the mask for L queries and S keys, or an error if it
-                                 was made for other numbers
-        key_ranges(L, S)         the range of keys of each query (ranges.py), or None
-        tile_kinds(tiles)        full, empty, partial or unknown (tiling.py)
+        key_ranges(L, S)         the range of keys of each query, or None
+        check(L, S)              raises ValueError if the mask is for other numbers
 
-    A subclass of another mask that overrides ``allowed`` does not inherit its ranges,
-    its kinds and its repr. ``check_mask`` compares those that you write.
+    A subclass of another mask that overrides ``allowed`` does not inherit its ranges
+    and its repr. ``check_mask`` compares the ranges that you write.
     """
 
     examples = heads = None  # the B and H that the mask was made for; None: any
@@ -46,7 +42,7 @@ class Mask:
 
     def __init_subclass__(cls, **options):
         super().__init_subclass__(**options)
-        statements = "key_ranges", "tile_kinds", "kinds", "__repr__"
+        statements = "key_ranges", "rows", "__repr__"
         withdraw_stale(cls, Mask, ["allowed"], statements)
         if depth(cls, "__call__") < depth(cls, "allowed"):
             raise TypeError(
@@ -78,56 +74,59 @@ class Mask:
         in this case, and if the mask knows the number, as padding does. Memory: a byte
         for each pair.
         """
-        mask = self.sized(whole("dense", "L", L), whole("dense", "S", S))
-        B, H = mask.extent(B, H, L, S)
-        b, h = np.arange(B).reshape(-1, 1, 1, 1), np.arange(H).reshape(-1, 1, 1)
-        allowed = mask.allowed(b, h, np.arange(L)[:, None], np.arange(S))
-        return np.array(np.broadcast_to(allowed, (B, H, L, S)))
+        L, S = whole("dense", "L", L), whole("dense", "S", S)
+        self.check(L, S)
+        q = np.arange(L)
+        return self.strip(*self.numbers(B, H), q, L, S).copy()
 
-    def extent(self, B, H, L, S):
-        """Return (B | 1, H | 1): 1 where all examples, or heads, have the same mask.
+    def strip(self, B, H, q, L, S):
+        """Return which keys the queries q (n,) may attend to: (B | 1, H | 1, n, S).
 
-        The mask is called once, with arrays b and h of length two, on their own axes.
-        Only the shape of the result matters, not its values: if it has length one on
-        such an axis, the mask does not depend on that index.
+        B, H   the numbers of examples and heads, or None: not known
         """
-        B, H = self._number("examples", "B", B), self._number("heads", "H", H)
-        if 0 in (B, H):  # no index to call the mask with
-            return (0, 1) if B == 0 else (1, 0)
-        two = np.zeros(2, np.intp)
-        q, kv = two[: min(L, 1), None], two[: min(S, 1)]
-        allowed = self.allowed(two.reshape(2, 1, 1, 1), two.reshape(2, 1, 1), q, kv)
+        b, h = (np.arange(2 if n is None else n) for n in (B, H))
+        allowed = self.rows(b.reshape(-1, 1, 1, 1), h.reshape(-1, 1, 1), q, L, S)
         shape = (1, 1, 1, 1, *allowed.shape)[-4:]
         for what, n, size in (("examples", B, shape[0]), ("heads", H, shape[1])):
             if n is None and size == 2:
                 raise ValueError(
                     f"{self}: differs between {what}; expected their number."
                 )
-        return B if shape[0] == 2 else 1, H if shape[1] == 2 else 1
+        return np.broadcast_to(allowed, (*shape[:2], len(q), S))
+
+    def rows(self, b, h, q, L, S):
+        """Return which keys the queries q (n,) may attend to, of L and S in all.
+
+        b (B, 1, 1, 1), h (H, 1, 1)  ->  bool, broadcasts to (B, H, n, S)
+        """
+        ranges = self.key_ranges(L, S)
+        if ranges is None:
+            return self.allowed(b, h, q[:, None], np.arange(S))
+        lo, hi = (
+            np.broadcast_to(x, (*x.shape[:2], L))[..., q, None].astype(np.int32)
+            for x in ranges
+        )
+        kv = np.arange(S, dtype=np.int32)
+        return (lo <= kv) & (kv < hi)
+
+    def numbers(self, B, H):
+        """Return B and H if the mask fits them; its own for None, or None."""
+        return self._number("examples", "B", B), self._number("heads", "H", H)
 
     def allowed(self, b, h, q, kv):
         """Return whether the pairs may attend: a bool array, for int arrays."""
         raise NotImplementedError(f"{type(self).__name__}: no method allowed.")
 
-    def sized(self, L, S):
-        """Return the mask for L queries and S keys; raise ValueError for others."""
-        return self
+    def check(self, L, S):
+        """Raise ValueError if the mask was made for other numbers than L and S."""
 
     def key_ranges(self, L, S):
-        """Return the ranges (lo, hi) of ranges.py; None if the keys are no ranges."""
-        return None
+        """Return lo and hi, int arrays that broadcast to (B | 1, H | 1, L).
 
-    def tile_kinds(self, tiles):
-        """Return the kinds of the tiles of a ``Tiling``: (B | 1, H | 1, nq, nk)."""
-        return tiles.unknown()
-
-    def kinds(self, tiles):
-        """Return the kind of each tile: uint8 (B | 1, H | 1, nq, nk).
-
-        It follows from the key ranges if there are any, otherwise from ``tile_kinds``.
+        Query i may attend to the keys lo[i] <= key < hi[i] and to no others; a query
+        without keys has 0, 0. None: the keys are no ranges.
         """
-        ranges = self.key_ranges(tiles.L, tiles.S)
-        return self.tile_kinds(tiles) if ranges is None else tiles.of_ranges(*ranges)
+        return None
 
     def __repr__(self):
         return type(self).__name__
@@ -235,14 +234,11 @@ class _Not(Mask):
     def allowed(self, b, h, q, kv):
         return ~self.mask.allowed(b, h, q, kv)
 
-    def sized(self, L, S):
-        return _Not(self.mask.sized(L, S))
+    def rows(self, *where):
+        return ~self.mask.rows(*where)
 
-    def key_ranges(self, L, S):
-        return ranges.complement(self.mask.key_ranges(L, S), S)
-
-    def tile_kinds(self, tiles):
-        return tiling.complement(self.mask.kinds(tiles))
+    def check(self, L, S):
+        self.mask.check(L, S)
 
     def __invert__(self):
         return self.mask
@@ -255,8 +251,6 @@ class _Pair(Mask):
     """Two masks combined by an operator."""
 
     VALUES = {"&": operator.and_, "|": operator.or_}
-    RANGES = {"&": ranges.intersection, "|": ranges.union}
-    KINDS = {"&": tiling.intersection, "|": tiling.union}
 
     def __init__(self, symbol, left, right):
         self.symbol, self.left, self.right = symbol, left, right
@@ -273,16 +267,21 @@ class _Pair(Mask):
         sides = (x.allowed(b, h, q, kv) for x in (self.left, self.right))
         return self.VALUES[self.symbol](*sides)
 
-    def sized(self, L, S):
-        return _Pair(self.symbol, self.left.sized(L, S), self.right.sized(L, S))
+    def rows(self, *where):
+        sides = (x.rows(*where) for x in (self.left, self.right))
+        return self.VALUES[self.symbol](*sides)
+
+    def check(self, L, S):
+        self.left.check(L, S)
+        self.right.check(L, S)
 
     def key_ranges(self, L, S):
-        sides = (x.key_ranges(L, S) for x in (self.left, self.right))
-        return self.RANGES[self.symbol](*sides, S)
-
-    def tile_kinds(self, tiles):
-        sides = (x.kinds(tiles) for x in (self.left, self.right))
-        return self.KINDS[self.symbol](*sides)
+        if self.symbol == "|":
+            return None
+        a, b = (x.key_ranges(L, S) for x in (self.left, self.right))
+        if a is None or b is None:
+            return None
+        return clip_ranges(np.maximum(a[0], b[0]), np.minimum(a[1], b[1]), S)
 
     def __repr__(self):
         def side(x):  # parentheses where & and | would mix
@@ -290,30 +289,6 @@ class _Pair(Mask):
             return f"({x})" if mixed else f"{x}"
 
         return f"{side(self.left)} {self.symbol} {side(self.right)}"
-
-
-def and_masks(*masks):
-    """Return the mask of the pairs that all masks allow; without masks, ``everything``.
-
-    masks   masks of this package, or functions (b, h, q_idx, kv_idx) -> bool
-
-    The name is that of flex_attention (Dong et al. 2024, section 3).
-    """
-    return _combined(operator.and_, masks, everything)
-
-
-def or_masks(*masks):
-    """Return the mask of the pairs that any mask allows; without masks, ``nothing``."""
-    return _combined(operator.or_, masks, nothing)
-
-
-def _combined(operate, masks, neutral):
-    """Combine masks in pairs, then the pairs in pairs: the depth is log2 n."""
-    masks = [as_mask(mask) for mask in masks] or [neutral]
-    while len(masks) > 1:
-        pairs = [operate(*masks[i : i + 2]) for i in range(0, len(masks) - 1, 2)]
-        masks = pairs + masks[2 * len(pairs) :]
-    return masks[0]
 
 
 def as_mask(other):
@@ -326,3 +301,10 @@ def as_mask(other):
         f"&, |: found {type(other).__name__}; expected a mask, or a "
         "function of (b, h, q_idx, kv_idx). A bool array is from_array(array)."
     )
+
+
+def clip_ranges(lo, hi, S):
+    """Return the part of the ranges that lies within the S keys."""
+    lo, hi = np.clip(lo, 0, S), np.clip(hi, 0, S)
+    some = lo < hi
+    return np.where(some, lo, 0), np.where(some, hi, 0)

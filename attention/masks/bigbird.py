@@ -11,7 +11,6 @@ blocks, (n / block)^2.
 Zaheer et al. 2020, section 2.
 """
 
-import copy
 import functools
 
 import numpy as np
@@ -49,26 +48,19 @@ class bigbird(Mask):
         self.n_random = whole("bigbird", "n_random", n_random)
         self.n_global = whole("bigbird", "n_global", n_global)
         self.seed = whole("bigbird", "seed", seed)
-        self._blocks = None  # bool (blocks of queries, blocks of keys), by ``sized``
-
-    def sized(self, L, S):
-        """Return the mask with its random blocks drawn, for L and S."""
-        sized = copy.copy(self)
-        sized._blocks = self._draw_blocks(-(-L // self.block), -(-S // self.block))
-        return sized
+        self._blocks = None  # bool (blocks of queries, blocks of keys)
+        self._drawn_for = None  # L, S
 
     def allowed(self, b, h, q, kv):
+        """Raise ValueError: the random blocks depend on L and S."""
+        raise ValueError(UNSIZED.format(self))
+
+    def rows(self, b, h, q, L, S):
         """Return whether the query's block may attend to the key's block."""
-        return self._known_blocks()[q // self.block, kv // self.block]
-
-    def tile_kinds(self, tiles):
-        """Return the kinds, found from the table of blocks."""
-        return tiles.of_blocks(self._known_blocks(), self.block)
-
-    def _known_blocks(self):
-        if self._blocks is None:
-            raise ValueError(UNSIZED.format(self))
-        return self._blocks
+        if self._drawn_for != (L, S):
+            self._blocks = self._draw_blocks(-(-L // self.block), -(-S // self.block))
+            self._drawn_for = L, S
+        return self._blocks[q // self.block].repeat(self.block, 1)[:, :S]
 
     def _draw_blocks(self, rows, columns):
         """Return which block of queries may attend to which block of keys, bool."""

@@ -6,9 +6,11 @@ A tile has Tq queries and Tk keys. There are three kinds:
     FULL       all pairs are allowed: it is computed without a mask
     PARTIAL    some pairs are allowed: it is computed with its own mask
 
-So attention needs memory for tiles, and not for all L x S pairs.
+A BlockMask is made once, for all calls of that shape. If the keys of each query are one
+range, the kinds of the tiles follow from the ranges, O(L + tiles) numbers. Any other
+mask is evaluated once, one row of tiles at a time; a partial tile keeps a bit for each
+of its pairs. So attention needs memory for tiles, and not for all L x S pairs.
 
-A BlockMask is made once, in O(L + tiles) memory, for all calls of that shape.
 Dong et al. 2024, "Flex Attention".
 """
 
@@ -20,10 +22,10 @@ import numpy as np
 from minigrad.arguments import whole
 
 from .algebra import Mask, mask_mod
-from .tiling import EMPTY, FULL, PARTIAL, UNKNOWN, Tiling, classify
+from .tiling import EMPTY, PARTIAL, classify, kinds_of_ranges
 
 WIDTH = 80  # columns of the map
-SIGNS = np.array([".", "#", "+", "?"])  # by kind
+SIGNS = np.array([".", "#", "+"])  # by kind
 
 Listing = namedtuple("Listing", "first last blocks partial")
 
@@ -31,7 +33,7 @@ Listing = namedtuple("Listing", "first last blocks partial")
 class BlockMask:
     """A mask in tiles, made by ``BlockMask.from_mask(mask, L, S)``.
 
-    mask     the mask, with L and S filled in
+    mask     the mask
     L, S     the numbers of queries and keys
     block    (Tq, Tk), a tile; the last of a row or a column may be smaller
     kinds    uint8 (B | 1, H | 1, nq, nk), where nq = ceil(L / Tq), nk = ceil(S / Tk):
@@ -42,12 +44,15 @@ class BlockMask:
     Source: PyTorch's FlexAttention (Dong et al. 2024), whose BlockMask this follows.
     """
 
-    def __init__(self, mask, tiles, kinds):
-        if not isinstance(tiles, Tiling):
-            raise TypeError("BlockMask: write BlockMask.from_mask(mask, L, S).")
-        self.mask, self.kinds, self._tiles = mask, kinds, tiles
-        self.L, self.S, self.block = tiles.L, tiles.S, (tiles.Tq, tiles.Tk)
-        kinds.setflags(write=False)
+    def __init__(self, mask, L, S, B, H, block):
+        self.mask, self.L, self.S, self.block = mask, L, S, block
+        self._numbers, self._bits = (B, H), None  # bits of the partial tiles
+        ranges = mask.key_ranges(L, S)
+        if ranges is None:
+            self.kinds, self._bits = self._evaluated()
+        else:
+            self.kinds = kinds_of_ranges(*ranges, L, S, block)
+        self.kinds.setflags(write=False)
 
     @classmethod
     def from_mask(cls, mask, L, S, B=None, H=None, block=(128, 128)):
@@ -58,24 +63,16 @@ class BlockMask:
         B, H    the numbers of examples and heads; None if the mask has them, or is the
                 same for all
         block   (Tq, Tk), or one number for both
-
-        Most masks compute the kinds of their tiles from a few numbers for each query.
-        The other tiles are evaluated, some at a time, in O(L + tiles) memory.
         """
         mask = mask if isinstance(mask, Mask) else mask_mod(mask)
         L, S = whole("BlockMask", "L", L), whole("BlockMask", "S", S)
-        tiles = Tiling(L, S, _pair(block))
-        mask = mask.sized(L, S)
-        shape = (*mask.extent(B, H, L, S), tiles.nq, tiles.nk)
-        found = np.array(np.broadcast_to(mask.kinds(tiles), shape))
-        for some in tiles.strips(found == UNKNOWN):
-            allowed = tiles.evaluate(mask, *some)
-            found[some] = classify(allowed.any((1, 2)), allowed.all((1, 2)))
-        return cls(mask, tiles, found)
+        block = _pair(block)
+        mask.check(L, S)
+        return cls(mask, L, S, *mask.numbers(B, H), block)
 
     def with_block(self, block):
         """Return the same mask in tiles of another size."""
-        return self.from_mask(self.mask, self.L, self.S, *self.kinds.shape[:2], block)
+        return self.from_mask(self.mask, self.L, self.S, *self._numbers, block)
 
     def check(self, B, H, L, S):
         """Raise ValueError unless this fits scores (B, H, L, S)."""
@@ -95,45 +92,32 @@ class BlockMask:
     def listing(self):
         """List the tiles that are not empty, in the order of a kernel: int32 arrays.
 
-        A row of the mask is one head of one example (``row_of``). In row r, block i of
-        the queries has the tiles e = first[r, i], ..., last[r, i] - 1. Tile e has the
-        block of keys blocks[e]; partial[e] is its number among the partial tiles, or -1
-        if it is full.
+        A row of the mask is one head of one example. In row r, block i of the queries
+        has the tiles e = first[r, i], ..., last[r, i] - 1. Tile e has the block of keys
+        blocks[e]; partial[e] is its number among the partial tiles, or -1: it is full.
 
         first, last (rows, nq); blocks, partial (number of tiles,)
         """
         kind = self.kinds[self.kinds != EMPTY]
         count = np.count_nonzero(self.kinds, axis=-1)  # (B | 1, H | 1, nq)
         last = count.cumsum().reshape(count.shape)
-        rows = count.shape[0] * count.shape[1], self._tiles.nq
+        rows = count.shape[0] * count.shape[1], count.shape[2]
         first, last = (last - count).reshape(rows), last.reshape(rows)
         blocks = np.nonzero(self.kinds)[3]
         partial = np.where(kind == PARTIAL, (kind == PARTIAL).cumsum() - 1, -1)
         return Listing(*(x.astype(np.int32) for x in (first, last, blocks, partial)))
 
-    def row_of(self, B, H):
-        """Return int32 (B H,): the row of ``listing`` for each head of each example."""
-        rows = np.arange(np.prod(self.kinds.shape[:2])).reshape(*self.kinds.shape[:2])
-        return np.broadcast_to(rows, (B, H)).reshape(-1).astype(np.int32)
-
     def partial_tiles(self):
-        """Yield the pairs of the partial tiles, bool (n, Tq, Tk), some at a time.
+        """Return the pairs of the partial tiles, bool (n, Tq, Tk).
 
         Their order is that of ``listing``. Pairs beyond L or S are False.
         """
-        for some in self._tiles.strips(self.kinds == PARTIAL):
-            yield self._pairs(*some)
+        bits = self._evaluated()[1] if self._bits is None else self._bits
+        return np.unpackbits(bits, axis=-1, count=self.block[1]).view(bool)
 
     def to_dense(self):
         """Return the mask as a bool array (B | 1, H | 1, L, S)."""
-        (B, H, nq, nk), (Tq, Tk) = self.kinds.shape, self.block
-        pairs = np.zeros((B, H, nq, Tq, nk, Tk), bool)
-        b, h, i, j = np.nonzero(self.kinds == FULL)
-        pairs[b, h, i, :, j] = True
-        for b, h, i, j in self._tiles.strips(self.kinds == PARTIAL):
-            pairs[b, h, i, :, j] = self._pairs(b, h, i, j)
-        pairs = pairs.reshape(B, H, nq * Tq, nk * Tk)
-        return pairs[:, :, : self.L, : self.S].copy()
+        return self.mask.dense(*self._numbers, self.L, self.S)
 
     def map(self, b=0, h=0):
         """Return a drawing of the tiles of one head: # full, + partial, . empty.
@@ -179,10 +163,28 @@ class BlockMask:
         """Return g: in the map, one sign stands for g x g tiles."""
         return max(1, -(-max(self.kinds.shape[2:]) // WIDTH))
 
-    def _pairs(self, b, h, i, j):
-        """Return the pairs of tiles, bool (n, Tq, Tk), False beyond L or S."""
-        pairs = self._tiles.evaluate(self.mask, b, h, i, j)
-        return pairs & self._tiles.inside(i, j)
+    def _evaluated(self):
+        """Return the kinds, and the bits of the partial tiles: (n, Tq, Tk / 8)."""
+        (Tq, Tk), L, S = self.block, self.L, self.S
+        columns, kinds, bits = np.arange(0, S, Tk), [], []
+        for start in range(0, L, Tq):  # a row of tiles
+            q = np.arange(start, min(start + Tq, L))
+            strip = self.mask.strip(*self._numbers, q, L, S)
+            some = np.logical_or.reduceat(strip.any(2), columns, -1)
+            every = np.logical_and.reduceat(strip.all(2), columns, -1)
+            kinds.append(classify(some, every))  # (B | 1, H | 1, nk)
+            tiles = np.zeros((*strip.shape[:2], Tq, len(columns) * Tk), bool)
+            tiles[:, :, : len(q), :S] = strip
+            tiles = tiles.reshape(*tiles.shape[:3], len(columns), Tk).swapaxes(2, 3)
+            bits.append(np.packbits(tiles[kinds[-1] == PARTIAL], -1))
+        if not kinds:
+            B, H = self.mask.strip(*self._numbers, np.arange(0), L, S).shape[:2]
+            kinds = np.zeros((B, H, 0, len(columns)), np.uint8)
+            return kinds, np.zeros((0, Tq, -(-Tk // 8)), np.uint8)
+        kinds = np.stack(kinds, 2)  # (B | 1, H | 1, nq, nk)
+        # the bits are sorted by rows of tiles: sort them by examples and heads
+        i, b, h, j = np.nonzero(kinds.transpose(2, 0, 1, 3) == PARTIAL)
+        return kinds, np.concatenate(bits)[np.lexsort((j, i, h, b))]
 
 
 def _pair(block):

@@ -18,8 +18,7 @@ from minigrad.arguments import between, plain, verb
 from minigrad.shapes import shapes
 
 from ..variants.row import Pattern
-from .algebra import Mask
-from .ranges import clip_ranges
+from .algebra import Mask, clip_ranges
 from .windows import sliding_window, window_ends
 
 
@@ -35,15 +34,14 @@ class padding(Mask):
         self.valid_lens = valid_lens.copy()
         self.examples = len(self.valid_lens)
 
-    def sized(self, L, S):
-        """Return the mask; raise ValueError unless the lengths fit L and S."""
+    def check(self, L, S):
+        """Raise ValueError unless the lengths fit L and S."""
         between("padding", "valid_lens", self.valid_lens, 0, S, "the number of keys")
         if self.valid_lens.ndim == 2 and self.valid_lens.shape[1] != L:
             raise ValueError(
                 f"padding: valid_lens has shape {self.valid_lens.shape}; expected one "
                 f"length for each of {L} queries."
             )
-        return self
 
     def allowed(self, b, h, q, kv):
         """Return key < valid_lens."""
@@ -76,10 +74,9 @@ class prefix_lm(Mask):
         self.n = n.copy()
         self.examples = len(self.n) if self.n.ndim else None
 
-    def sized(self, L, S):
-        """Return the mask; raise ValueError unless the prefixes fit S keys."""
+    def check(self, L, S):
+        """Raise ValueError unless the prefixes fit S keys."""
         between("prefix_lm", "n", self.n, 0, S, "the number of keys")
-        return self
 
     def allowed(self, b, h, q, kv):
         """Return key < n or key <= query."""
@@ -120,30 +117,20 @@ class document(Mask):
         if self.ids.ndim == 2:
             self.examples = len(self.ids)
 
-    def sized(self, L, S):
-        """Return the mask; raise ValueError unless there are L and S ids."""
+    def check(self, L, S):
+        """Raise ValueError unless there are L and S ids."""
         m, n = self.query_ids.shape[-1], self.ids.shape[-1]
         if (m, n) != (L, S):
             raise ValueError(
                 f"document: made for {m} queries and {n} keys; found {L} queries and "
                 f"{S} keys. If the two differ, give ids for the keys and query_ids."
             )
-        return self
 
     def allowed(self, b, h, q, kv):
         """Return query_ids[query] == ids[key]."""
         if self.ids.ndim == 1:
             return self.query_ids[q] == self.ids[kv]
         return self.query_ids[b, q] == self.ids[b, kv]
-
-    def key_ranges(self, L, S):
-        """Return the ranges; None if the keys of a document are not consecutive."""
-        rows = zip(np.atleast_2d(self.query_ids), np.atleast_2d(self.ids))
-        found = [_runs(queries, keys) for queries, keys in rows]
-        if any(ends is None for ends in found):
-            return None
-        shape = (len(found), 1, L)
-        return tuple(np.reshape([ends[n] for ends in found], shape) for n in (0, 1))
 
     def __repr__(self):
         if self.query_ids is self.ids:
@@ -173,20 +160,14 @@ class global_tokens(Mask):
         self._marked = np.zeros(self.idx.max(initial=-1) + 2, bool)
         self._marked[self.idx] = True
 
-    def sized(self, L, S):
-        """Return the mask; raise ValueError for a position beyond L and S."""
+    def check(self, L, S):
+        """Raise ValueError for a position beyond L and S."""
         most = max(L, S) - 1
         between("global_tokens", "idx", self.idx, 0, most, "positions of tokens")
-        return self
 
     def allowed(self, b, h, q, kv):
         """Return whether the query or the key is a global token."""
         return self._is_global(q) | self._is_global(kv)
-
-    def tile_kinds(self, tiles):
-        """Return the kinds, found from the global queries and keys."""
-        queries, keys = (self._is_global(np.arange(n)) for n in (tiles.L, tiles.S))
-        return tiles.of_tokens(queries, keys)
 
     def _is_global(self, position):
         return self._marked[np.minimum(position, len(self._marked) - 1)]
@@ -218,21 +199,6 @@ def positions(name, argument, values):
             "np.flatnonzero(marks)."
         )
     return x.astype(np.intp)
-
-
-def _runs(queries, keys):
-    """Return, for each query, the range of the keys with its id.
-
-    Return None if the keys of an id are not consecutive."""
-    names, first, count = np.unique(keys, return_index=True, return_counts=True)
-    last = len(keys) - np.unique(keys[::-1], return_index=True)[1]
-    if (last - first != count).any():
-        return None
-    if not len(names):
-        return np.zeros_like(queries), np.zeros_like(queries)
-    at = np.minimum(np.searchsorted(names, queries), len(names) - 1)
-    found = names[at] == queries
-    return np.where(found, first[at], 0), np.where(found, last[at], 0)
 
 
 def _abbreviated(x):

@@ -20,16 +20,12 @@ Beltagy et al. 2020, section 3.1; Child et al. 2019 (strided); Luong et al. 2015
 3.2 (``local``).
 """
 
-import copy
-
 import numpy as np
 
 from minigrad.arguments import called, number, plain, whole
 
 from ..variants.row import Pattern
-from .algebra import UNSIZED, Mask
-from .ranges import clip_ranges
-from .tiling import intersection
+from .algebra import UNSIZED, Mask, clip_ranges
 
 FAR = 2**61  # beyond every key with any offset; FAR + offset is still an int64
 
@@ -54,23 +50,18 @@ class sliding_window(Mask):
         self.right = whole(self.name, "right", right, least=-1)
         self.offset = self._validated(offset)
 
-    def sized(self, L, S):
-        """Return the mask; the offset "lower_right" becomes S - L."""
-        if self.offset != "lower_right":
-            return self
-        sized = copy.copy(self)
-        sized.offset = S - L
-        return sized
-
     def allowed(self, b, h, q, kv):
         """Return -left <= key - position <= right."""
-        distance = kv - self._position(q)
+        if self.offset == "lower_right":
+            raise ValueError(UNSIZED.format(self))
+        distance = kv - q - self.offset
         left, right = self._reach()
         return (-left <= distance) & (distance <= right)
 
     def key_ranges(self, L, S):
         """Return the ranges from position - left to position + right."""
-        position = self._position(np.arange(L)).reshape(1, 1, L)
+        offset = S - L if self.offset == "lower_right" else self.offset
+        position = np.arange(L).reshape(1, 1, L) + offset
         left, right = self._reach()
         return clip_ranges(position - left, position + right + 1, S)
 
@@ -87,11 +78,6 @@ class sliding_window(Mask):
 
     def _reach(self):
         return [FAR if n == -1 else min(n, FAR) for n in (self.left, self.right)]
-
-    def _position(self, q):
-        if self.offset == "lower_right":
-            raise ValueError(UNSIZED.format(self))
-        return q + self.offset
 
     def _repr(self, *numbers):
         offset = [f"offset={self.offset!r}"] if self.offset != 0 else []
@@ -153,16 +139,17 @@ class dilated(sliding_window):
     def allowed(self, b, h, q, kv):
         """Return whether the key is in the window, at a multiple of dilation."""
         near = super().allowed(b, h, q, kv)
-        return near & ((kv - self._position(q)) % self.dilation == 0)
+        return near & ((kv - q - self.offset) % self.dilation == 0)
 
     def key_ranges(self, L, S):
-        """Return the ranges; None if there are gaps between the keys."""
-        return super().key_ranges(L, S) if self.dilation == 1 else None
+        """Return None: there are gaps between the keys."""
+        return None
 
-    def tile_kinds(self, tiles):
-        """Return empty for tiles outside of the window, unknown for the others."""
-        window = tiles.of_ranges(*super().key_ranges(tiles.L, tiles.S))
-        return intersection(window, tiles.unknown())  # an empty tile stays empty
+    def rows(self, b, h, q, L, S):
+        """Return ``allowed`` with the offset that "lower_right" means for L and S."""
+        offset = S - L if self.offset == "lower_right" else self.offset
+        mask = dilated(self.left, self.dilation, offset)
+        return mask.allowed(b, h, q[:, None], np.arange(S))
 
     def __repr__(self):
         return self._repr(self.left, self.dilation)
@@ -195,27 +182,18 @@ class local(Mask):
                 )
             self.examples = len(centres) if centres.ndim == 2 else None
 
-    def sized(self, L, S):
-        """Return the mask; raise ValueError unless there are L centres."""
+    def check(self, L, S):
+        """Raise ValueError unless there are L centres."""
         if not callable(self.centre) and self.centre.shape[-1] != L:
             raise ValueError(
                 f"local: centre has shape {self.centre.shape}; expected one for each "
                 f"of {L} queries."
             )
-        return self
 
     def allowed(self, b, h, q, kv):
         """Return centre - D <= key <= centre + D."""
         centre = self._centres(b, q)
         return (centre - self.D <= kv) & (kv <= centre + self.D)
-
-    def key_ranges(self, L, S):
-        """Return the ranges from centre - D to centre + D, as whole numbers."""
-        B = 1 if self.examples is None else self.examples
-        b, q = np.arange(B).reshape(-1, 1, 1), np.arange(L).reshape(1, 1, L)
-        centre = self._centres(b, q)
-        ends = np.ceil(centre - self.D), np.floor(centre + self.D) + 1
-        return clip_ranges(*(np.clip(x, -FAR, FAR).astype(np.int64) for x in ends), S)
 
     def _centres(self, b, q):
         """Return the centre of each query's window, as float64."""

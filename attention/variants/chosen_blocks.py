@@ -34,7 +34,6 @@ from ..exact.sdpa import scaled_dot_product_attention
 from ..kernels import tile_plan
 from ..masks.algebra import Mask
 from ..masks.block_mask import BlockMask
-from ..masks.tiling import EMPTY, FULL, PARTIAL
 from ..masks.windows import sliding_window, window_pairs
 from .row import Variant
 
@@ -65,27 +64,12 @@ class chosen_blocks(Mask):
             own = own[..., :1]
         return self.chosen[b, h, q, own] & (place >= 0) & (kv <= q + self.earlier)
 
-    def tile_kinds(self, tiles):
-        """Return the kinds; they follow from the choices if blocks and tiles fit."""
-        Tk, block = tiles.Tk, self.block
-        fit = max(Tk, block) % min(Tk, block) == 0
-        if not fit or self.earlier or self.first.any():
-            return super().tile_kinds(tiles)
-        parts = max(Tk // block, 1)  # blocks of a tile; a wide block counts in several
-        count = tiles.nk * parts
-        chosen = np.repeat(self.chosen, max(block // Tk, 1), -1)[..., :count]
-        edges = [(0, 0), (0, 0), (0, tiles.nq * tiles.Tq - tiles.L)]
-        edges += [(0, count - chosen.shape[-1])]
-        split = (*chosen.shape[:2], tiles.nq, tiles.Tq, tiles.nk, parts)
-        some, every = (
-            np.pad(chosen, edges, constant_values=fill).reshape(split)
-            for fill in (False, True)
-        )
-        keys, queries = np.arange(tiles.nk) * Tk, np.arange(tiles.nq)[:, None] * tiles.Tq
-        earlier = keys + Tk - 1 <= queries  # than all queries of the tile
-        later = keys >= queries + tiles.Tq
-        kinds = np.where(every.all((3, 5)) & earlier, FULL, PARTIAL)
-        return np.where(some.any((3, 5)) & ~later, kinds, EMPTY).astype(np.uint8)
+    def rows(self, b, h, q, L, S):
+        """Return the rows of ``allowed``, from a row of the table for each query."""
+        if self.first.any():
+            return super().rows(b, h, q, L, S)
+        keys = self.chosen[:, :, q].repeat(self.block, -1)[..., :S]
+        return keys & (np.arange(S) <= q[:, None] + self.earlier)
 
 
 def choose_blocks(q, k, block, best, first=FIRST):

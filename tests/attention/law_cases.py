@@ -149,6 +149,24 @@ MASKS = {  # argument of a function or layer: its value for an example with n ke
 MASKS |= dict.fromkeys(("attn_mask", "edges"), MASKS["mask"])
 
 
+def with_mask(f, name, allowed):
+    """Return f with a mask beside that which a call may give."""
+
+    def masked(*x, **options):
+        given = getattr(f, "keywords", {}) | options
+        given = x[3] if name == "attn_mask" and len(x) > 3 else given.get(name)
+        x = x[:3] if name == "attn_mask" else x
+        both = allowed
+        if isinstance(given, (masks.Mask, A.BlockMask)):
+            given = given.mask if isinstance(given, A.BlockMask) else given
+            both = given & masks.from_array(allowed)
+        elif given is not None:
+            both = given & allowed
+        return f(*x, **options | {name: both})
+
+    return masked
+
+
 def argument_of(function, names):
     """Return the first of the names that is an argument of the function, or None."""
     return next((name for name in names if name in arguments(function)), None)
@@ -265,12 +283,7 @@ class Row(Subject):
         for b in range(len(inputs[0])):
 
             def change(f, name, b=b):
-                def masked(*x, **options):
-                    if not is_given(f, name, x, options):
-                        options[name] = MASKS[name](L, S, lens[b])
-                    return f(*x, **options)
-
-                return masked
+                return with_mask(f, name, MASKS[name](L, S, lens[b]))
 
             masked = {}
             if lens is not None:

@@ -11,7 +11,7 @@ from attention.exact import flash
 from attention.exact.flash import flash_attention
 from attention.exact.merge import merge
 from attention.kernels import pool
-from attention.kernels.tile_plan import tile_plan
+from attention.kernels.tile_plan import row_of, tile_plan
 from attention.masks.block_mask import BlockMask
 from attention.positions import OffsetBias
 from minigrad import Tensor
@@ -186,7 +186,7 @@ def test_tiles_visited_are_tiles_kept(name, monkeypatch):
     true_scores = flash._scores
     monkeypatch.setattr(flash, "_scores", scores)
     tiles = BlockMask.from_mask(SPARSE[name](n), n, n, block=SIZE)
-    listing, rows = tiles.listing(), tiles.row_of(2, 3)
+    listing, rows = tiles.listing(), row_of(tiles.kinds.shape[:2], (2, 3))
     kept = {
         (h, i, int(j))
         for h in range(6)

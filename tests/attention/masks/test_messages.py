@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from attention.masks import (
-    and_masks,
     bigbird,
     causal,
     dilated,
@@ -43,7 +42,7 @@ CALLS = [
     (lambda: sliding_window(1, 1, "left"), "offset is 'left'", "'upper_left'"),
     (lambda: causal(offset=0.5), "causal: offset is 0.5"),
     (lambda: causal("lower_right"), "causal: found 1 arguments", "causal(offset=3)"),
-    (lambda: causal(offset="lower_right")(0, 0, 0, 0), "depends on L and S", ".sized"),
+    (lambda: causal(offset="lower_right")(0, 0, 0, 0), "depends on L and S", ".dense"),
     (lambda: causal(0, 0, 1.0, 2), "causal: q_idx is float64", "counted from 0"),
     (lambda: dense(causal, L=4.0), "dense: L is 4.0"),
     (lambda: dilated(-1, 2), "dilated: window is -1"),
@@ -79,7 +78,7 @@ CALLS = [
     (lambda: padding([1]) & padding([1, 2]), "left side has B = 1 examples"),
     (lambda: causal and everything, "neither true nor false", "&, | and ~"),
     (lambda: causal & (table > 0), "&, |: found ndarray", "from_array(array)"),
-    (lambda: and_masks(causal, None), "&, |: found NoneType"),
+    (lambda: causal & None, "&, |: found NoneType"),
     # block masks
     (lambda: small.check(3, 2, 8, 5), "made for 4 queries and 5 keys; found 8 and 5"),
     (lambda: small.check(2, 2, 4, 5), "BlockMask: made for 3 examples; found 2"),
@@ -87,7 +86,6 @@ CALLS = [
     (lambda: tiles(block=0), "block is 0"),
     (lambda: tiles(block=(4, 2, 1)), "block is (4, 2, 1)", "(Tq, Tk)"),
     (lambda: tiles(lambda b, h, q, kv: h > 0), "differs between heads"),
-    (lambda: BlockMask(causal, 4, 5), "write BlockMask.from_mask(mask, L, S)"),
 ]
 
 

@@ -48,8 +48,6 @@ SIGNATURES = {
     "LongformerAttention.forward": (
         "self, x, global_tokens=None, valid_lens=None, need_weights=False"
     ),
-    "masks.and_masks": "*masks",
-    "masks.or_masks": "*masks",
     "masks.sliding_window": "left, right",
     "masks.dilated": "window, dilation",
     "masks.padding": "valid_lens",
