@@ -31,35 +31,31 @@ def side(function, arrays, g):
     return run
 
 
-def additive(arrays, g):
-    """Return torch's sides of the additive score: q (B, L, A), k (B, S, A), w (A,)."""
+def additive():
+    """Return the additive score of q (B, L, A), k (B, S, A) and w (A,)."""
     import torch
 
     def score(q, k, w):
         return torch.tanh(q[:, :, None] + k[:, None]) @ w
 
-    compiled = torch.compile(score, dynamic=False)
-    return {"eager": side(score, arrays, g), "compiled": side(compiled, arrays, g)}
+    return {"eager": score, "compiled": torch.compile(score, dynamic=False)}
 
 
-def attention(arrays, g, causal=False, window=None):
-    """Return torch's side of attention, its fused function: arrays q, k, v.
-
-    window   attend to the last ``window`` keys: all pairs, with a mask matrix
-    """
+def attention(causal=False):
+    """Return attention of q, k and v, by torch's fused function."""
     import torch
 
-    mask = None
-    if window is not None:
-        n = arrays[0].shape[-2]
-        mask = torch.ones(n, n, dtype=torch.bool).tril().triu(1 - window)
+    attend = torch.nn.functional.scaled_dot_product_attention
+    return {"fused": lambda q, k, v: attend(q, k, v, is_causal=causal)}
 
-    def fused(q, k, v):
-        return torch.nn.functional.scaled_dot_product_attention(
-            q, k, v, mask, is_causal=causal
-        )
 
-    return {"fused": side(fused, arrays, g)}
+def window(n, w):
+    """Return attention to the last w keys of n: all pairs, with a mask matrix."""
+    import torch
+
+    attend = torch.nn.functional.scaled_dot_product_attention
+    mask = torch.ones(n, n, dtype=torch.bool).tril().triu(1 - w)
+    return {"fused": lambda q, k, v: attend(q, k, v, mask)}
 
 
 def gru(layer, x, h0, g):

@@ -54,27 +54,23 @@ class Row(NamedTuple):
 def additive_sides(quick, peer, B, L, S, A):
     """Score all pairs of q (B, L, A) and k (B, S, A), forward and backward."""
     *arrays, g = draw((B, L, A), (B, S, A), (A,), (B, L, S))
-    ours = both_backends(our_side(tanh_scores, arrays, g))
-    return ours | (peer.additive(arrays, g) if peer else {})
+    theirs = peer.additive() if peer else {}
+    return operation(tanh_scores, theirs, arrays, g)
 
 
 def attention_sides(quick, peer, causal, backward, n=2048, E=64):
     """Attend from n tokens to n tokens: forward, or forward and backward."""
     *arrays, g = draw(*[(1, 8, n, E)] * 4)
-    g = g if backward else None
     attend = partial(scaled_dot_product_attention, is_causal=causal)
-    ours = both_backends(our_side(attend, arrays, g))
-    return ours | (peer.attention(arrays, g, causal) if peer else {})
+    theirs = peer.attention(causal) if peer else {}
+    return operation(attend, theirs, arrays, g if backward else None)
 
 
 def window_sides(quick, peer, n=8192, w=256, E=64):
     """Attend from n tokens to the last w of them, forward and backward."""
     *arrays, g = draw(*[(1, 1 if quick else 8, n, E)] * 4)
-    attend = partial(
-        scaled_dot_product_attention, attn_mask=sliding_window(w - 1, 0)
-    )
-    ours = both_backends(our_side(attend, arrays, g))
-    return ours | (peer.attention(arrays, g, window=w) if peer else {})
+    attend = partial(scaled_dot_product_attention, attn_mask=sliding_window(w - 1, 0))
+    return operation(attend, peer.window(n, w) if peer else {}, arrays, g)
 
 
 def memory_sides(quick, peer, n=8192, E=64):
@@ -361,6 +357,12 @@ def side_of(name, side, quick):
         peer.load(kernels.threads())
         torch = peer
     return ROWS[name].make(quick, torch)[side]
+
+
+def operation(function, theirs, arrays, g):
+    """Return our sides of a function, and torch's, which are {side: function}."""
+    sides = both_backends(our_side(function, arrays, g))
+    return sides | {name: peer.side(f, arrays, g) for name, f in theirs.items()}
 
 
 def our_side(function, arrays, g):

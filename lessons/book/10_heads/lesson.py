@@ -628,7 +628,7 @@ show(fig, "collapse", alt)
 # %%
 script = import_module("lessons.book.10_heads.experiment")
 most = np.bincount(script.TABLE.ravel()).max() / script.TABLE.size
-without_order = small.best_without_order()
+without_order = script.best_without_order()
 print(f"the most frequent answer of the table: {most:.2f}")
 print(f"the most frequent answer for the other tokens: {without_order:.3f}")
 kept = record("transformer")
