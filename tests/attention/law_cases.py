@@ -675,7 +675,7 @@ def compositions():
     return sdpa_subjects() | {
         "temperature": Subject(
             lambda m, q, k, v, lens=None: A.attend(
-                q, k, v, "dot", valid_lens=lens, temperature=2.5
+                q, k, v, A.dot, valid_lens=lens, temperature=2.5
             )[0],
             by_score(lambda q, k: definitions.dot(q, k) / 2.5),
         ),
