@@ -147,15 +147,10 @@ def leaves(value):
     return [np.asarray(value)] if isinstance(value, plain) else []
 
 
-def same(a, b, close=SAME):
+def same(a, b):
     """Return whether two results are equal: numbers, arrays, and collections of them."""
-    if isinstance(a, dict) or isinstance(b, dict):
-        return (
-            isinstance(a, dict)
-            and isinstance(b, dict)
-            and a.keys() == b.keys()
-            and all(same(a[key], b[key]) for key in a)
-        )
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
     if isinstance(a, Exception) or isinstance(b, Exception):
         return type(a) is type(b)
     if callable(a) or callable(b):
@@ -169,7 +164,7 @@ def same(a, b, close=SAME):
     if a.shape != b.shape:
         return False
     size = np.abs(b[np.isfinite(b)]).max(initial=0)
-    return bool(np.allclose(a, b, close, close * size, equal_nan=True))
+    return bool(np.allclose(a, b, SAME, SAME * size, equal_nan=True))
 
 
 @contextlib.contextmanager
