@@ -16,18 +16,14 @@ def W_for_dot(d):
     return np.eye(d)  #? W_a[i, k] multiplies s_i h_k: which of these terms are in s . h?
     #! return np.eye(d) / np.sqrt(d)  | the W_a of s . h / sqrt(d)
     #! return np.eye(d)[::-1]  | the W_a of s . h with h reversed
-    #= return np.eye(d, dtype=int)
 
 
 def dot(s, h):
-    """Return the number s . h for vectors s (d_s,) and h (d_h,).
-
-    Raise ValueError if d_s and d_h differ, with a message that contains both widths.
+    """Return the number s . h for vectors s (d_s,) and h (d_h,). If d_s and d_h differ,
+    raise ValueError with a message that contains both widths.
     """
     if len(s) != len(h):  #? Which widths does a sum of s_k h_k need, and who compares them?
-        raise ValueError(
-            f"dot: s has {len(s)} entries, h has {len(h)}; expected as many."
-        )
+        raise ValueError(f"dot: widths {len(s)} and {len(h)}; expected two equal ones.")
     return s @ h  #? s . h = sum_k s_k h_k: which factors, and how many terms?
     #! return s.sum() * h.sum()  | sum(s) * sum(h)
     #! return s @ h / np.sqrt(len(s))  | s . h / sqrt(d)
@@ -40,15 +36,13 @@ def dot(s, h):
     #! return (s @ h) ** 2  | the square of s . h
     #! return s[:-1] @ h[:-1]  | the sum without its last term
     #! return s[1:] @ h[1:]  | the sum without its first term
-    #! return s[:3] @ h[:3]  | the sum over the first three entries
 
 
 def recover_W(score, d_s, d_h):
     """Return the W_a (d_s, d_h) of a bilinear score that is given as a function.
 
-    score  a function (s, h) -> number, for vectors s (d_s,) and h (d_h,)
-
-    Call ``score`` d_s d_h times at most.
+    score  a function (s, h) -> number, for vectors s (d_s,) and h (d_h,), which you
+           may call d_s d_h times
     """
     W = np.empty((d_s, d_h))
     for i, s in enumerate(np.eye(d_s)):
@@ -75,8 +69,7 @@ def W_after_change(R):
 
 
 def explanation():
-    """Return a string: what does W_a = I say about the spaces of the encoder and of
-    the decoder?
+    """Return a string: what does W_a = I say about the spaces of encoder and decoder?
 
     Write ten words or more; they are not graded. The check then prints a good answer.
     """
@@ -100,17 +93,14 @@ def bilinear(W):
     calls = []
 
     def score(s, h):
-        if (sizes := np.shape(s) + np.shape(h)) != W.shape:
-            raise ValueError(f"score: s and h have the sizes {sizes}; expected {W.shape}")
         calls.append((s, h))
         return s @ W @ h
 
     return score, calls
 
 
-def either_way(my, rng):
-    """s = (1, 2, 3) and h = (4, 5, 7): 35 either way; and other widths"""
-    my.dot(np.array([1.0, 2.0, 3.0]), np.array([4.0, 5.0, 7.0]))
+def all_four(my, rng):
+    """the same score either way, unknown matrices, and the score after h becomes R h"""
     for d in (3, 5, 7, 1):
         my.dot(rng.normal(size=d), rng.normal(size=d))
         W = my.only.W_for_dot(d)  # of integers or of floats
@@ -119,20 +109,12 @@ def either_way(my, rng):
             expected = f"{n:g} in W_a[{i}, {k}]: s . h has {'a' if n else 'no'} term s_i h_k"
             tag = "unknown" if n else "off-diagonal"
             my.holds("W_for_dot", W[i, k] == n, expected, f"{W[i, k]:g}", tag)
-
-
-def hidden(my, rng):
-    """six unknown matrices, found with d_s d_h calls"""
     for d_s, d_h in ((3, 5), (5, 3), (7, 2), (1, 5), (3, 3), (1, 1)):
         score, calls = bilinear(rng.normal(size=(d_s, d_h)))
         my.recover_W(score, d_s, d_h)
         n = len(calls) - d_s * d_h  # those of the reference
         at_most = f"{d_s * d_h} calls of score or fewer"
         my.holds("recover_W", n <= d_s * d_h, at_most, n, "too-many")
-
-
-def changed(my, rng):
-    """the old scores, after the states of the encoder become R h"""
     turn = np.array([[0.0, -1.0], [1.0, 0.0]])
     for R in (rng.normal(size=(3, 3)), rng.normal(size=(5, 5)), 3 * turn):
         my.near(1e-6).W_after_change(R)
@@ -159,14 +141,10 @@ def your_own_words(my, rng):
 
 
 HINTS = """
-dot  Compare the two widths before you multiply; both belong in the message. NumPy's own
-   message speaks of signatures, and some sums return a number for different widths.
+dot  Compare the two widths before you multiply; both belong in the message.
 1  s^T W_a h = sum_i sum_k s_i W_ik h_k. Which of these terms are in s . h?
-2  Call the score with vectors that contain a single 1. Then one term of the double sum
-   remains.
-3  After the change of coordinates, s^T W_a R h must equal s^T h for all s and h. What
-   does that mean for the product W_a R?
+2  Call the score with vectors that contain a single 1: one term of the sum remains.
+3  s^T W_a R h must equal s^T h for all s and h. What is the product W_a R?
 """
-WHY = """With unit vectors a bilinear score returns one entry of W_a at a time, so there
-is only one W_a for a given score. After h becomes R h, the score s^T W_a R h equals
-s^T h for all vectors only if W_a R is the identity."""
+WHY = """With unit vectors a score returns one entry of W_a at a time, so it has only one
+W_a. After h becomes R h, s^T W_a R h equals s^T h for all vectors only if W_a R is I."""
