@@ -184,7 +184,7 @@ def _parser():
         sub.add_argument("id", nargs="*", metavar="ID", help="without it, all")
     verb("sync", "write the tables", _sync, to=dev)
     text = "whether a new operation, variant, … is complete: parts, tables, tests"
-    sub = verb("check", text, gate, to=dev)
+    sub = verb("check", text, _gate, to=dev)
     sub.add_argument("kind", metavar="KIND", choices=KINDS, help=", ".join(KINDS))
     sub.add_argument("name", metavar="NAME", help="its name; 09 or E.7 in the course")
     sub = verb("new", "write the file of a new exercise", new, to=dev)
@@ -235,6 +235,12 @@ def _sync(args):
     from .classroom.authors.tables import sync
 
     return sync(args)
+
+
+def _gate(args):
+    from .pages.weave import weave
+
+    return gate(args, weave)
 
 
 def _audit(args):

@@ -32,8 +32,11 @@ KINDS = {  # kind -> its tests
 }
 
 
-def gate(args):
-    """Say what is missing, or write what is made and run the tests; the exit code."""
+def gate(args, weave):
+    """Say what is missing, or write what is made and run the tests; the exit code.
+
+    weave   writes the page of a lesson
+    """
     kind, name = args.kind, args.name
     if not (ROOT / "tests").is_dir():
         raise UsageError(
@@ -51,8 +54,6 @@ def gate(args):
 
         failed = audit(argparse.Namespace(id=[name]))
     if kind == "lesson":
-        from ...pages.weave import weave
-
         failed = weave(argparse.Namespace(lesson=[name], check=False))
     from .tables import sync  # late: it imports the library
 
