@@ -55,7 +55,8 @@ padded = pytest.mark.parametrize("name", PADDED)
 def law(request):
     """Return a function that runs a law with NumPy, and with the kernels it asks for.
 
-    Warnings are errors.
+    Warnings are errors. Kernels that take long to compile, and those of float32, run with
+    --deep: tests/attention/kernels says what they compute.
     """
     asked, version = set(), compiling.Kernel.version
 
@@ -63,13 +64,14 @@ def law(request):
         asked.add(kernel.function.__module__.rpartition(".")[2])
         return version(kernel, *arguments, **options)
 
-    def run(test):
+    def run(test, dtype=np.float64):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             with mock.patch.object(compiling.Kernel, "version", noted):
                 with kernels.backend("numpy"):
                     test()
-            if asked and (request.config.getoption("--deep") or not asked & LARGE):
+            quick = dtype == np.float64 and not asked & LARGE
+            if asked and (quick or request.config.getoption("--deep")):
                 pytest.importorskip("numba")
                 with kernels.backend("numba"):
                     test()
@@ -190,7 +192,7 @@ def test_float32(law, name):
         for x, y in zip(*found):
             np.testing.assert_allclose(x, y, rtol=0, atol=1e-4 * max(1, abs(y).max()))
 
-    law(test)
+    law(test, np.float32)
 
 
 @pytest.mark.deep
@@ -542,7 +544,7 @@ def test_a_normalizer_of_large_scores_and_of_rows_without_keys(law, name, dtype)
             p.backward(np.ones((3, 4), dtype) + np.arange(4, dtype=dtype))
             assert np.isfinite(s.grad).all() and not s.grad[~allowed].any()
 
-    law(test)
+    law(test, dtype)
 
 
 @pytest.mark.parametrize("name", SCORES)

@@ -16,7 +16,10 @@ from .kernel_cases import (
 )
 
 pytest.importorskip("numba")
-every = pytest.mark.parametrize("name", CASES)
+every = pytest.mark.parametrize("name", [
+    pytest.param(name, marks=[pytest.mark.deep] * (name == "delta"))  # long to compile
+    for name in CASES
+])  # fmt: skip
 
 
 def results(name, arrays, backend="numba"):
