@@ -27,7 +27,7 @@ Katharopoulos et al. 2020, "Transformers are RNNs".
 
 import numpy as np
 
-from minigrad import Tensor, concat, exp, matmul, swapaxes, where
+from minigrad import Tensor, concat, differentiable, matmul, swapaxes, where
 from minigrad.arguments import called, flag, number
 from minigrad.shapes import shapes
 
@@ -40,16 +40,17 @@ NAME = "linear_attention"
 
 
 @shapes
+@differentiable
 def elu_plus_one(x):
     """phi(x) = elu(x) + 1, which is x + 1 above 0 and e^x below: positive, increasing.
 
     x (...)  ->  phi (...)
 
     The code does not compute elu(x) = e^x - 1 first: this loses the digits of a small
-    e^x.
+    e^x. The derivative is 1 above 0, and e^x = phi below: min(phi, 1).
     """
-    above = x.data > 0
-    return where(above, x + 1.0, exp(where(above, 0.0, x)))
+    phi = np.exp(np.minimum(x, 0)) + np.maximum(x, 0)
+    return phi, lambda g: g * np.minimum(phi, 1)
 
 
 @shapes

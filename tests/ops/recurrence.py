@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from attention import definitions
+
 from .spec import call, normal, positive, spec
 
 
@@ -90,7 +92,17 @@ spec(
 )
 
 
-# random features
+# features
+
+spec(
+    "elu_plus_one",
+    definitions.elu_plus_one,
+    {
+        "rows": lambda r: call(normal(r, (3, 5))),
+        "one": lambda r: call(normal(r, ())),
+        "empty": lambda r: call(normal(r, (0, 3))),
+    },
+)
 
 
 def features(x, W, *, shift=None):

@@ -16,6 +16,7 @@ from attention import (
 from attention.exact import merge
 from attention.variants.graph import leaky_scores
 from attention.variants.hops import sharpen
+from attention.variants.linear import elu_plus_one
 from attention.variants.location import convolve
 from attention.variants.monotonic import monotonic_weights
 from attention.variants.pointer_generator import copy_loss
@@ -27,6 +28,7 @@ from .spec import as_tuple
 PUBLIC = {  # with shape lines, which refuse integers
     "cross_entropy": mg.cross_entropy,
     "delta_rule": delta_rule,
+    "elu_plus_one": elu_plus_one,
     "random_features": random_features,
     "recurrence": recurrence,
     "leaky_scores": leaky_scores,
