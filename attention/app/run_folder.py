@@ -158,8 +158,8 @@ class RunFolder(States):
             self.path = new_folder(self.path, figures)
         elif self.start.get("data") != checksum:
             raise ValueError(
-                f"The data are not those that the run of {self.first} was started with. "
-                "Start another run without --resume."
+                f"The data are not those that the run of {self.first} was started "
+                "with. Start another run without --resume."
             )
         with locked(self.path):
             if self.start is None:
@@ -181,8 +181,8 @@ class RunFolder(States):
                 raise
             reason = str(error).rstrip(".").splitlines() or [type(error).__name__]
             raise ValueError(
-                f"The run of {self.first} cannot be continued: {reason[0]}. If its saved "
-                "state was changed, start another run without --resume."
+                f"The run of {self.first} cannot be continued: {reason[0]}. If its "
+                "saved state was changed, start another run without --resume."
             ) from error
 
     def how_to_continue(self):
@@ -224,8 +224,9 @@ def last_folder(folder):
         for path in folder.parent.glob(f"*/{state}")
         if name.fullmatch(path.parent.name)
     ]
-    last = max(saved, key=lambda path: path.stat().st_mtime_ns, default=folder / "state")
-    return last.parent
+    if not saved:
+        return folder
+    return max(saved, key=lambda path: path.stat().st_mtime_ns).parent
 
 
 @contextlib.contextmanager

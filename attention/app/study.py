@@ -64,7 +64,7 @@ class Study(abc.ABC):
             stopped = train(self, todo, folder, finished, workers)
         if stopped:
             begun = [f"{self.label(job)} at step {n}" for job, n in stopped if n]
-            text = "stopped before the first step."
+            text = "stopped; what was trained is saved."
             if begun:
                 text = f"stopped {', '.join(begun)} of {self.steps}, and saved."
             raise KeyboardInterrupt(f"{wrapped(text)}\n{folder.how_to_continue()}")

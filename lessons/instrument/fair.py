@@ -156,8 +156,8 @@ class Study(study.Study):
 
         def train_until(step):
             return fit(
-                run, step, lambda i: self.loss_at(arm, run, seed, i), save_all, progress,
-                seed=seed,
+                run, step, lambda i: self.loss_at(arm, run, seed, i), save_all,
+                progress, seed=seed,
             )  # fmt: skip
 
         try:

@@ -101,8 +101,8 @@ class Training(Experiment):
         if draw_alignment(self.config, self.data, best, self.out / "alignment.png"):
             written += ", alignment.png"
         return (
-            f"best at step {found['step']} of {found['steps']}, with a validation loss of "
-            f"{found['validation']:.4g}; {found['seconds']:.0f} s\n\n"
+            f"best at step {found['step']} of {found['steps']}, with a validation loss "
+            f"of {found['validation']:.4g}; {found['seconds']:.0f} s\n\n"
             f"{scoring.table(found['test'])}\n\nwritten to {self.out}:\n{written}"
         ), {}
 

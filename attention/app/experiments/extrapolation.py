@@ -49,8 +49,8 @@ def train(config, scheme, seed, state=None, save=None, progress=None):
     """
     run = build(config, scheme, seed)
     finished = fit(
-        run, config.steps, lambda i: loss_at(config, run.model, seed, i), save, progress,
-        state=state,
+        run, config.steps, lambda i: loss_at(config, run.model, seed, i), save,
+        progress, state=state,
     )  # fmt: skip
     return run, finished
 

@@ -142,5 +142,5 @@ def test_stopped_at_any_moment_it_ends_with_the_same_numbers(tmp_path):
 
 
 def mtimes(out):
-    """Return the time of each run's checkpoint; config.safetensors comes before the training."""
+    """Return the time of each run's checkpoint; that of the config comes first."""
     return {path: path.stat().st_mtime_ns for path in out.glob("state/*-*.safetensors")}

@@ -158,7 +158,8 @@ def test_weights_that_do_not_sum_to_one(tmp_path):
 
 
 def test_half_precision(trained, tmp_path):
-    whole, path = translator.load(trained / "best.safetensors"), tmp_path / "small.safetensors"
+    whole = translator.load(trained / "best.safetensors")
+    path = tmp_path / "small.safetensors"
     translator.save(path, whole, half=True)
     assert path.stat().st_size < (trained / "best.safetensors").stat().st_size
     small = translator.load(path)
@@ -306,7 +307,7 @@ def test_what_it_refuses(trained, tmp_path, capsys):
         ([*run, "--model", tmp_path, "a"], "best.safetensors cannot be loaded"),
         ([*run, "--model", trained, " "], "There is no word to translate"),
         (["run", "--figure", tmp_path / "a.xyz", "a"], "that ends with one of .jpg"),
-        (["score", "--model", trained / "state" / "config.safetensors"], "checkpoint of a translator"),
+        (["score", "--model", trained / "state/config.safetensors"], "no checkpoint of"),
     ]:
         error = refused(capsys, "translate", *arguments)
         assert sentence in error, error
