@@ -38,8 +38,8 @@ class Calls:
     own      {name of a function: parameters whose arrays it may change in place}
     """
 
-    def __init__(self, path):
-        self.path, self.log, self.running, self.own = str(path), [], [], {}
+    def __init__(self, path, own=()):
+        self.path, self.log, self.running, self.own = str(path), [], [], dict(own)
 
     def wrap(self, name, function, of=""):
         """Return ``function`` wrapped; ``of`` is the call that returned it, as text."""

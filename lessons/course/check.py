@@ -119,7 +119,8 @@ def outcome_of(my, step, failed, debug=False):
 
 def second_draw(my, step):
     """Return the calls that a function of the check makes with other random numbers."""
-    again = My(my.source, my.made, my.path, my.text, my.seed + 1, compares=False)
+    again = my._with(seed=my.seed + 1, compares=False, log=[], kept={})
+    again.calls = Calls(my.path, my.calls.own)
     try:
         with np.errstate(all="ignore"), contextlib.redirect_stdout(None):
             step(again, rng_of(step, again.seed))
@@ -186,13 +187,13 @@ class My:
     my.made["f"]    the learner's f itself, to measure what it costs
     """
 
-    def __init__(self, source, made, path, text, seed=0, compares=True):
+    def __init__(self, source, made, path, text, seed=0):
         self.source, self.made, self.path, self.text = source, made, path, text
         whole = source.answer + source.below[source.answer.count("\n") :]
         self.right = run(whole, source.path)
-        self.seed, self.compares, self.close = seed, compares, CLOSE
-        self.calls, self.log, self.kept = Calls(path), [], {}
-        self.calls.own = self.right.get("OWN_STATE", {})
+        self.seed, self.compares, self.close = seed, True, CLOSE
+        self.calls = Calls(path, self.right.get("OWN_STATE", {}))
+        self.log, self.kept = [], {}
         self.searches = True  # also edits by rule, for a name of a mistake
         self.compared = {}  # found and expected, of the comparison that failed last
         self.after_pass = []  # lines to print when the whole check has passed

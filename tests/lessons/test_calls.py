@@ -12,9 +12,7 @@ X = np.random.default_rng(0).normal(size=(3, 5))
 
 def call(f, *args, own=(), **options):
     """Call a function as a check does."""
-    calls = Calls("ex_9_9.py")
-    calls.own = {"f": own}
-    return calls.wrap("f", f)(*args, **options)
+    return Calls("ex_9_9.py", {"f": own}).wrap("f", f)(*args, **options)
 
 
 def fails(tag, f, *args, says=None, **options):

@@ -160,7 +160,7 @@ def test_every_written_mistake_is_noticed_and_named(exercise):
     assert not found.faults, "\n" + audit.table([found])
     assert found.named == found.noticed == found.written
     why = exercise.parts.why  # it has two sentences
-    assert len(re.findall(r"[a-z0-9\])]\.(?: [A-Z0-9a-z]|$)", why)) == 2, why
+    assert len(re.findall(r"[\w\])]\.(?: \w|$)", why)) == 2, why
 
 
 LINES, LINES_OF_A_PROJECT = 150, 280  # of an exercise's file, also of a new one
