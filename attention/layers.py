@@ -1,6 +1,6 @@
 """Attention layers: ``attend`` with a score whose parameters are learned.
 
-    layer(queries, keys, values, valid_lens=None, normalize=None)  ->  context
+    layer(queries, keys, values, lengths=None, normalize=None)  ->  context
 
     c_i = sum_j p_ij v_j,    p_i = softmax over j of score(q_i, k_j)
 
@@ -57,7 +57,7 @@ class Attention(nn.Module):
         self.rng = rng
         self.attention_weights: Any = None  # the weights of the last call
 
-    def forward(self, queries, keys, values, valid_lens=None, normalize=None):
+    def forward(self, queries, keys, values, lengths=None, normalize=None):
         """Return the context (..., L, Ev), and store the weights (..., L, S)."""
         keys, score = self.keys_and_score(keys)
         context, weights = attend(
@@ -65,7 +65,7 @@ class Attention(nn.Module):
             keys,
             values,
             score,
-            valid_lens=valid_lens,
+            lengths=lengths,
             dropout_p=self.dropout,
             training=self.training,
             rng=self.rng,

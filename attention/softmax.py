@@ -25,21 +25,21 @@ from .variants.row import Normalizer
 
 
 @shapes
-def masked_softmax(scores, valid_lens=None, mask=None, temperature=1.0):
+def masked_softmax(scores, lengths=None, mask=None, temperature=1.0):
     """Return the weights of the allowed keys, which sum to 1 over the last axis.
 
-    scores (B, ..., L, S) or (B, S) or (S,), valid_lens? (B,) or (B, L) int
+    scores (B, ..., L, S) or (B, S) or (S,), lengths? (B,) or (B, L) int
         ->  weights (B, ..., L, S) or (B, S) or (S,)
 
-    valid_lens    the first valid_lens keys are allowed. Shape (B,): one number for each
-                  example; (B, L): one for each query, the same in all heads.
+    lengths       how many keys are allowed, from the first. Shape (B,): one number for
+                  each example; (B, L): one for each query, the same in all heads.
                   None for scores (S,)
     mask          broadcasts to the scores: bool, where True = may attend, or float,
                   which is added to the scores; -inf masks a key
     temperature   T > 0: a small T makes the weights more different, a large T makes
                   them more equal. It divides the scores after a float mask is added
 
-    With both valid_lens and mask, a key must be allowed by both.
+    With both lengths and mask, a key must be allowed by both.
 
     Each p_ij depends on all scores of row i. With g = dL/dp:
 
@@ -49,7 +49,7 @@ def masked_softmax(scores, valid_lens=None, mask=None, temperature=1.0):
     """
     arguments.number("masked_softmax", "temperature", temperature, positive=True)
     allowed, bias = allowed_pairs(
-        "masked_softmax", scores.shape, scores.dtype, mask, valid_lens
+        "masked_softmax", scores.shape, scores.dtype, mask, lengths
     )
     scores = scores if bias is None else scores + bias
     return softmax_over_allowed(scores, allowed, temperature)
@@ -76,10 +76,10 @@ def softmax_over_allowed(scores, allowed=None, temperature=1.0):
     return p, backward
 
 
-def allowed_pairs(name, shape, dtype, mask=None, valid_lens=None):
+def allowed_pairs(name, shape, dtype, mask=None, lengths=None):
     """Return which pairs of scores of a shape may attend, and what is added to them.
 
-    mask, valid_lens   as in ``masked_softmax``; a mask may also be a function, such as
+    mask, lengths   as in ``masked_softmax``; a mask may also be a function, such as
                        those of attention.masks
 
     The first is a bool array that broadcasts to the scores, or None if all pairs may
@@ -93,18 +93,18 @@ def allowed_pairs(name, shape, dtype, mask=None, valid_lens=None):
         if mask.dtype != bool:
             bias = given.cast(mask, dtype)
             mask = bias._data != -np.inf
-    if valid_lens is None:
+    if lengths is None:
         return mask, bias
-    if len(shape) <= valid_lens.ndim:
+    if len(shape) <= lengths.ndim:
         raise ValueError(
-            f"{name}: valid_lens have shape {valid_lens.shape} and scores {shape}; "
+            f"{name}: lengths have shape {lengths.shape} and scores {shape}; "
             "expected (B,) with scores (B, ..., S), or (B, L) with scores "
             "(B, ..., L, S)."
         )
-    S, (B, *L) = shape[-1], valid_lens.shape
-    arguments.between(name, "valid_lens", valid_lens, 0, S, "the number of keys")
-    ones = [1] * (len(shape) - 1 - valid_lens.ndim)  # the heads have the same lengths
-    first = np.arange(S) < valid_lens.reshape(B, *ones, *L, 1)
+    S, (B, *L) = shape[-1], lengths.shape
+    arguments.between(name, "lengths", lengths, 0, S, "the number of keys")
+    ones = [1] * (len(shape) - 1 - lengths.ndim)  # the heads have the same lengths
+    first = np.arange(S) < lengths.reshape(B, *ones, *L, 1)
     return first if mask is None else first & mask, bias
 
 

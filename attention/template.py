@@ -29,7 +29,7 @@ def attend(
     values,
     score=scaled_dot,
     mask=None,
-    valid_lens=None,
+    lengths=None,
     bias=None,
     temperature=1.0,
     dropout_p=0.0,
@@ -40,7 +40,7 @@ def attend(
     """Average the values; the score of a key decides the weight of its value.
 
     query (..., L, Dq), keys (..., S, Dk), values (..., S, Ev),
-    valid_lens? (B,) or (B, L) int, bias? (..., L | 1, S | 1)
+    lengths? (B,) or (B, L) int, bias? (..., L | 1, S | 1)
         ->  context (..., L, Ev), weights (..., L, S)
 
     (``bias?`` may be None; ``L | 1`` is an axis of length L or 1.)
@@ -58,7 +58,7 @@ def attend(
     mask         broadcasts to (..., L, S): bool, where True = may attend, or float,
                  which is added to the scores; -inf masks a key. Or one of
                  attention.masks, for scores (B, H, L, S)
-    valid_lens   (B,) or (B, L): the first valid_lens keys are allowed
+    lengths      (B,) or (B, L): how many keys are allowed, from the first
     bias         added to the scores; it may be learned
     temperature  divides the scores
     dropout_p    in training, p_ij becomes 0 with this probability, and otherwise p_ij /
@@ -79,7 +79,7 @@ def attend(
         )
     leading = np.broadcast_shapes(query.shape[:-2], keys.shape[:-2])
     shape = *leading, query.shape[-2], keys.shape[-2]
-    allowed, added = allowed_pairs("attend", shape, query.dtype, mask, valid_lens)
+    allowed, added = allowed_pairs("attend", shape, query.dtype, mask, lengths)
     drop = functools.partial(dropout, p=dropout_p, training=training, rng=rng)
     return weigh_and_average(
         query, keys, values, score, allowed, (bias, added), temperature, normalize,
@@ -161,11 +161,11 @@ def clear_unused(keys, values, find_used_keys):
     return where(is_used, keys, 0.0), where(is_used, values, 0.0)
 
 
-def clear_masked(query, keys, values, mask, valid_lens):
-    """Call ``clear_unused`` with the keys that mask and valid_lens allow."""
+def clear_masked(query, keys, values, mask, lengths):
+    """Call ``clear_unused`` with the keys that mask and lengths allow."""
     leading = np.broadcast_shapes(query.shape[:-2], keys.shape[:-2])
     shape = *leading, query.shape[-2], keys.shape[-2]
-    allowed, _ = allowed_pairs("attend", shape, query.dtype, mask, valid_lens)
+    allowed, _ = allowed_pairs("attend", shape, query.dtype, mask, lengths)
     if allowed is None:
         return keys, values
     return clear_unused(keys, values, lambda: used_keys(allowed, query, keys))

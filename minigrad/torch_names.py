@@ -72,7 +72,7 @@ KEYWORDS = {
     "attn_mask": "mask (True = may attend)",
     "correction": "ddof",
     "dim": "axis",
-    "key_padding_mask": "valid_lens, or mask (True = may attend)",
+    "key_padding_mask": "lengths, or mask (True = may attend)",
     "keepdim": "keepdims",
     "unbiased": "ddof=1 (or ddof=0 for unbiased=False)",
 }

@@ -126,7 +126,7 @@ class MultiHeadAttention(nn.Module):
         key=None,
         value=None,
         *,
-        valid_lens=None,
+        lengths=None,
         mask=None,
         is_causal=False,
         need_weights=False,
@@ -143,7 +143,7 @@ class MultiHeadAttention(nn.Module):
 
         query (B, L, self.embed_dim) or (L, self.embed_dim),
         key? (B, S, self.kdim) or (S, self.kdim) or FixedKVCache,
-        value? (B, S, self.vdim) or (S, self.vdim), valid_lens? (B,) or (B, L) int,
+        value? (B, S, self.vdim) or (S, self.vdim), lengths? (B,) or (B, L) int,
         positions? (L,) or (B | 1, L) int  ->  output (B, L, self.embed_dim) or
         (L, self.embed_dim); output, weights (B, H, L, T) or (H, L, T) or (B, L, T) or
         (L, T)
@@ -151,7 +151,7 @@ class MultiHeadAttention(nn.Module):
         T is the number of keys in all: the S keys of this call and, with a cache, the
         earlier ones.
 
-        valid_lens   how many keys are allowed, from the first: of each example, or of
+        lengths      how many keys are allowed, from the first: of each example, or of
                      each query
         mask         bool, where True = may attend, or float, which is added: (L, T), or
                      four axes that broadcast to (B, H, L, T); for padding (B, T), pass
@@ -173,7 +173,7 @@ class MultiHeadAttention(nn.Module):
         cache        a KVCache with the keys and values of earlier tokens, which T
                      includes. The last query has the position of the last key.
                      is_causal and a ``bias`` function take this into account; a mask by
-                     distance needs offset="lower_right". valid_lens may be larger than
+                     distance needs offset="lower_right". lengths may be larger than
                      the number of keys so far
         normalize    a function (scores, allowed) -> weights that replaces the softmax,
                      as in ``attend``; all (B, H, L, T)
@@ -241,8 +241,8 @@ class MultiHeadAttention(nn.Module):
             bias = gates if bias is None else gates + bias
         _check_axes(mask)
         masks = [mask]
-        if valid_lens is not None:
-            lens = valid_lens if cache is None else np.minimum(valid_lens, T)
+        if lengths is not None:
+            lens = lengths if cache is None else np.minimum(lengths, T)
             masks.append(padding(lens))
         if choose is not None:
             masks.append(choose(q.data, k.data))

@@ -23,39 +23,39 @@ from .windows import sliding_window, window_ends
 
 
 class padding(Mask):
-    """Only the first valid_lens keys: key < valid_lens.
+    """Only the first keys of each example: key < lengths.
 
-    valid_lens   (B,): one length for each example; (B, L): for each of its queries
+    lengths      (B,): one length for each example; (B, L): for each of its queries
     """
 
     @shapes
-    def __init__(self, valid_lens):
-        """valid_lens (B,) or (B, L) int  ->  a mask of B examples"""
-        self.valid_lens = valid_lens.copy()
-        self.examples = len(self.valid_lens)
+    def __init__(self, lengths):
+        """lengths (B,) or (B, L) int  ->  a mask of B examples"""
+        self.lengths = lengths.copy()
+        self.examples = len(self.lengths)
 
     def check(self, L, S):
         """Raise ValueError unless the lengths fit L and S."""
-        between("padding", "valid_lens", self.valid_lens, 0, S, "the number of keys")
-        if self.valid_lens.ndim == 2 and self.valid_lens.shape[1] != L:
+        between("padding", "lengths", self.lengths, 0, S, "the number of keys")
+        if self.lengths.ndim == 2 and self.lengths.shape[1] != L:
             raise ValueError(
-                f"padding: valid_lens has shape {self.valid_lens.shape}; expected one "
+                f"padding: lengths has shape {self.lengths.shape}; expected one "
                 f"length for each of {L} queries."
             )
 
     def allowed(self, b, h, q, kv):
-        """Return key < valid_lens."""
-        lens = self.valid_lens
+        """Return key < lengths."""
+        lens = self.lengths
         return kv < (lens[b] if lens.ndim == 1 else lens[b, q])
 
     def key_ranges(self, L, S):
-        """Return the ranges from 0 to valid_lens."""
-        lens = self.valid_lens
+        """Return the ranges from 0 to lengths."""
+        lens = self.lengths
         hi = lens[:, None, None] if lens.ndim == 1 else lens[:, None]  # (B, 1, 1 | L)
         return clip_ranges(np.zeros_like(hi), hi, S)
 
     def __repr__(self):
-        return f"padding({_abbreviated(self.valid_lens)})"
+        return f"padding({_abbreviated(self.lengths)})"
 
 
 class prefix_lm(Mask):

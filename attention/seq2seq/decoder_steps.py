@@ -36,12 +36,12 @@ class PlainStep(nn.Module):
         """Return the state before the first step: that of the cell."""
         return recurrent
 
-    def forward(self, x, state, keys=None, values=None, valid_lens=None):
+    def forward(self, x, state, keys=None, values=None, lengths=None):
         """Return the next state, the output (B, H), and None for the weights."""
         state = self.cell(x, state)
         return state, state[0], None
 
-    def run(self, x, state, keys=None, values=None, valid_lens=None):
+    def run(self, x, state, keys=None, values=None, lengths=None):
         """Return the outputs (B, L, H) of all steps, and None for the weights."""
         return self.cell.run(x, state)[0], None
 
@@ -64,20 +64,20 @@ class UnfedLuongStep(nn.Module):
         """Return the state before the first step: that of the cell."""
         return recurrent
 
-    def forward(self, x, state, keys, values, valid_lens=None, **options):
+    def forward(self, x, state, keys, values, lengths=None, **options):
         """Return the next state, the output (B, H) and the weights (B, S)."""
         state = self.cell(x, state)
         queries = state[0][:, None]  # (B, 1, H)
-        output, weights = self._attend(queries, keys, values, valid_lens, options)
+        output, weights = self._attend(queries, keys, values, lengths, options)
         return state, output[:, 0], weights[:, 0]
 
-    def run(self, x, state, keys, values, valid_lens=None, **options):
+    def run(self, x, state, keys, values, lengths=None, **options):
         """Return the outputs (B, L, H) and the weights (B, L, S) of all steps."""
         queries, _ = self.cell.run(x, state)  # (B, L, H)
-        return self._attend(queries, keys, values, valid_lens, options)
+        return self._attend(queries, keys, values, lengths, options)
 
-    def _attend(self, h, keys, values, valid_lens, options):
-        context = self.attention(h, keys, values, valid_lens, **options)
+    def _attend(self, h, keys, values, lengths, options):
+        context = self.attention(h, keys, values, lengths, **options)
         output = tanh(linear(concat([context, h], -1), self.W_c))
         return output, self.attention.attention_weights
 
@@ -85,14 +85,14 @@ class UnfedLuongStep(nn.Module):
 class StepwiseCoverageAttention(CoverageAttention):
     """``CoverageAttention`` that is called once for each decoder step.
 
-        context (B, 1, Ev) = layer(query (B, 1, Dq), keys, values, valid_lens, coverage)
+        context (B, 1, Ev) = layer(query (B, 1, Dq), keys, values, lengths, coverage)
 
     ``attention_weights`` (B, 1, S) keep their graph, because the decoder adds them to
     the coverage of the next step. ``Decoder`` detaches them afterwards.
     """
 
-    def forward(self, query, keys, values, valid_lens=None, coverage=None):
+    def forward(self, query, keys, values, lengths=None, coverage=None):
         """Return the context (B, 1, Ev) of one query for each example."""
-        context, weights = self.step(query[:, 0], keys, values, coverage, valid_lens)
+        context, weights = self.step(query[:, 0], keys, values, coverage, lengths)
         self.attention_weights = weights[:, None]
         return context[:, None]

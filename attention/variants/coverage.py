@@ -53,17 +53,17 @@ class CoverageAttention(AdditiveAttention):
         self.w_c = nn.Parameter(np.zeros(num_hiddens, np.float32))
 
     @shapes
-    def forward(self, queries, keys, values, valid_lens=None):
+    def forward(self, queries, keys, values, lengths=None):
         """Attend with one query after the other; return contexts, weights, coverages.
 
         queries (..., L, self.query_size), keys (..., S, self.key_size) or
-        ProjectedKeys, values (..., S, Ev), valid_lens? (B,) or (B, L) int
+        ProjectedKeys, values (..., S, Ev), lengths? (B,) or (B, L) int
             ->  contexts (..., L, Ev), weights (..., L, S), coverages (..., L, S)
 
         The weights are those before dropout, with their graph. Row t of coverages is
         c^t, the sum of the rows of weights before row t.
         """
-        keys, L = self._projected(queries, keys, valid_lens), queries.shape[-2]
+        keys, L = self._projected(queries, keys, lengths), queries.shape[-2]
         if not L:  # no steps
             contexts, weights = attend(
                 queries, keys.projected, values, self.score_projected
@@ -71,10 +71,10 @@ class CoverageAttention(AdditiveAttention):
             return contexts, weights, weights  # the coverages have the same shape
         coverage, weights, steps = None, None, []
         for t in range(L):
-            per_query = valid_lens is not None and valid_lens.ndim == 2
-            lengths = valid_lens[:, t] if per_query else valid_lens
+            per_query = lengths is not None and lengths.ndim == 2
+            own = lengths[:, t] if per_query else lengths
             context, weights = self._attend(
-                queries[..., t, :], keys, values, coverage, weights, lengths
+                queries[..., t, :], keys, values, coverage, weights, own
             )
             if coverage is None:
                 coverage = Tensor(np.zeros(weights.shape, weights.dtype))
@@ -85,17 +85,17 @@ class CoverageAttention(AdditiveAttention):
         return contexts, weights, coverages
 
     @shapes
-    def step(self, query, keys, values, coverage=None, valid_lens=None):
+    def step(self, query, keys, values, coverage=None, lengths=None):
         """Attend with one query; the caller sums the weights of the steps.
 
         query (..., self.query_size), keys (..., S, self.key_size) or ProjectedKeys,
-        values (..., S, Ev), coverage? (..., S), valid_lens? (B,) int
+        values (..., S, Ev), coverage? (..., S), lengths? (B,) int
             ->  context (..., Ev), weights (..., S)
 
         coverage   the sum of the weights of all earlier steps; None at the first step
         """
-        keys = self._projected(query[..., None, :], keys, valid_lens)
-        return self._attend(query, keys, values, coverage, None, valid_lens)
+        keys = self._projected(query[..., None, :], keys, lengths)
+        return self._attend(query, keys, values, coverage, None, lengths)
 
     def past(self, coverage, weights):
         """Return w_c c_j (..., S, A), what the score receives from earlier steps.
@@ -113,17 +113,17 @@ class CoverageAttention(AdditiveAttention):
             projected,
             values,
             score,
-            valid_lens=lengths,
+            lengths=lengths,
             dropout_p=self.dropout,
             training=self.training,
             rng=self.rng,
         )
         return context[..., 0, :], weights[..., 0, :]
 
-    def _projected(self, queries, keys, valid_lens):
+    def _projected(self, queries, keys, lengths):
         if isinstance(keys, ProjectedKeys):
             return keys
-        return self.precompute(clear_masked(queries, keys, keys, None, valid_lens)[0])
+        return self.precompute(clear_masked(queries, keys, keys, None, lengths)[0])
 
 
 @shapes

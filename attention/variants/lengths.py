@@ -1,27 +1,27 @@
-"""Lay masks and ``valid_lens`` over keys: refuse what could be of examples or heads."""
+"""Lay masks and ``lengths`` over keys: refuse what could be of examples or heads."""
 
 import numpy as np
 
 from minigrad.arguments import between, plain
 
 
-def row_lengths(name, valid_lens, rows, S):
+def row_lengths(name, lengths, rows, S):
     """Return the number of allowed keys of each row of scores: ints, shape ``rows``.
 
-    valid_lens   (B,), one for each example; or (B, L), one for each query
+    lengths      (B,), one for each example; or (B, L), one for each query
     rows         (B, ..., L), the shape of the scores without the axis of the keys
     S            the number of keys
     """
-    expected = rows[:1] if valid_lens.ndim == 1 else (*rows[:1], *rows[-1:])
-    if valid_lens.shape != expected or len(rows) < valid_lens.ndim:
+    expected = rows[:1] if lengths.ndim == 1 else (*rows[:1], *rows[-1:])
+    if lengths.shape != expected or len(rows) < lengths.ndim:
         raise ValueError(
-            f"{name}: valid_lens have shape {valid_lens.shape}; expected (B,) or "
+            f"{name}: lengths have shape {lengths.shape}; expected (B,) or "
             f"(B, L), for rows of scores (B, ..., L) = {rows}."
         )
-    between(name, "valid_lens", valid_lens, 0, S, "the number of keys")
-    B, *others = valid_lens.shape
-    ones = (1,) * (len(rows) - valid_lens.ndim)
-    return np.broadcast_to(valid_lens.reshape(B, *ones, *others), rows)
+    between(name, "lengths", lengths, 0, S, "the number of keys")
+    B, *others = lengths.shape
+    ones = (1,) * (len(rows) - lengths.ndim)
+    return np.broadcast_to(lengths.reshape(B, *ones, *others), rows)
 
 
 def for_each_key(name, argument, mask, *arrays, axes=1):

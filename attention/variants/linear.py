@@ -60,21 +60,21 @@ def linear_attention(
     v,
     is_causal=False,
     *,
-    valid_lens=None,
+    lengths=None,
     key_mask=None,
     feature_map=elu_plus_one,
     eps=1e-6,
 ):
     """o_i = sum_j phi(q_i) . phi(k_j) v_j / (sum_j phi(q_i) . phi(k_j) + eps)
 
-    q (..., L, E), k (..., S, E), v (..., S, Ev), valid_lens? (B,) int,
+    q (..., L, E), k (..., S, E), v (..., S, Ev), lengths? (B,) int,
     key_mask? (..., S) bool  ->  o (..., L, Ev)
 
     is_causal     sum over the keys j <= i; then L must equal S
-    valid_lens    for each example, how many keys are allowed, from the first
+    lengths       for each example, how many keys are allowed, from the first
     key_mask      True = queries may attend to the key: (S,), or the same number of axes
                   as the keys of all heads; for padding (B, S) with q (B, H, L, E), pass
-                  key_mask[:, None]. With valid_lens as well, a key must be allowed by
+                  key_mask[:, None]. With lengths as well, a key must be allowed by
                   both
     feature_map   phi, a function of Tensors (..., n, E) -> (..., n, any width). Its
                   values should not be negative. Scores are not scaled by 1 / sqrt(E)
@@ -90,14 +90,14 @@ def linear_attention(
     """
     eps, is_causal = _validated_eps(NAME, eps), check_causal(NAME, is_causal, q, k)
     keep, S = for_each_key(NAME, "key_mask", key_mask, q, k, v), k.shape[-2]
-    if valid_lens is not None:
+    if lengths is not None:
         leading = np.broadcast_shapes(*(x.shape[:-2] for x in (q, k, v)))
-        if not leading or valid_lens.shape != leading[:1]:
+        if not leading or lengths.shape != leading[:1]:
             raise ValueError(
-                f"{NAME}: valid_lens have shape {valid_lens.shape}; expected (B,), for "
+                f"{NAME}: lengths have shape {lengths.shape}; expected (B,), for "
                 f"leading axes (B, ...) = {leading}."
             )
-        lengths = row_lengths(NAME, valid_lens, leading, S)
+        lengths = row_lengths(NAME, lengths, leading, S)
         within = np.arange(S) < lengths[..., None]  # (..., S)
         keep = within if keep is None else keep & within
     if keep is not None:  # a masked key may be NaN

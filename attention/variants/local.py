@@ -92,14 +92,14 @@ class LocalAttention(nn.Module):
         self._last_call = None  # weights, first, stop and S
 
     @shapes
-    def forward(self, queries, keys, values, valid_lens=None, start=0):
+    def forward(self, queries, keys, values, lengths=None, start=0):
         """Average the values in the window of each query.
 
         queries (..., L, self.query_size), keys (..., S, self.key_size) or
-        ProjectedKeys, values (..., S, Ev), valid_lens? (B,) or (B, L) int
+        ProjectedKeys, values (..., S, Ev), lengths? (B,) or (B, L) int
             ->  context (..., L, Ev)
 
-        valid_lens   the length of each source: S in the formulas; the default is the
+        lengths      the length of each source: S in the formulas; the default is the
                      number of keys
         start        the t of the first query, for calls step by step
         """
@@ -113,10 +113,10 @@ class LocalAttention(nn.Module):
             )
         leading = (x.shape[:-2] for x in (queries, keys, values))
         rows = (*np.broadcast_shapes(*leading), L)
-        if valid_lens is None:
+        if lengths is None:
             lengths = np.full(rows, S)
         else:
-            lengths = row_lengths(NAME, valid_lens, rows, S)
+            lengths = row_lengths(NAME, lengths, rows, S)
         p = self._centres(queries, lengths, start)  # (..., L)
         first, stop = _window_ends(p, self.D, lengths)
         W = min(2 * self.D + 1, S)

@@ -96,18 +96,18 @@ class LocationAttention(CoverageAttention):
         return linear(convolve(stack([weights, coverage], -2), self.F), self.U)
 
     @shapes
-    def step(self, query, keys, values, coverage=None, weights=None, valid_lens=None):
+    def step(self, query, keys, values, coverage=None, weights=None, lengths=None):
         """Attend with one query; the caller keeps the weights and their sum.
 
         query (..., self.query_size), keys (..., S, self.key_size) or ProjectedKeys,
-        values (..., S, Ev), coverage? (..., S), weights? (..., S), valid_lens? (B,) int
+        values (..., S, Ev), coverage? (..., S), weights? (..., S), lengths? (B,) int
             ->  context (..., Ev), weights (..., S)
 
         coverage   the sum of the weights of all earlier steps; None at the first step
         weights    those of the last step; None at the first step
         """
-        keys = self._projected(query[..., None, :], keys, valid_lens)
-        return self._attend(query, keys, values, coverage, weights, valid_lens)
+        keys = self._projected(query[..., None, :], keys, lengths)
+        return self._attend(query, keys, values, coverage, weights, lengths)
 
 
 ROWS = [

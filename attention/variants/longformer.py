@@ -80,17 +80,17 @@ class LongformerAttention(nn.Module):
             copy.load_state_dict(W.state_dict())
 
     @shapes
-    def forward(self, x, global_tokens=None, valid_lens=None, need_weights=False):
+    def forward(self, x, global_tokens=None, lengths=None, need_weights=False):
         """Compute the output; with need_weights, output and weights.
 
-        x (B, L, self.embed_dim) or (L, self.embed_dim), valid_lens? (B,) int
+        x (B, L, self.embed_dim) or (L, self.embed_dim), lengths? (B,) int
             ->  output (B, L, self.embed_dim) or (L, self.embed_dim);
         output (B, L, self.embed_dim) or (L, self.embed_dim),
         weights (B, self.num_heads, L, L) or (self.num_heads, L, L)
 
         global_tokens  positions, counted from 0, the same in all examples; or bool
                        (L,) or (B, L), True = global; None: no token
-        valid_lens     how many tokens of each example are keys, from the first
+        lengths        how many tokens of each example are keys, from the first
         need_weights   also return the weights of each head, before dropout. The rows of
                        global tokens are those of their own projections
         """
@@ -99,7 +99,7 @@ class LongformerAttention(nn.Module):
         x = unsqueeze(x, 0) if single else x
         B, L, D = x.shape
         is_global = _global_marks(global_tokens, B, L)  # (B | 1, L)
-        valid = everything if valid_lens is None else padding(valid_lens)
+        valid = everything if lengths is None else padding(lengths)
         mask = sliding_window(self.window // 2, self.window // 2)
         if is_global.any():
             mask = mask | from_array(is_global[:, None, None])  # True for global keys

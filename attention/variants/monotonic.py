@@ -142,25 +142,25 @@ class MonotonicAttention(AdditiveAttention):
         self.r = nn.Parameter(np.full((), -1, np.float32))
 
     @shapes
-    def forward(self, queries, keys, values, valid_lens=None, before=None, hard=False):
+    def forward(self, queries, keys, values, lengths=None, before=None, hard=False):
         """Read on with one query after the other; return contexts and stops.
 
         queries (..., L, self.query_size), keys (..., S, self.key_size),
-        values (..., S, Ev), valid_lens? (B,) or (B, L) int, before? (..., S)
+        values (..., S, Ev), lengths? (B,) or (B, L) int, before? (..., S)
             ->  contexts (..., L, Ev), a (..., L, S)
 
         before   the stops of the step before the first; None: reading begins at key 0
         hard     True: a step stops at one key. It has no gradient for the stops
         """
-        keys, values = clear_masked(queries, keys, values, None, valid_lens)
+        keys, values = clear_masked(queries, keys, values, None, lengths)
         e = self.score(queries, keys) + self.r  # (..., L, S)
         if self.training and self.noise and not hard:
             noise = (self.rng or generator()).standard_normal(e.shape)
             e = e + (self.noise * noise).astype(e.dtype)
         p = sigmoid(e)
-        if valid_lens is not None:  # no step stops at padding
+        if lengths is not None:  # no step stops at padding
             name, S = type(self).__name__, e.shape[-1]
-            lengths = row_lengths(name, valid_lens, e.shape[:-1], S)
+            lengths = row_lengths(name, lengths, e.shape[:-1], S)
             p = where(np.arange(S) < lengths[..., None], p, 0.0)
         a = hard_stops(p, before) if hard else monotonic_weights(p, before)
         weights = self.weights_of(a, queries, keys)

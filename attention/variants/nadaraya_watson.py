@@ -37,7 +37,7 @@ def nadaraya_watson(
     kernel="gaussian",
     bandwidth=1.0,
     mask=None,
-    valid_lens=None,
+    lengths=None,
 ):
     """Estimate the values at the queries from examples: f(q_i) = sum_j w_ij v_j.
 
@@ -51,7 +51,7 @@ def nadaraya_watson(
                  to (..., L, S), with a gradient
     mask         broadcasts to (..., L, S): bool, where True = allowed, or float, which
                  is added to ln K
-    valid_lens   (B,) or (B, L): how many keys are allowed, from the first
+    lengths      (B,) or (B, L): how many keys are allowed, from the first
 
     A query for which all K are 0 has weights, estimate and gradients 0.
 
@@ -70,7 +70,7 @@ def nadaraya_watson(
     def score(q, k):
         return kernel(q, k, bandwidth)
 
-    return attend(queries, keys, values, score, mask=mask, valid_lens=valid_lens)
+    return attend(queries, keys, values, score, mask=mask, lengths=lengths)
 
 
 @shapes

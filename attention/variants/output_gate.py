@@ -55,9 +55,9 @@ class GatedAttention(DotProductAttention):
         whole("GatedAttention", "value_size", value_size, least=1)
         self.W_g = xavier_matrix(value_size, query_size, rng)
 
-    def forward(self, queries, keys, values, valid_lens=None, normalize=None):
+    def forward(self, queries, keys, values, lengths=None, normalize=None):
         """Return the gated context (..., L, Ev), and store the weights (..., L, S)."""
-        o = super().forward(queries, keys, values, valid_lens, normalize)
+        o = super().forward(queries, keys, values, lengths, normalize)
         return output_gate(o, linear(queries, self.W_g))
 
     def extra_repr(self):

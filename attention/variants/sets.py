@@ -47,15 +47,15 @@ class MAB(nn.Module):
         self.norm2 = nn.LayerNorm(width)
 
     @shapes
-    def forward(self, x, y, valid_lens=None):
-        """Let each x read all y; the first valid_lens of them.
+    def forward(self, x, y, lengths=None):
+        """Let each x read all y; the first ``lengths`` of them.
 
-        x (..., m, self.width), y (..., n, self.width), valid_lens? (B,) int
+        x (..., m, self.width), y (..., n, self.width), lengths? (B,) int
             ->  out (..., m, self.width)
 
         The leading axes are (B,) or none.
         """
-        h = self.norm1(x + self.attention(x, y, valid_lens=valid_lens))
+        h = self.norm1(x + self.attention(x, y, lengths=lengths))
         return self.norm2(h + self.outer(relu(self.inner(h))))
 
 
@@ -72,9 +72,9 @@ class PMA(nn.Module):
         self.mab = MAB(width, num_heads, rng)
 
     @shapes
-    def forward(self, x, valid_lens=None):
-        """x (..., n, self.width), valid_lens? (B,) int  ->  out (..., m, self.width)"""
-        return self.mab(for_each_example(self.seeds, x), x, valid_lens)
+    def forward(self, x, lengths=None):
+        """x (..., n, self.width), lengths? (B,) int  ->  out (..., m, self.width)"""
+        return self.mab(for_each_example(self.seeds, x), x, lengths)
 
 
 class ISAB(nn.Module):
@@ -90,9 +90,9 @@ class ISAB(nn.Module):
         self.collect, self.read = MAB(width, num_heads, rng), MAB(width, num_heads, rng)
 
     @shapes
-    def forward(self, x, valid_lens=None):
-        """x (..., n, self.width), valid_lens? (B,) int  ->  out (..., n, self.width)"""
-        collected = self.collect(for_each_example(self.seeds, x), x, valid_lens)
+    def forward(self, x, lengths=None):
+        """x (..., n, self.width), lengths? (B,) int  ->  out (..., n, self.width)"""
+        collected = self.collect(for_each_example(self.seeds, x), x, lengths)
         return self.read(x, collected)
 
 
@@ -111,11 +111,11 @@ class Perceiver(nn.Module):
         self.think = [MAB(width, num_heads, rng) for _ in layers]
 
     @shapes
-    def forward(self, x, valid_lens=None):
-        """x (..., n, self.width), valid_lens? (B,) int  ->  z (..., m, self.width)"""
+    def forward(self, x, lengths=None):
+        """x (..., n, self.width), lengths? (B,) int  ->  z (..., m, self.width)"""
         z = for_each_example(self.latents, x)
         for read, think in zip(self.read, self.think):
-            z = read(z, x, valid_lens)
+            z = read(z, x, lengths)
             z = think(z, z)
         return z
 

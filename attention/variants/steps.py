@@ -15,7 +15,7 @@ Both are called in the same way, so that a model works with either:
     keys = step.attention.precompute(memory)
     state = step.start(h)
     for x in xs:
-        state, output, weights = step(x, state, keys, memory, valid_lens)
+        state, output, weights = step(x, state, keys, memory, lengths)
 
 A step costs the cell, S scores, and S value_size multiplications for the average.
 Luong's step also costs hidden_size (value_size + hidden_size) for W_c.
@@ -38,7 +38,7 @@ class BahdanauStep(nn.Module):
     input_size    the width of x_t
     hidden_size   the width of s_t, the query
     value_size    the width of c_t
-    attention     a layer, called with (queries, keys, values, valid_lens)
+    attention     a layer, called with (queries, keys, values, lengths)
     cell          nn.GRUCell, or nn.LSTMCell, whose state is (h, c) with the query h
 
     The input of the cell has width input_size + value_size.
@@ -66,15 +66,15 @@ class BahdanauStep(nn.Module):
         return recurrent
 
     @shapes
-    def forward(self, x, state, keys, values, valid_lens=None, **options):
+    def forward(self, x, state, keys, values, lengths=None, **options):
         """Take one step; ``options`` go to the attention, such as start=t for local-m.
 
         x (B, self.input_size), keys (B, S, Dk) or ProjectedKeys,
-        values (B, S, self.value_size), valid_lens? (B,) int
+        values (B, S, self.value_size), lengths? (B,) int
             ->  the next state, output (B, self.output_size), weights (B, S)
         """
         context, weights = _context_and_weights(
-            self, _hidden(self, state), keys, values, valid_lens, options
+            self, _hidden(self, state), keys, values, lengths, options
         )
         state = self.cell(concat([x, context], -1), state)
         return state, concat([_hidden(self, state), context], -1), weights
@@ -120,18 +120,18 @@ class LuongStep(nn.Module):
         return recurrent, Tensor(np.zeros(h.shape, h.dtype))
 
     @shapes
-    def forward(self, x, state, keys, values, valid_lens=None, **options):
+    def forward(self, x, state, keys, values, lengths=None, **options):
         """Take one step; ``options`` go to the attention, such as start=t for local-m.
 
         x (B, self.input_size), keys (B, S, Dk) or ProjectedKeys,
-        values (B, S, self.value_size), valid_lens? (B,) int
+        values (B, S, self.value_size), lengths? (B,) int
             ->  the next state, output (B, self.output_size), weights (B, S)
         """
         recurrent, attentional = _validated_pair(state)
         recurrent = self.cell(concat([x, attentional], -1), recurrent)
         h = _hidden(self, recurrent)
         context, weights = _context_and_weights(
-            self, h, keys, values, valid_lens, options
+            self, h, keys, values, lengths, options
         )
         c_and_h = concat([context, h], -1)
         attentional = tanh(linear.unchecked(c_and_h, self.W_c, self.b_c))
@@ -163,10 +163,10 @@ def _hidden(step, state):
     return state[0] if isinstance(state, (tuple, list)) else state
 
 
-def _context_and_weights(step, query, keys, values, valid_lens, options):
+def _context_and_weights(step, query, keys, values, lengths, options):
     """Attend with query (B, H); return context (B, Ev) and weights (B, S)."""
     attention = step.attention
-    context = attention(query[:, None, :], keys, values, valid_lens, **options)
+    context = attention(query[:, None, :], keys, values, lengths, **options)
     if not isinstance(context, Tensor):
         raise TypeError(
             f"{type(step).__name__}: {type(attention).__name__} returns a "

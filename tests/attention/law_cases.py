@@ -228,7 +228,7 @@ class Row(Subject):
             long=not (row.layer or isinstance(row, Normalizer))
             and ["L", "S"] not in letters_of(row.inputs),
         )  # fmt: skip
-        self.padded = isinstance(row, Pattern) or self.has("valid_lens", *MASKS)
+        self.padded = isinstance(row, Pattern) or self.has("lengths", *MASKS)
         self.alone = name != "bigbird"  # its random blocks depend on the number of keys
 
     def scale(self, shape):
@@ -277,8 +277,8 @@ class Row(Subject):
         """Call a layer with all examples, and a function with one after the other."""
         if self.row.layer and lens is None:
             return self.call(m, *inputs)
-        if self.row.layer and argument_of(m.forward, ["valid_lens"]):
-            return first(m(*inputs, valid_lens=lens))
+        if self.row.layer and argument_of(m.forward, ["lengths"]):
+            return first(m(*inputs, lengths=lens))
         (L, S), outputs = self.lengths(inputs), []
         for b in range(len(inputs[0])):
 
@@ -466,7 +466,7 @@ def attend(score, definition, **shapes):
     """Return ``attend`` with a score(module, q, k)."""
 
     def run(m, q, k, v, lens=None):
-        return A.attend(q, k, v, functools.partial(score, m), valid_lens=lens)[0]
+        return A.attend(q, k, v, functools.partial(score, m), lengths=lens)[0]
 
     return Subject(run, definition, lambda L, S: Parameters(**shapes))
 
@@ -580,7 +580,7 @@ def sdpa_subjects():
 
 def multihead(num_kv_heads, causal=False, rotate=None):
     def run(m, q, k, v, lens=None):
-        return m(q, k, v, valid_lens=lens, is_causal=causal, rotate=rotate)
+        return m(q, k, v, lengths=lens, is_causal=causal, rotate=rotate)
 
     def definition(P, q, k, v, allowed=True):
         def head(q, k, v):
@@ -614,7 +614,7 @@ def merged(m, q, k, v, lens=None):
 
 
 def causal_linear(m, q, k, v, lens=None):
-    return A.linear_attention(q, k, v, is_causal=True, valid_lens=lens)
+    return A.linear_attention(q, k, v, is_causal=True, lengths=lens)
 
 
 def causal_performer(m, q, k, v, lens=None):
@@ -636,7 +636,7 @@ def forgetting_tiled(m, *inputs):
 def nadaraya_watson(kernel):
     def run(m, q, k, v, lens=None):
         h = 4 * mg.exp(m.log_bandwidth)
-        return A.nadaraya_watson(q, k, v, kernel, h, valid_lens=lens)[0]
+        return A.nadaraya_watson(q, k, v, kernel, h, lengths=lens)[0]
 
     def definition(P, q, k, v):
         h = 4 * np.exp(P["log_bandwidth"])
@@ -675,7 +675,7 @@ def compositions():
     return sdpa_subjects() | {
         "temperature": Subject(
             lambda m, q, k, v, lens=None: A.attend(
-                q, k, v, A.dot, valid_lens=lens, temperature=2.5
+                q, k, v, A.dot, lengths=lens, temperature=2.5
             )[0],
             by_score(lambda q, k: definitions.dot(q, k) / 2.5),
         ),

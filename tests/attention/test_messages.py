@@ -46,7 +46,7 @@ def template(query=q, keys=k, values=v, **options):
 SOFTMAX = [
     (softmax(mask=zeros(L, S, dtype=int)), TypeError, "mask is int64", "mask == 1"),
     (softmax(mask=zeros(L, 8)), ValueError, "mask has shape (5, 8)", "(2, 5, 7)"),
-    (softmax(valid_lens=[2, 8]), ValueError, "valid_lens hold 8", "0 to 7"),
+    (softmax(lengths=[2, 8]), ValueError, "lengths hold 8", "0 to 7"),
     (softmax(temperature=0.0), ValueError, "temperature is 0.0", "positive"),
     (softmax(temperature=Tensor(1.0)), TypeError, "temperature is Tensor", "number"),
 ]

@@ -27,9 +27,9 @@ MASKINGS = {  # arguments, the allowed pairs, and what is added to the scores
     "none": ({}, np.ones((B, L, S), bool), 0.0),
     "mask": ({"mask": SOME}, SOME, 0.0),
     "float mask": ({"mask": FLOAT}, SOME, np.where(SOME, FLOAT, 0)),
-    "lens": ({"valid_lens": LENS}, np.arange(S) < LENS[..., None], 0.0),
+    "lens": ({"lengths": LENS}, np.arange(S) < LENS[..., None], 0.0),
     "both": (
-        {"mask": SOME, "valid_lens": [2, 5]},
+        {"mask": SOME, "lengths": [2, 5]},
         SOME & (np.arange(S) < np.reshape([2, 5], (B, 1, 1))),
         0.0,
     ),
@@ -117,7 +117,7 @@ def test_multi_head(normalizer):
         module,
         need_weights=True,
         normalize=normalizer[0],
-        valid_lens=lens,
+        lengths=lens,
         is_causal=True,
     )
     i, j = definitions.positions(arrays[0].shape[1], arrays[1].shape[1])
@@ -137,7 +137,7 @@ def test_a_layer():
         s = np.stack([definitions.additive(*x, *parameters) for x in zip(q, k)])
         return average(s, v, allowed, squares_definition)[0]
 
-    run = functools.partial(module, valid_lens=[2, 5], normalize=squares)
+    run = functools.partial(module, lengths=[2, 5], normalize=squares)
     check(run, context, [q, k, v], module.parameters())
     keys = module.precompute(k)
     np.testing.assert_allclose(run(q, keys, v).data, run(q, k, v).data, rtol=1e-12)

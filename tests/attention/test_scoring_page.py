@@ -19,12 +19,12 @@ import torch
 from torch import nn
 """,
     "masked softmax": """
-def masked_softmax(scores, valid_lens):
-    if valid_lens is None:
+def masked_softmax(scores, lengths):
+    if lengths is None:
         return torch.softmax(scores, dim=-1)
-    if valid_lens.ndim == 1:
-        valid_lens = valid_lens[:, None]
-    padding = torch.arange(scores.shape[-1]) >= valid_lens[:, :, None]
+    if lengths.ndim == 1:
+        lengths = lengths[:, None]
+    padding = torch.arange(scores.shape[-1]) >= lengths[:, :, None]
     return torch.softmax(scores.masked_fill(padding, -1e6), dim=-1)
 """,
     "a length for each example": """
@@ -46,18 +46,18 @@ class DotProductAttention(nn.Module):
         super().__init__()
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, queries, keys, values, valid_lens=None):
+    def forward(self, queries, keys, values, lengths=None):
         scores = torch.bmm(queries, keys.transpose(1, 2)) / math.sqrt(keys.shape[-1])
-        self.attention_weights = masked_softmax(scores, valid_lens)
+        self.attention_weights = masked_softmax(scores, lengths)
         return torch.bmm(self.dropout(self.attention_weights), values)
 """,
     "dot products of an example": """
 queries = torch.randn((2, 1, 2))
 keys, values = torch.randn((2, 10, 2)), torch.randn((2, 10, 4))
-valid_lens = torch.tensor([2, 6])
+lengths = torch.tensor([2, 6])
 by_dot = DotProductAttention(dropout=0.5)
 by_dot.eval()
-assert by_dot(queries, keys, values, valid_lens).shape == (2, 1, 4)
+assert by_dot(queries, keys, values, lengths).shape == (2, 1, 4)
 """,
     "their picture": """
 from d2l.torch import show_heatmaps
@@ -72,18 +72,18 @@ class AdditiveAttention(nn.Module):
         self.w_v = nn.Linear(num_hiddens, 1, bias=False)
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, queries, keys, values, valid_lens=None):
+    def forward(self, queries, keys, values, lengths=None):
         queries, keys = self.W_q(queries), self.W_k(keys)
         features = torch.tanh(queries.unsqueeze(2) + keys.unsqueeze(1))
         scores = self.w_v(features).squeeze(-1)
-        self.attention_weights = masked_softmax(scores, valid_lens)
+        self.attention_weights = masked_softmax(scores, lengths)
         return torch.bmm(self.dropout(self.attention_weights), values)
 """,
     "the additive score of an example": """
 wide = torch.randn((2, 1, 20))
 additive = AdditiveAttention(key_size=2, query_size=20, num_hiddens=8, dropout=0.1)
 additive.eval()
-assert additive(wide, keys, values, valid_lens).shape == (2, 1, 4)
+assert additive(wide, keys, values, lengths).shape == (2, 1, 4)
 """,
     "its picture": """
 show_heatmaps(additive.attention_weights.reshape((1, 1, 2, 10)), "Keys", "Queries")
@@ -130,7 +130,7 @@ def test_three_edits_at_most(title):
 
 def test_the_ported_page_computes_what_the_library_does():
     page = run(PORTED)
-    q, k, v, lengths = (page[x] for x in ("queries", "keys", "values", "valid_lens"))
+    q, k, v, lengths = (page[x] for x in ("queries", "keys", "values", "lengths"))
     ours = attention.DotProductAttention()
     expected = ours(q, k, v, lengths)
     found = page["by_dot"](q, k, v, lengths)

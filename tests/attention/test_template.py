@@ -22,8 +22,8 @@ def example(dtype=float):
     return draw((B, L, Dq), (B, S, Dq), (B, S, Ev), dtype=dtype)
 
 
-def lens_as_mask(valid_lens):
-    lens = np.asarray(valid_lens)
+def lens_as_mask(lengths):
+    lens = np.asarray(lengths)
     lens = lens[:, None] if lens.ndim == 1 else lens
     return np.broadcast_to(np.arange(S) < lens[..., None], (B, L, S))
 
@@ -51,7 +51,7 @@ def test_gradients_with_dropout():
 
     def context(query, keys, values):
         rng = np.random.default_rng(5)  # each call drops the same weights
-        return attend(query, keys, values, valid_lens=[2, 5], dropout_p=0.4, rng=rng)[0]
+        return attend(query, keys, values, lengths=[2, 5], dropout_p=0.4, rng=rng)[0]
 
     assert mg.gradcheck(context, [query, keys, values]).ok
 
@@ -68,8 +68,8 @@ def run(*arrays, **masking):
 
 
 MASKINGS = {
-    "lens": {"valid_lens": [2, 5]},
-    "lens for each query": {"valid_lens": [[1, 0, 2], [4, 5, 2]]},
+    "lens": {"lengths": [2, 5]},
+    "lens for each query": {"lengths": [[1, 0, 2], [4, 5, 2]]},
     "mask": {"mask": lens_as_mask([2, 5])},
     "float mask": {"mask": np.where(lens_as_mask([2, 5]), 0.0, -np.inf)},
 }
@@ -94,7 +94,7 @@ def test_excluded_keys_and_values_have_no_influence(masking, filling):
 def test_a_nan_in_an_allowed_value_reaches_the_context():
     query, keys, values = example()
     values[0, 1] = np.nan
-    context, weights = attend(query, keys, values, valid_lens=[2, 5])
+    context, weights = attend(query, keys, values, lengths=[2, 5])
     assert np.isnan(context.data[0]).all() and np.isfinite(context.data[1]).all()
     assert np.isfinite(weights.data).all()
 
@@ -148,10 +148,10 @@ def test_float32_stays_float32():
 
 def test_dropout_acts_on_weights_and_in_training_only():
     query, keys, values = example()
-    plain, weights = attend(query, keys, values, valid_lens=[2, 5])
+    plain, weights = attend(query, keys, values, lengths=[2, 5])
 
     def dropped(seed, **options):
-        options |= {"valid_lens": [2, 5], "dropout_p": 0.5}
+        options |= {"lengths": [2, 5], "dropout_p": 0.5}
         rng = np.random.default_rng(seed)
         return attend(query, keys, values, rng=rng, **options)
 

@@ -67,7 +67,7 @@ def test_a_guess_that_works(call, expected):
         (lambda: mg.layer_norm(tensor(), (3,)), "those of weight"),
         (lambda: np.exp(tensor()), "minigrad.exp"),
         (lambda: MultiHeadAttention(3, 1)(ROWS, attn_mask=None), "True = may attend"),
-        (lambda: MultiHeadAttention(3, 1)(ROWS, key_padding_mask=None), "valid_lens"),
+        (lambda: MultiHeadAttention(3, 1)(ROWS, key_padding_mask=None), "lengths"),
         (lambda: nn.GRU(3, 4, batch_first=False), "batch"),
         (lambda: mg.checkpoint.save({"a": ROWS}, "a.npz"), "save(path, state)"),
         (lambda: nn.GRU(3, 4, 2, True, True), "positional"),

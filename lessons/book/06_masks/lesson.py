@@ -82,7 +82,7 @@ for n in (0, 3, 30):  # places of padding
 # the decoders of lessons 03 and 04 both were its state; [lesson
 # 09](../09_self_attention/README.md) says what is gained by two.) The function `attend`
 # computes scaled dot products, weights and the average, and returns context and
-# weights. Its argument `valid_lens` says how many keys of each sentence are real:
+# weights. Its argument `lengths` says how many keys of each sentence are real:
 
 
 # %%
@@ -95,7 +95,7 @@ q, k, v = rng.normal(size=(1, 4)), rng.normal(size=(5, 4)), rng.normal(size=(5, 
 alone, _ = attend(q, k, v)  # (1, 4)
 for n in (0, 1, 5, 20):
     c, p = attend(*padded(n))
-    masked, _ = attend(*padded(n), valid_lens=np.array([5]))
+    masked, _ = attend(*padded(n), lengths=np.array([5]))
     print(f"{n:2d} pads take {p.data[0, 0, 5:].sum():.3f}", end="   ")
     print(f"context {c.data[0, 0, :2].round(3)}", end="   ")
     print(f"masked {masked.data[0, 0, :2].round(3)}")
@@ -188,7 +188,7 @@ second = np.array([
 # %%
 for printed, lens in ((first, [2, 3]), (second, [[1, 3], [2, 4]])):
     e = np.log(np.where(printed > 0, printed, np.nan))  # (B, L, S) = (2, 2, 4)
-    p = masked_softmax(e, valid_lens=np.array(lens)).data
+    p = masked_softmax(e, lengths=np.array(lens)).data
     print("lengths", lens, "  as printed:", np.allclose(p, printed, atol=1e-6))
 
 # %% [claims]
@@ -304,7 +304,7 @@ claim("scoring", "a mask of -1,000,000 gives padding the weight 0, also with 16 
 # %%
 e = mg.Tensor(rng.normal(size=(3, 4)), requires_grad=True)
 lens = np.array([2, 0, 4])[None]  # (B = 1, L = 3)
-p = masked_softmax(e[None], valid_lens=lens)
+p = masked_softmax(e[None], lengths=lens)
 (p * rng.normal(size=(1, 3, 4))).sum().backward()
 print(e.grad.round(3))
 check = mg.gradcheck(lambda e: masked_softmax(e[None], lens), [e.data])
@@ -326,7 +326,7 @@ K, V = (np.concatenate([x, np.full((2, 4), np.nan)])[None] for x in (k, v))
 with np.errstate(invalid="ignore"):
     weights = np.array([0.2, 0.2, 0.2, 0.2, 0.2, 0, 0])
     print("weights of 0 alone:", weights @ V[0])
-c, _ = attend(q[None], K, V, valid_lens=np.array([5]))
+c, _ = attend(q[None], K, V, lengths=np.array([5]))
 print("attend, equal to no padding at all:", np.allclose(c.data[0], alone.data))
 
 # %% [markdown]

@@ -193,7 +193,7 @@ class Counter(nn.Module):
         if self.arm == "sigmoid, -ln n":
             b = -np.log(n, dtype=np.float32)[:, None, None]
             normalize = functools.partial(attention.sigmoid_weights, b=b)
-        c, _ = attend(q, k, v, valid_lens=n, normalize=normalize)  # (B, 1, D)
+        c, _ = attend(q, k, v, lengths=n, normalize=normalize)  # (B, 1, D)
         return self.output(mg.relu(self.hidden(c)))[:, 0]
 
 

@@ -37,12 +37,12 @@ T5 = T5RelativeBias(H, num_buckets=8, max_distance=20, bidirectional=False)
 T5.table.data = draw(T5.table.shape, seed=7)[0]
 OPTIONS = {
     "plain": {},
-    "lengths": {"valid_lens": [9, 4, 0]},
+    "lengths": {"lengths": [9, 4, 0]},
     "rope": {"rotate": rope},
     "t5": {"bias": T5.by_offset},
     "alibi": {"bias": functools.partial(alibi_by_offset, H)},
     "window": {"mask": masks.sliding_window(2, 0, "lower_right")},
-    "all": {"rotate": rope, "bias": T5, "valid_lens": np.array([2, 9, 5])},
+    "all": {"rotate": rope, "bias": T5, "lengths": np.array([2, 9, 5])},
 }
 CUTS = {"tokens": range(1, T), "a prompt, then tokens": [4, 5, 6, 7, 8]}
 
@@ -89,7 +89,7 @@ def test_steps_with_and_without_a_graph_may_alternate():
 
 
 @pytest.mark.parametrize("name, array", [
-    ("valid_lens", np.random.default_rng(0).integers(0, T + 1, (B, T))),
+    ("lengths", np.random.default_rng(0).integers(0, T + 1, (B, T))),
     ("positions", np.array([[0], [3], [11]]) + 2 * np.arange(T)),
 ])  # fmt: skip
 def test_each_step_gets_its_column_of_an_array(name, array):
@@ -233,11 +233,11 @@ def test_precomputed_keys_are_those_that_each_call_would_compute():
             memory = module.precompute(k, v)
             assert isinstance(memory, FixedKVCache)
             each = [
-                module(q[:, t : t + 1], memory, valid_lens=[7, 5, 0]) for t in range(T)
+                module(q[:, t : t + 1], memory, lengths=[7, 5, 0]) for t in range(T)
             ]
             y = concat(each, 1)
         else:
-            y = module(q, k, v, valid_lens=[7, 5, 0])
+            y = module(q, k, v, lengths=[7, 5, 0])
         y.backward(g)
         grads = [p.grad for p in (*leaves, *module.parameters())]
         results.append([y.data, *grads])

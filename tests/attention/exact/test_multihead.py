@@ -46,13 +46,13 @@ LAYERS = {
 CALLS = {  # options of the call: allowed, added
     "all": ({}, True, 0.0),
     "causal": ({"is_causal": True}, j <= i, 0.0),
-    "lengths": ({"valid_lens": [4, 7]}, j < np.reshape([4, 7], (2, 1, 1, 1)), 0.0),
-    "lengths of queries": ({"valid_lens": LENS}, j < LENS[:, None, :, None], 0.0),
+    "lengths": ({"lengths": [4, 7]}, j < np.reshape([4, 7], (2, 1, 1, 1)), 0.0),
+    "lengths of queries": ({"lengths": LENS}, j < LENS[:, None, :, None], 0.0),
     "array": ({"mask": DENSE}, DENSE, 0.0),
     "one for all": ({"mask": DENSE[0, 0]}, DENSE[0, 0], 0.0),
     "-inf": ({"mask": np.where(DENSE[:, :1], FLOAT, -np.inf)}, DENSE[:, :1], FLOAT),
     "mask": (
-        {"mask": masks.sliding_window(1, 2), "valid_lens": [0, 6]},
+        {"mask": masks.sliding_window(1, 2), "lengths": [0, 6]},
         (abs(j - i - 0.5) < 2) & (j < np.reshape([0, 6], (2, 1, 1, 1))),
         0.0,
     ),
@@ -66,7 +66,7 @@ CALLS = {  # options of the call: allowed, added
     "tiles": (
         {
             "mask": BlockMask.from_mask(masks.causal(offset=1), L, S, block=2),
-            "valid_lens": [2, 7],
+            "lengths": [2, 7],
         },
         (j <= i + 1) & (j < np.reshape([2, 7], (2, 1, 1, 1))),
         0.0,
@@ -160,8 +160,8 @@ def test_missing_key_and_value_are_the_query_and_the_key():
 
 def test_one_example_needs_no_axis_for_it():
     module, arrays = layer(2), example({})
-    output, weights = module(*arrays, need_weights=True, valid_lens=[3, 7])
-    o, w = module(*(a[0] for a in arrays), need_weights=True, valid_lens=[3])
+    output, weights = module(*arrays, need_weights=True, lengths=[3, 7])
+    o, w = module(*(a[0] for a in arrays), need_weights=True, lengths=[3])
     assert o.shape == (L, D) and w.shape == (H, L, S)
     np.testing.assert_allclose(o.data, output.data[0], **close)
     np.testing.assert_allclose(w.data, weights.data[0], **close)
@@ -194,7 +194,7 @@ def test_parameters_and_their_first_values():
 
 def test_the_mean_of_the_weights_over_heads():
     module, (query, key, _) = layer(2), example({})
-    call = dict(valid_lens=LENS, need_weights=True)
+    call = dict(lengths=LENS, need_weights=True)
     _, weights = module(query, key, **call)
     _, mean = module(query, key, average_attn_weights=True, **call)
     assert weights.shape == (B, H, L, S) and mean.shape == (B, L, S)

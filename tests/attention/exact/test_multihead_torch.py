@@ -30,7 +30,7 @@ def ours(name, arrays, g, state):
     leaves = [Tensor(a, requires_grad=True) for a in arrays]
     output, weights = module(
         *(leaves[:1] if "same" in call else leaves),
-        valid_lens=call.get("lens"),
+        lengths=call.get("lens"),
         mask=call.get("mask"),
         is_causal=call.get("causal", False),
         need_weights=True,

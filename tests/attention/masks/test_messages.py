@@ -54,7 +54,7 @@ CALLS = [
     (lambda: dense(local([0, np.nan, 0, 0], 1)), "a centre is NaN or infinite"),
     (lambda: dense(local(lambda i: np.ones(9), 1)), "centre gives shape (9,)"),
     # by kind of token, and by blocks
-    (lambda: dense(padding([2, 6])), "valid_lens hold 6", "0 to 5", "number of keys"),
+    (lambda: dense(padding([2, 6])), "lengths hold 6", "0 to 5", "number of keys"),
     (lambda: dense(padding([[1, 2, 3]])), "shape (1, 3)", "each of 4 queries"),
     (lambda: dense(padding([1, 2]), B=3), "made for 2 examples; found B = 3"),
     (lambda: dense(document([1, 2, 3])), "made for 3 queries and 3 keys; found 4"),

@@ -52,7 +52,7 @@ def by_definition(
 
     s, states, contexts, weights = s0, [], [], []
     for t in range(x.shape[1]):
-        c, p = attend(s[:, None], keys, memory, score, valid_lens=lengths)  # one query
+        c, p = attend(s[:, None], keys, memory, score, lengths=lengths)  # one query
         s = mg.gru_cell(mg.concat([x[:, t], c[:, 0]], -1), s, W_ih, W_hh, b_ih, b_hh)
         states.append(s)
         contexts.append(c)

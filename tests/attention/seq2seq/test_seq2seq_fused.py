@@ -122,8 +122,8 @@ class OtherKeys(GeneralAttention):
 
 
 class OtherForward(LuongAttention):
-    def forward(self, queries, keys, values, valid_lens=None):
-        return super().forward(queries * 3.0, keys, values, valid_lens)
+    def forward(self, queries, keys, values, lengths=None):
+        return super().forward(queries * 3.0, keys, values, lengths)
 
 
 NEW_SCORES = {

@@ -34,14 +34,14 @@ def layer(dtype=np.float64, **options):
     return module
 
 
-def defined(module, valid_lens):
+def defined(module, lengths):
     """Return the definition of contexts, weights and coverages, for all examples."""
 
     def coverage(queries, keys, values, *parameters):
         P = dict(zip(dict(module.named_parameters()), parameters, strict=True))
         contexts = np.zeros((B, L, values.shape[2]))
         weights = np.zeros((B, L, S))
-        for b, n in enumerate([S, S] if valid_lens is None else valid_lens):
+        for b, n in enumerate([S, S] if lengths is None else lengths):
             q, k, v = queries[b], keys[b, :n], values[b, :n]
             contexts[b] = definitions.coverage(q, k, v, **P)
             weights[b, :, :n] = definitions.coverage(q, k, np.eye(n), **P)
@@ -50,23 +50,23 @@ def defined(module, valid_lens):
     return coverage
 
 
-def run_with_loss(module, valid_lens, *arrays, target_lens=None):
-    contexts, weights, coverages = module(*arrays, valid_lens)
+def run_with_loss(module, lengths, *arrays, target_lens=None):
+    contexts, weights, coverages = module(*arrays, lengths)
     return contexts, weights, coverages, coverage_loss(weights, coverages, target_lens)
 
 
 def test_definition():
     """All results, and the gradients of all, the loss included."""
-    module, arrays, valid_lens = layer(bias=True), example(), [5, 3]
+    module, arrays, lengths = layer(bias=True), example(), [5, 3]
 
     def with_loss(*arrays):
-        contexts, weights, coverages = defined(module, valid_lens)(*arrays)
+        contexts, weights, coverages = defined(module, lengths)(*arrays)
         loss = [definitions.coverage_loss(p) for p in weights]
         return contexts, weights, coverages, np.mean(loss)
 
-    run = functools.partial(run_with_loss, module, valid_lens)
+    run = functools.partial(run_with_loss, module, lengths)
     check(run, with_loss, arrays, module.parameters())
-    _, weights, coverages = module(*arrays, valid_lens)
+    _, weights, coverages = module(*arrays, lengths)
     np.testing.assert_array_equal(module.attention_weights.data, weights.data)
     assert not weights.data[1, :, 3:].any()  # exactly 0
 

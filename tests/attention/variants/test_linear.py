@@ -102,7 +102,7 @@ def test_masks_of_keys_and_lengths(is_causal):
     lengths, keys = np.array([5, 7]), np.arange(S) != 1
     keep = ((np.arange(S) < lengths[:, None]) & keys)[:, None]
     for mask in keys, np.broadcast_to(keys, (1, H, S)):
-        options = {"valid_lens": lengths, "key_mask": mask}
+        options = {"lengths": lengths, "key_mask": mask}
         found = linear_attention(*example(is_causal), is_causal, **options)
         expected = defined(is_causal, keep)(*example(is_causal))
         np.testing.assert_allclose(found.data, expected, rtol=1e-11)

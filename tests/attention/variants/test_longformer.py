@@ -62,7 +62,7 @@ def test_a_new_layer_is_attention_with_a_mask(n, chosen):
     mask = masks.sliding_window(W // 2, W // 2) | masks.global_tokens(chosen)
     output, expected = (
         module(ours, chosen, lens),
-        other(theirs, mask=mask, valid_lens=lens),
+        other(theirs, mask=mask, lengths=lens),
     )
     np.testing.assert_allclose(output.data, expected.data, **close)
     output.backward(g)

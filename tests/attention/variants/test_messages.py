@@ -98,10 +98,10 @@ CALLS = [
     (lambda: local(renormalize=True), "renormalize is True", "False with kind 'm'"),
     (
         lambda: local(lens=[9, 5, 1]),
-        "valid_lens have shape (3,)",
+        "lengths have shape (3,)",
         "(B, ..., L) = (2, 4)",
     ),
-    (lambda: local(lens=[9, 10]), "valid_lens", "10", "0 to 9, the number of keys"),
+    (lambda: local(lens=[9, 10]), "lengths", "10", "0 to 9, the number of keys"),
     (lambda: local(start=-1), "start is -1", "0 or more"),
     (lambda: local(centre=lambda t: t), "centre takes (t)", "of (t, length)"),
     (lambda: local(centre=lambda t, n: t * np.nan), "centre returns NaN", "finite"),
@@ -112,8 +112,8 @@ CALLS = [
     (lambda: coverage_loss(a, a, [5, 2]), "5", "0 to 4, the number of steps"),
     # linear attention
     (lambda: linear(is_causal=True), "5 queries and 7 keys", "the keys 0 to i"),
-    (lambda: linear(valid_lens=[8, 1]), "valid_lens", "8", "0 to 7"),
-    (lambda: linear((5, 4), (7, 4), (7, 6), valid_lens=[1]), "shape (1,)", "= ()"),
+    (lambda: linear(lengths=[8, 1]), "lengths", "8", "0 to 7"),
+    (lambda: linear((5, 4), (7, 4), (7, 6), lengths=[1]), "shape (1,)", "= ()"),
     (lambda: linear(eps=-1.0), "eps is -1.0", "0 or more"),
     (
         lambda: linear(feature_map=None),

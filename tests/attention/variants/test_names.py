@@ -32,7 +32,7 @@ SIGNATURES = {
         "vdim=None"
     ),
     "MultiHeadAttention.forward": (
-        "self, query, key=None, value=None, *, valid_lens=None, mask=None, "
+        "self, query, key=None, value=None, *, lengths=None, mask=None, "
         "is_causal=False, need_weights=False"
     ),
     "AdditiveAttention": (
@@ -40,17 +40,17 @@ SIGNATURES = {
     ),
     "nadaraya_watson": (
         "queries, keys, values, kernel='gaussian', bandwidth=1.0, mask=None, "
-        "valid_lens=None"
+        "lengths=None"
     ),
     "LongformerAttention": (
         "embed_dim, num_heads, window, dropout=0.0, bias=True, rng=None"
     ),
     "LongformerAttention.forward": (
-        "self, x, global_tokens=None, valid_lens=None, need_weights=False"
+        "self, x, global_tokens=None, lengths=None, need_weights=False"
     ),
     "masks.sliding_window": "left, right",
     "masks.dilated": "window, dilation",
-    "masks.padding": "valid_lens",
+    "masks.padding": "lengths",
     "masks.prefix_lm": "n",
     "masks.document": "ids",
     "masks.global_tokens": "idx",
