@@ -169,6 +169,12 @@ class global_tokens(Mask):
         """Return whether the query or the key is a global token."""
         return self._is_global(q) | self._is_global(kv)
 
+    def rows(self, b, h, q, L, S):
+        """Return the global keys for each query, and all keys for a global query."""
+        allowed = np.repeat(self._is_global(np.arange(S))[None], len(q), 0)
+        allowed[self._is_global(q)] = True
+        return allowed
+
     def _is_global(self, position):
         return self._marked[np.minimum(position, len(self._marked) - 1)]
 
