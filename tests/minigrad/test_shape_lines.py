@@ -39,6 +39,8 @@ UNCHECKED = {  # words in the brackets; or functions that checked ones alone cal
     "attention.kernels.additive.backward",
     "attention.kernels.additive.forward",
     "attention.kernels.softmax.forward",
+    "attention.masks.algebra.Mask.rows",
+    "attention.masks.tiling.kinds_of_ranges",
     "attention.positions.t5.t5_bucket",
     "attention.training.diverged.find_nan",
     "attention.softmax.softmax_over_allowed",
