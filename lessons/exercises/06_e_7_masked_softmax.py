@@ -37,6 +37,7 @@ def masked_softmax(x, mask):
     y = e / np.where(mask, total, 1.0)  #? Which keys are in the sum, and what if there are none?
     #! y = (e := np.where(mask, 0.0, np.exp(x))) / e.sum(-1, keepdims=True)  | the softmax over the keys that are not allowed
     #! y = (e := np.exp(x * mask)) / e.sum(-1, keepdims=True)  | the softmax of x * mask over all keys
+    #! y = mask * (e := np.exp(x - x.max(-1, keepdims=True))) / e.sum(-1, keepdims=True)  | the softmax over all keys, set to 0 where masked
     #! y = np.where(mask, x, 0.0) / np.where(mask, x, 0.0).sum(-1, keepdims=True)  | x, not exp(x), divided by its sum over the allowed keys
     #! y = (e := np.exp(s - x.max(-1, keepdims=True))) / np.where((t := e.sum(-1, keepdims=True)) == 0, 1.0, t)  | exp(x - the largest of all) / its sum, 0 if that is 0
     #! y = (e := np.exp(s - np.where(mask, x, 0.0).max(-1, keepdims=True))) / np.where((t := e.sum(-1, keepdims=True)) == 0, 1.0, t)  | the weights with masked scores of 0 in the maximum
