@@ -111,12 +111,10 @@ def mask(name, argument, x, shape):
     """
     array = plain(x)
     if array.dtype.kind not in "bf":
-        advice = f"For a mask of ones and zeros, write {argument} == 1."
-        if array.dtype == object:
-            advice = "Pass a Mask as mask_mod, or its array, mask.dense(B, H, L, S)."
         raise TypeError(
             f"{name}: {argument} is {array.dtype}; expected bool, where True = may "
-            f"attend, or float, which is added. {advice}"
+            "attend, or float, which is added. For a mask of ones and zeros, write "
+            f"{argument} == 1."
         )
     broadcastable(name, argument, array.shape, shape)
     return x if isinstance(x, Operators) and array.dtype.kind == "f" else array

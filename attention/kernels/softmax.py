@@ -49,7 +49,7 @@ def backward(p, g, temperature):
         return backward_twin(p, g, temperature)
     rows = math.prod(p.shape[:-1]), p.shape[-1]
     dx = np.empty(rows, p.dtype)
-    p, g = np.ascontiguousarray(p), np.ascontiguousarray(g, p.dtype)
+    p, g = np.ascontiguousarray(p), np.ascontiguousarray(g)
     spread(loop, len(dx), work, p.reshape(rows), g.reshape(rows), 1 / temperature, dx)
     return dx.reshape(p.shape)
 
