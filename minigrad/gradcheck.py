@@ -142,9 +142,7 @@ def gradcheck_module(module, *inputs, seed=0, rtol=1e-6, atol=1e-8, no_gradient=
             run.names.append(name)
     arguments = run.with_leaves(list(inputs))
     run.call = lambda: module(*arguments)
-    # one more situation: the name of its mistake, the sentence, and how to enter it
-    tag, sentence = "training", "d_{} is wrong in training mode"
-    run.modes.append((tag, sentence, functools.partial(_mode, module, True)))
+    run.training = functools.partial(_mode, module, True)
     with _mode(module, False):
         title = type(module).__name__
         return _check(run, title, seed, rtol, atol, no_gradient)

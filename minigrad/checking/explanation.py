@@ -126,6 +126,7 @@ def _cause_line(found):
 def _case(c):
     """Return the ``Case`` of a wrong gradient, for the hypotheses."""
     run, single = c.run, len(c.run.y) == 1
+    is_repeatable = not {"accumulates", "stateful"} & {f.tag for f in run.findings}
 
     def gradient(cotangent):
         ends = np.cumsum([each.size for each in run.y])[:-1]
@@ -153,7 +154,7 @@ def _case(c):
         y=run.y[0] if single else None,
         cotangent=run.cotangents[0] if single else flat(run.cotangents),
         jacobian=functools.cache(lambda: jacobian(c.f, c.x)),
-        vjp=gradient,
+        vjp=gradient if is_repeatable else None,
         earlier=lambda: run.earlier_inputs and measured_at(run.earlier_inputs),
         transposed={
             label(name): functools.partial(transposed, k)

@@ -109,11 +109,6 @@ MAX_ENTRIES = 400  # each entry of an array of at most this size is measured
 DIRECTIONS = 6  # the number of random directions for a larger array
 
 
-def directions_for(x, rng):
-    """Return random directions for a large array; None: each entry alone."""
-    return random_directions(x, rng) if x.size > MAX_ENTRIES else None
-
-
 def random_directions(x, rng):
     """Return directions in which all entries of ``x`` move, each by its own scale."""
     signs = rng.choice([-1.0, 1.0], (DIRECTIONS, *x.shape))
@@ -201,17 +196,17 @@ class Point:
         h = STEP * RATIO**step_number
         sides = []
         for step in (h, h / 2):  # written as h below, for unit 1
-            right_change, left_change = self.changes(step * v)
-            right = self.weights @ right_change / (step * unit)  # (F(x + hv) - F(x)) / h
-            left = self.weights @ left_change / (step * unit)  # (F(x) - F(x - hv)) / h
-            sides.append((left, right))
+            right, left = (self.weights @ change for change in self.changes(step * v))
+            # (F(x) - F(x - hv)) / h and (F(x + hv) - F(x)) / h
+            sides.append((left / (step * unit), right / (step * unit)))
         wide, narrow = ((left + right) / 2 for left, right in sides)  # D(h), D(h/2)
         # The rounding of F times the weights of the four F in the slope. For unit 1,
         # these are, without signs, 4/(3h) for the two F in narrow, and 1/(6h) for the
         # two in wide. Their sum is 8/(3h) + 1/(3h) = 3/h; 4/h is a bound.
         rounding = 4 * self.rounding(step_number) / (h * unit)
         gaps = (np.abs(right - left) for left, right in sides)
-        return (4 * narrow - wide) / 3, *sides[1], np.abs(wide - narrow), rounding, *gaps
+        value, truncation = (4 * narrow - wide) / 3, np.abs(wide - narrow)
+        return value, *sides[1], truncation, rounding, *gaps
 
     def _again(self, v, unit, first, largest):
         """Return [first], or also a measurement with another step if it is imprecise.
@@ -226,7 +221,8 @@ class Point:
         imprecise = np.flatnonzero(~(error + rounding <= PRECISION * size))
         if not len(imprecise):
             return [first]
-        s = imprecise[0]
+        # a row with slopes that are certainly not 0 comes first
+        s = max(imprecise, key=lambda s: largest[s] > 0)
         is_larger = rounding[s] > error[s]
         h = STEP * RATIO**self.first_step * unit
         truncation = h * h / 8 * size[s] if is_larger else error[s]
@@ -238,12 +234,19 @@ class Point:
         step_number = max(self.first_step + steps, SMALLEST_STEP)
         while step_number > 0 and self._is_too_large(v, step_number):
             step_number -= 1
-        if step_number == self.first_step or is_larger and self.first_step < 0:
-            return [first]  # f is not smooth over a larger step
-        again = self.measure(v, unit, step_number)
-        if not is_larger and again[4][s] > error[s] / 100:
-            return [first]  # a corner would disappear in rounding errors
-        return [first, again]
+        if not is_larger and step_number < self.first_step:
+            again = self.measure(v, unit, step_number)
+            if again[4][s] <= error[s] / 100:
+                return [first, again]
+            # otherwise a corner would disappear in rounding errors
+        if is_larger and self.first_step == 0:  # f is smooth over a larger step
+            for number in range(step_number, 0, -1):
+                again = self.measure(v, unit, number)
+                _, kink = _roughness(again, largest)
+                if not kink[s]:
+                    again[3][kink] = np.inf  # a corner beside x is not one at x
+                    return [first, again]
+        return [first]
 
     def _is_too_large(self, v, step_number):
         return STEP * RATIO**step_number * np.abs(v).max() > self.largest_step

@@ -23,8 +23,7 @@ class Run:
     names       their names, for messages
     points      their values, in float64
     constants   the other arrays among the arguments, which must not change
-    modes       (tag, sentence, () -> context): modes such as training, in which equal
-                values must have equal gradients
+    training    () -> context in which a module is in training, or None
 
     ``observe`` runs forward and backward, and stores what they return:
 
@@ -41,8 +40,8 @@ class Run:
     """
 
     def __init__(self):
-        self.call, self.op, self.size = None, "", 0
-        self.leaves, self.names, self.constants, self.modes = [], [], [], []
+        self.call, self.training, self.op, self.size = None, None, "", 0
+        self.leaves, self.names, self.constants = [], [], []
         self.fatal_findings, self.findings = [], []
         self.wrong_shape = self.earlier_inputs = None
 

@@ -103,11 +103,11 @@ def situations(run, rng):
             fresh = run.outputs_now()
             if any(t.requires_grad for t in fresh):
                 yield situation("needs", sentence, c, fresh)
-    for tag, sentence, mode in run.modes:
-        with mode():
+    if run.training:
+        with run.training():
             fresh = run.outputs_now()
             if all(np.array_equal(t._data, y) for t, y in zip(fresh, run.y)):
-                yield situation(tag, sentence, c, fresh)
+                yield situation("training", "d_{} is wrong in training mode", c, fresh)
     yield from _in_float32(run, rng)
 
 
