@@ -8,6 +8,9 @@ row obeys these laws without a line here:
     padding has no influence, even if it is NaN; a query without keys gets 0
     what the definition does not read has no influence: later tokens, far keys
     a text that is read in parts gives what it gives as a whole
+
+The rows of positions obey the same laws inside a Transformer, in
+``attention/transformer``; masks have theirs in ``attention/masks``.
 """
 
 import contextlib
@@ -55,8 +58,8 @@ padded = pytest.mark.parametrize("name", PADDED)
 def law(request):
     """Return a function that runs a law with NumPy, and with the kernels it asks for.
 
-    Warnings are errors. Kernels that take long to compile, and those of float32, run with
-    --deep: tests/attention/kernels says what they compute.
+    Warnings are errors. Kernels that take long to compile, and those of float32, run
+    with --deep: tests/attention/kernels says what they compute.
     """
     asked, version = set(), compiling.Kernel.version
 

@@ -21,7 +21,8 @@ def parameters(**options):
 @pytest.mark.parametrize("tokens", [slice(0, 3), slice(2, 5)])
 def test_padding_of_heads_with_a_state_may_be_nan(kind, tokens):
     """On the right or on the left: neither outputs nor gradients see it."""
-    layer, (x,) = RecurrentHeads(8, 2, kind, rng=np.random.default_rng(0)), normal((5, 8))
+    layer = RecurrentHeads(8, 2, kind, rng=np.random.default_rng(0))
+    (x,) = normal((5, 8))
     mask, outcomes = np.zeros((1, 1, 1, 5), bool), []
     mask[..., tokens] = True
     padded = np.where(mask[0, 0, 0, :, None], x, np.nan)

@@ -139,14 +139,17 @@ def test_laws_of_entmax(alpha):
         assert weights(entmax, one, alpha)[0, 0] > 0
 
 
-@pytest.mark.parametrize("alpha", [1 + 1e-7, 1 + 1e-5, 1.001, 1.05, 1.4999, 1.5, 1.9999, 2])
+@pytest.mark.parametrize(
+    "alpha", [1 + 1e-7, 1 + 1e-5, 1.001, 1.05, 1.4999, 1.5, 1.9999, 2]
+)
 def test_entmax_in_float32(alpha):
     """Near 1 the power 1 / (alpha - 1) must not multiply rounding errors."""
     s, g = draw((5, 400), (5, 400))
     for scale in 1e-3, 1.0, 10.0:
         results = []
         for dtype in np.float32, np.float64:
-            leaf = Tensor((scale * s).astype(np.float32).astype(dtype), requires_grad=True)
+            x = (scale * s).astype(np.float32)
+            leaf = Tensor(x.astype(dtype), requires_grad=True)
             p = entmax(leaf, all_keys(s), alpha)
             p.backward(g.astype(dtype))
             results.append([p.data, leaf.grad])
@@ -162,7 +165,7 @@ def test_entmax_near_1_is_the_softmax():
 
 
 def test_sparsemax_is_the_nearest_point_of_the_simplex():
-    """The angle at p between s and every corner of the simplex is at least 90 degrees."""
+    """At p, the angle between s and every corner of the simplex is 90 degrees or more."""
     (s,) = draw((20, 7))
     p = weights(sparsemax, s)
     corners = np.eye(7)[:, None] - p  # (corner, row, key)

@@ -157,7 +157,8 @@ def test_a_source_word_without_a_probability_is_refused(word):
 
 
 def test_a_word_that_nobody_can_write_is_refused():
-    with pytest.raises(ValueError, match="target 5 is neither in the vocabulary, 0 to 4, nor"):
+    message = "target 5 is neither in the vocabulary, 0 to 4, nor"
+    with pytest.raises(ValueError, match=message):
         A.copy_loss(*draw((5,)), np.ones(4) / 4, np.array(0.0), SOURCE, 5)
 
 
