@@ -18,7 +18,7 @@ transformer/    Transformer blocks and models
 decoding/       greedy decoding, beam search, sampling, verified drafts
 training/       the training loop, which can be stopped and resumed
 metrics/        accuracy, BLEU, word alignment, patterns of weights
-marian/         published translation models, read and run
+published/      published translation models, read and run
 tasks/          what the models learn: reversal, grammars, your own text
 costs/          what attention costs: formulas, counted, measured
 plotting/       figures of weights, masks and training runs
@@ -36,8 +36,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:  # what the package has, for editors
     from . import (
         app, costs, decoding, definitions, exact, first_model, inheritance, kernels,
-        layers, marian, masks, metrics, plotting, positions, scores, seq2seq, softmax,
-        stopping, tasks, template, training, transformer, variants,
+        layers, masks, metrics, plotting, positions, published, scores, seq2seq,
+        softmax, stopping, tasks, template, training, transformer, variants,
     )  # fmt: skip
     from .public import *
 else:

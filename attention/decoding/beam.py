@@ -36,8 +36,7 @@ import numpy as np
 
 from minigrad.arguments import number, plain, whole
 
-from ..tasks.batch import EOS, PAD
-from .greedy import Decoded, evaluation, first_step, log_probabilities
+from .greedy import Decoded, evaluation, first_step, log_probabilities, special_of
 
 LEAST = 1e-6  # the smallest total weight of a source token
 NAME = "beam_search"
@@ -65,7 +64,7 @@ def beam_search(model, source, lengths, max_length, beam=4, *, alpha=0.0, beta=0
     found = hypotheses(model, source, lengths, max_length, beam, **options)
     best = [each[0] for each in found]
     counts = np.array([len(h.ids) for h in best])
-    ids = np.full((len(best), counts.max()), PAD)
+    ids = np.full((len(best), counts.max()), special_of(model).pad)
     weights = None
     if best[0].weights is not None:
         S = best[0].weights.shape[1]
@@ -93,11 +92,13 @@ def hypotheses(
     for name, value in ("alpha", alpha), ("beta", beta):
         if number(NAME, name, value) < 0:
             raise ValueError(f"{NAME}: {name} is {value}; expected 0 or more.")
+    special = special_of(model)
     with evaluation(model):
-        beams = _Beams(source, lengths, max_length, K, alpha, beta, best)
+        beams = _Beams(source, lengths, max_length, K, alpha, beta, best, special.end)
         logits, state, weights = first_step(model, source, lengths)
         while True:
-            rows, tokens = beams.advance(log_probabilities(logits), weights)
+            logp = log_probabilities(logits, special.never)
+            rows, tokens = beams.advance(logp, weights)
             if not len(rows):
                 return beams.finished
             state.select(rows)
@@ -107,10 +108,10 @@ def hypotheses(
 class _Beams:
     """The prefixes of all sentences, one in each row, ordered by sentence."""
 
-    def __init__(self, source, lengths, max_length, K, alpha, beta, best):
+    def __init__(self, source, lengths, max_length, K, alpha, beta, best, end):
         B, S = source.shape
         self.max_length, self.alpha, self.beta = max_length, alpha, beta
-        self.best = best
+        self.best, self.end = best, end
         self.sentence = np.arange(B)  # (n,) the sentence of each row
         self.log_p = np.zeros(B)  # (n,) ln P so far
         self.widths = np.full(B, K)  # the current K of each sentence
@@ -145,7 +146,7 @@ class _Beams:
             candidates = self.log_p[first:stop, None] + logp[first:stop]  # (rows, V)
             unfinished = []
             for log_p, row, token in largest_candidates(candidates, self.widths[b]):
-                if token == EOS or n == self.max_length:
+                if token == self.end or n == self.max_length:
                     self._finish(b, log_p, first + row, token)
                     self.widths[b] -= 1
                 else:

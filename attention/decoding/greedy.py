@@ -14,8 +14,9 @@
         Replace row i by row indices[i], in place. A row may be repeated or dropped.
 
 The first tokens are SOS, the start token; EOS is the end token, and PAD fills a row
-after it. Logits and weights are arrays or Tensors. Decoding sets a Module to evaluation
-mode, builds no graph, and then restores its mode.
+after it. A model with other ids than ours has them in an attribute ``special``. Logits
+and weights are arrays or Tensors. Decoding sets a Module to evaluation mode, builds no
+graph, and then restores its mode.
 """
 
 import contextlib
@@ -27,6 +28,21 @@ from minigrad import nn, no_grad
 from minigrad.arguments import plain, whole
 
 from ..tasks.batch import EOS, PAD, SOS
+
+
+@dataclass(frozen=True)
+class Special:
+    """The ids with a meaning of their own, and those that are never produced."""
+
+    pad: int = PAD
+    start: int = SOS
+    end: int = EOS
+    never: tuple = (PAD, SOS)
+
+
+def special_of(model):
+    """Return the ``Special`` ids of a model; ours if it has none."""
+    return getattr(model, "special", Special())
 
 
 @dataclass
@@ -57,27 +73,30 @@ def decode(model, source, lengths, max_length, choose):
 
     Rows that have ended go on with PAD, until the last one ends.
     """
-    source = np.asarray(source)
+    source, special = np.asarray(source), special_of(model)
     max_length = whole("decoding", "max_length", max_length, 1)
     B = len(source)
     rows, scores, ended = np.arange(B), np.zeros(B), np.zeros(B, bool)
+    counts = np.zeros(B, int)
     all_tokens, all_weights = [], []
     with evaluation(model):
         logits, state, weights = first_step(model, source, lengths)  # start, step(SOS)
         while True:
-            logp = log_probabilities(logits)  # (B, V); PAD and SOS have P = 0
-            tokens = np.where(ended, PAD, choose(logp))  # (B,)
+            # (B, V); PAD and SOS have P = 0
+            logp = log_probabilities(logits, special.never)
+            tokens = np.where(ended, special.pad, choose(logp))  # (B,)
+            counts += ~ended
             scores += np.where(ended, 0, logp[rows, tokens])
             all_tokens.append(tokens)
             if weights is not None:
                 all_weights.append(np.where(ended[:, None], 0, plain(weights)))
-            ended |= tokens == EOS
+            ended |= tokens == special.end
             if len(all_tokens) == max_length or ended.all():
                 break
             logits, state, weights = model.step(state, tokens)
     ids = np.stack(all_tokens, 1)
     weights = np.stack(all_weights, 1) if all_weights else None
-    return Decoded(ids, (ids != PAD).sum(1), scores, weights)
+    return Decoded(ids, counts, scores, weights)
 
 
 # ---- A first reading can stop here ----
@@ -93,7 +112,7 @@ def first_step(model, source, lengths):
     state = model.start(source, lengths)
     if getattr(state, "logits", None) is not None:
         return state.logits, state, None
-    return model.step(state, np.full(len(source), SOS))
+    return model.step(state, np.full(len(source), special_of(model).start))
 
 
 @contextlib.contextmanager
@@ -111,8 +130,8 @@ def evaluation(model):
             module.training = mode
 
 
-def log_probabilities(logits):
-    """Return ln P (n, V) of the next token, -inf for PAD and SOS.
+def log_probabilities(logits, never=Special.never):
+    """Return ln P (n, V) of the next token, -inf for those that are never produced.
 
         P(v) = exp(logit_v) / sum of exp(logit_u) over all u except PAD and SOS
 
@@ -120,7 +139,7 @@ def log_probabilities(logits):
     float64, so that the sum of ln P over a long sentence is as exact as the logits.
     """
     logits = np.array(plain(logits), np.float64)
-    logits[:, [PAD, SOS]] = -np.inf
+    logits[:, list(never)] = -np.inf
     largest = logits.max(-1, keepdims=True)
     if not np.isfinite(largest).all():
         raise FloatingPointError(

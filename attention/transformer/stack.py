@@ -34,7 +34,7 @@ class Stack(nn.Module):
     def __init__(
         self, config, vocabulary, layers, causal, cross=False, table=None, rng=None
     ):
-        self.width = config.width
+        self.width, self.factor = config.width, math.sqrt(config.width)
         if table is None:
             table = nn.Parameter(np.empty((vocabulary, config.width), np.float32))
             nn.init.normal_(table, std=config.width**-0.5, rng=rng)
@@ -59,7 +59,7 @@ class Stack(nn.Module):
         if positions is None:
             positions = np.arange(ids.shape[1])
         x = embedding.unchecked(ids, self.embedding)  # (B, n, D)
-        x = x * math.sqrt(self.width)
+        x = x * self.factor
         x = self.dropout(self.scheme.embed(x, positions))
         options |= {"scheme": self.scheme, "positions": positions}
         nothing = [None] * len(self.blocks)

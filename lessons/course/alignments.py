@@ -9,8 +9,9 @@ from collections import Counter
 import numpy as np
 
 import minigrad as mg
-from attention import kernels, marian
+from attention import kernels
 from attention.app.experiments import scoring
+from attention.published import marian
 from attention.tasks.batching import in_order
 from attention.tasks.grammar import generate
 from attention.tasks.vocabulary import Vocabulary
@@ -132,7 +133,7 @@ def tier_b(answer, draw, folder, texts=TEXTS):
         ids = np.array([model.tokenizer.encode(text)])
         said = model.generate(ids, num_beams=1)  # PAD first, EOS last
         with mg.no_grad():
-            layers = model(ids, said[:, :-1], return_attentions=True).cross_attentions
+            _, layers = model(ids, said[:, :-1], need_weights=True)
         w = answer.layer_head_mean([np.asarray(layer[0], float) for layer in layers])
         source, target = ids[0].tolist(), said[0, 1:].tolist()  # row t is for target t
         found.append({

@@ -890,10 +890,10 @@ print("bytes of the arrays:", len(raw) - 8 - n)
 
 # %% [markdown]
 # After the header stand the numbers. The library reads such folders of one family,
-# called Marian (`attention.marian`): it compares the shapes with `config.json`, gives
-# the arrays the names of its own layers, and changes no number:
+# called Marian (`attention.published.marian`): it compares the sizes with `config.json`,
+# gives the arrays the names of its own layers, and changes no number:
 
-# %% [source] attention.marian.load.load
+# %% [source] attention.published.marian.load
 
 # %% [markdown]
 # `python -m lessons experiment 6.7 --weights FOLDER` then measures the same numbers of

@@ -19,7 +19,7 @@ import attention
 print([name for name in ("numpy", "minigrad") if name in sys.modules])
 attention.kernels.backend, attention.positions.alibi, attention.exact
 attention.costs.cost_of, attention.app
-attention.marian.load, attention.transformer.DecoderOnly
+attention.published.marian.load, attention.transformer.DecoderOnly
 attention.seq2seq.translator.load, attention.tasks.grammar.generate
 print([name for name in ("numba", "matplotlib") if name in sys.modules])
 """

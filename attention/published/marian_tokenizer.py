@@ -13,7 +13,7 @@ import os
 import re
 
 from . import sentencepiece
-from .config import read_json
+from .files import read_json
 
 EOS, UNKNOWN, PAD = "</s>", "<unk>", "<pad>"
 LANGUAGE = re.compile(r">>.*?<<", re.DOTALL)
@@ -60,10 +60,10 @@ def read_tokenizer(folder, config):
     paths = [os.path.join(folder, name) for name in names]
     if not any(map(os.path.exists, paths)):
         return None
-    vocabulary = _vocabulary(paths[0], config.vocab_size)
+    vocabulary = _vocabulary(paths[0], config.encoder.vocabulary)
     target_path, target = os.path.join(folder, "target_vocab.json"), None
-    if not config.share_encoder_decoder_embeddings and os.path.exists(target_path):
-        target = _vocabulary(target_path, config.decoder_vocab_size)
+    if not config.shared and os.path.exists(target_path):
+        target = _vocabulary(target_path, config.decoder.vocabulary)
     models = [sentencepiece.load(path) for path in paths[1:]]
     return MarianTokenizer(*models, vocabulary, target)
 

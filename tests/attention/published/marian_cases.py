@@ -13,7 +13,7 @@ import struct
 
 import numpy as np
 
-import attention.marian as marian
+from attention.published import marian
 from minigrad import checkpoint
 
 GOLDEN = pathlib.Path(__file__).parents[2] / "golden"
@@ -31,16 +31,20 @@ def golden(name):
         key.removeprefix(prefix): array
         for key, array in RECORDED.items()
         if key.startswith(prefix)
-    }
+    } | {"lengths": RECORDED[f"{name}.mask"].sum(1)}
 
 
-def make_folder(path, name, **changes):
-    """A model's folder; changes are entries of config.json, None removes one."""
+def make_folder(path, name, generation=(), **changes):
+    """A model's folder; changes are entries of config.json, None removes one.
+
+    generation   entries of generation_config.json that change
+    """
     found = golden(name)
     config = json.loads(found["config"].tobytes()) | changes
     config = {key: value for key, value in config.items() if value is not None}
     (path / "config.json").write_text(json.dumps(config))
-    (path / "generation_config.json").write_bytes(found["generation"].tobytes())
+    settings = json.loads(found["generation"].tobytes()) | dict(generation)
+    (path / "generation_config.json").write_text(json.dumps(settings))
     shutil.copy(GOLDEN / f"marian_{name}.safetensors", path / "model.safetensors")
     return path
 

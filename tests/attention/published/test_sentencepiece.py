@@ -13,9 +13,9 @@ import struct
 
 import pytest
 
-from attention.marian import sentencepiece
-from attention.marian.protobuf import read_fields
-from attention.marian.sentencepiece import SentencePiece
+from attention.published import sentencepiece
+from attention.published.protobuf import read_fields
+from attention.published.sentencepiece import SentencePiece
 
 from .marian_cases import field, spm, varint
 

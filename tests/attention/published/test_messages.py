@@ -5,37 +5,39 @@ import os
 import numpy as np
 import pytest
 
-import attention.marian as marian
-from attention.marian import sentencepiece
+from attention.published import marian, sentencepiece
 from minigrad import checkpoint
 
 from ...messages import check_message
 from .marian_cases import loaded, make_folder, spm, text_folder
 
 CONFIGS = [  # entries of config.json
-    ({"d_model": None}, "d_model: missing"),
-    ({"d_model": 10**12}, "shape (50, 16)", "(50, 1000000000000)"),
-    ({"vocab_size": 10**15, "decoder_vocab_size": None}, "model.shared.weight has"),
-    ({"d_model": "16"}, "d_model is '16'", "a whole number"),
-    ({"vocab_size": -50}, "vocab_size is -50", "1 or more"),
-    ({"encoder_layers": 10**9}, "model.encoder.layers.2.self_attn.q_proj.weight is m"),
-    ({"decoder_layers": 1}, "model.decoder.layers.1.", "has no use"),
+    ({"d_model": None}, "'d_model' is missing"),
+    ({"d_model": 10**12}, "it has 10930 numbers; expected at least 2400000000024"),
+    ({"vocab_size": 10**15, "decoder_vocab_size": None}, "at least 16000000000009"),
+    ({"d_model": "16"}, "width is '16'", "a whole number"),
+    ({"vocab_size": -50, "decoder_vocab_size": None}, "vocabulary is -50", "1 or more"),
+    ({"encoder_layers": 10**9}, "at least 1792000006432"),
+    ({"max_position_embeddings": -1}, "max_length is -1", "1 or more"),
+    ({"decoder_layers": 3}, "at least 12832"),
+    ({"decoder_layers": 1}, "unexpected: decoder.blocks.1.self_attn.W_q.weight"),
     ({"encoder_attention_heads": 3}, "width is 16", "a multiple of heads, 3"),
-    ({"decoder_attention_heads": 0}, "decoder_attention_heads is 0"),
-    ({"encoder_ffn_dim": 10**10}, "fc1.weight has shape (24, 16)", "(10000000000, 16)"),
-    ({"activation_function": "mish"}, "activation_function is 'mish'", "'gelu'"),
+    ({"decoder_attention_heads": 0}, "heads is 0"),
+    ({"encoder_ffn_dim": 10**10}, "at least 640000008480"),
+    ({"encoder_ffn_dim": 23}, "does not fit: encoder.blocks.0", "(24,)", "(23,)"),
+    ({"activation_function": "mish"}, "activation is 'mish'", "'gelu'"),
     ({"normalize_before": True}, "normalize_before is True; expected False"),
     ({"model_type": "bart"}, "model_type is 'bart'; expected 'marian'"),
     ({"scale_embedding": 1}, "scale_embedding is 1", "True or False"),
     ({"decoder_vocab_size": 49}, "decoder_vocab_size is 49; expected 50"),
-    ({"tie_word_embeddings": False}, "lm_head.weight is missing"),
+    ({"tie_word_embeddings": False}, "missing: output.weight"),
 ]
 SEARCHES = [  # generation_config.json
     ("[]", "holds a list", "a dict"),
     ("{", "is not JSON"),
-    ('{"bad_words_ids": [[1, 2]]}', "bad_words_ids", "lists of one id"),
-    ('{"bad_words_ids": [[50]]}', "bad_words_ids[0] holds 50", "0 to 49"),
-    ('{"decoder_start_token_id": 50}', "decoder_start_token_id holds 50", "0 to 49"),
+    ('{"bad_words_ids": [[1, 2]]}', "bad_words_ids is 2; expected 1"),
+    ('{"bad_words_ids": [[50]]}', "bad_words_ids is 50", "0 to 49"),
+    ('{"decoder_start_token_id": 50}', "decoder_start_token_id is 50", "0 to 49"),
     ('{"num_beams": true}', "num_beams is True"),
     ('{"length_penalty": NaN}', "length_penalty is nan"),
     ('{"early_stopping": "soon"}', "early_stopping is 'soon'", "'never'"),
@@ -63,9 +65,9 @@ def test_weights_that_do_not_fit(tmp_path):
     weights = checkpoint.load(path)
     P = np.zeros((64, 16), np.float32)
     for changes, *fragments in [
-        ({"final_logits_bias": np.zeros(50)}, "final_logits_bias", "(50,)", "(1, 50)"),
-        ({"model.extra": np.zeros(1)}, "model.extra has no use"),
-        ({"lm_head.weight": weights["model.shared.weight"] + 1}, "lm_head", "differ"),
+        ({"final_logits_bias": np.zeros(49)}, "output.bias", "(50,)", "(49,)"),
+        ({"model.extra": np.zeros(1)}, "unexpected: extra"),
+        ({"lm_head.weight": weights["model.shared.weight"] + 1}, "output", "differ"),
         ({"model.encoder.embed_positions.weight": P}, "does not hold sinusoids"),
     ]:
         checkpoint.save(path, weights | changes)
@@ -108,10 +110,10 @@ def test_files_of_the_tokenizer(tmp_path):
 CALLS = [
     (lambda m: m([[1, 50]], [[49]]), "ids hold 50", "0 to 49"),
     (lambda m: m([[1]], [[-1]]), "ids hold -1"),
-    (lambda m: m([[1], [2, 3]], [[49]]), "source_ids", "differ in length"),
+    (lambda m: m([[1], [2, 3]], [[49]]), "source is a list", "differ in length"),
     (lambda m: m([[1] * 65], [[49]]), "65 words in a row", "64"),
-    (lambda m: m.generate([[1]], 1), "max_length is 1", "2 to 65"),
-    (lambda m: m.generate([[1]], 66), "max_length is 66"),
+    (lambda m: m.generate([[1]], 1), "max_length is 1", "2 or more"),
+    (lambda m: m.generate([[1]], 66), "max_length is 66", "2 to 65"),
     (lambda m: m.generate([[1]], 2.5), "max_length is 2.5", "a whole number"),
     (lambda m: m.generate([[1]], 5, 0), "num_beams is 0", "1 or more"),
     (lambda m: m.generate([[1]], 5, 2, length_penalty=np.nan), "length_penalty is nan"),
@@ -132,11 +134,10 @@ def test_calls(model, call, fragments):
 
 def test_weights_too_large_to_compute_with(tmp_path):
     model = marian.load(make_folder(tmp_path, "shared"))
-    model.final_logits_bias.data = np.full(50, np.inf, np.float32)
-    with np.errstate(invalid="ignore"):
-        for beams in (1, 3):
-            with pytest.raises(ValueError, match="the logits are NaN or infinite"):
-                model.generate([[1, 2]], 5, beams)
+    model.output.bias.data = np.full(50, np.inf, np.float32)
+    for beams in (1, 3):
+        with pytest.raises(FloatingPointError, match="logits are NaN, infinity"):
+            model.generate([[1, 2]], 5, beams)
 
 
 SPMS = {
