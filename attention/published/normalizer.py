@@ -29,7 +29,6 @@ layout of the bits is that of darts-clone.
 """
 
 import struct
-from dataclasses import dataclass
 
 SPACE = "\u2581"  # a space inside a piece
 
@@ -76,56 +75,29 @@ def _offset(unit):
     return unit >> 10 << ((unit & 512) >> 6)
 
 
-@dataclass
-class Normalizer:
-    """Rewrite a text: ``normalizer(text)`` is the text that is cut.
+def replaced(data, rules, kept):
+    """Yield a text in parts, each a character or a replacement.
 
-    rules            a CharacterMap, or None to keep characters as they are
-    space_in_front   put a space in front
-    space_at_end     put a space at the end
-    remove_extra     remove spaces at the ends, and all but one of a run
-    escape           write a space as U+2581
-    kept             texts in bytes that no rule may change, longest first
+    data    the text in UTF-8
+    rules   a CharacterMap, or None to keep characters as they are
+    kept    texts in bytes that no rule may change, longest first
     """
-
-    rules: CharacterMap | None
-    space_in_front: bool
-    space_at_end: bool
-    remove_extra: bool
-    escape: bool
-    kept: list
-
-    def __call__(self, text):
-        parts = list(self._replaced(text.encode("utf-8")))
-        if all(part == " " for part in parts) and (self.remove_extra or not parts):
-            return ""
-        if self.remove_extra:
-            parts = _without_runs(parts)
-        space = SPACE if self.escape else " "
-        front, end = " " * self.space_in_front, space * self.space_at_end
-        normal = (front + "".join(parts)).replace(" ", space)
-        if self.remove_extra:
-            normal = normal.rstrip(space)
-        return normal + end
-
-    def _replaced(self, data):
-        """Yield the text in parts, each a character or a replacement."""
-        i = 0
-        while i < len(data):
-            kept = next((k for k in self.kept if data.startswith(k, i)), None)
-            rule = self.rules.longest(data, i) if self.rules else None
-            if kept is not None:
-                n, part = len(kept), kept
-            elif rule:
-                n, part = rule
-            else:
-                n = _utf8_length(data[i])
-                part = data[i : i + n]
-            yield part.decode("utf-8", "replace")
-            i += n
+    i = 0
+    while i < len(data):
+        text = next((text for text in kept if data.startswith(text, i)), None)
+        rule = rules.longest(data, i) if rules else None
+        if text is not None:
+            n, part = len(text), text
+        elif rule:
+            n, part = rule
+        else:
+            n = _utf8_length(data[i])
+            part = data[i : i + n]
+        yield part.decode("utf-8", "replace")
+        i += n
 
 
-def _without_runs(parts):
+def without_runs(parts):
     """Return the parts without spaces at the beginning or after a space."""
     kept, after_space = [], True
     for part in parts:

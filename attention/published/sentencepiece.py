@@ -32,7 +32,7 @@ import numpy as np
 
 from minigrad.bounds import read_for_parsing
 
-from .normalizer import SPACE, CharacterMap, Normalizer
+from .normalizer import SPACE, CharacterMap, replaced, without_runs
 from .protobuf import read_fields
 
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)  # types of pieces
@@ -86,19 +86,26 @@ class SentencePiece:
         for text in own:  # 0 or more: at least every log probability
             self.scores[text.decode("utf-8")] = np.float32(0.1 * (len(text) - 1))
         self.longest = max(map(len, self.scores), default=1)
-        space = bool(rules.get(ADD_SPACE, True))
-        at_end = bool(trainer.get(SPACE_AT_END, False))
-        self.remove_extra = bool(rules.get(REMOVE_EXTRA, True))
-        self.strips_start = space or self.remove_extra  # decode removes a first space
         compiled = rules.get(CHARACTER_MAP, b"")
-        self.normalize = Normalizer(
-            rules=CharacterMap(compiled) if compiled else None,
-            space_in_front=space and not at_end,
-            space_at_end=space and at_end,
-            remove_extra=self.remove_extra,
-            escape=bool(rules.get(ESCAPE, True)),
-            kept=sorted(own, key=len, reverse=True),
-        )
+        self.rules = CharacterMap(compiled) if compiled else None
+        self.kept = sorted(own, key=len, reverse=True)
+        self.add_space = bool(rules.get(ADD_SPACE, True))
+        self.at_end = bool(trainer.get(SPACE_AT_END, False))  # the added space
+        self.remove_extra = bool(rules.get(REMOVE_EXTRA, True))
+        self.space = SPACE if rules.get(ESCAPE, True) else " "
+
+    def normalize(self, text):
+        """Return the text that is cut, see normalizer.py."""
+        parts = list(replaced(text.encode("utf-8"), self.rules, self.kept))
+        if all(part == " " for part in parts) and (self.remove_extra or not parts):
+            return ""
+        if self.remove_extra:
+            parts = without_runs(parts)
+        front = " " * (self.add_space and not self.at_end)
+        normal = (front + "".join(parts)).replace(" ", self.space)
+        if self.remove_extra:
+            normal = normal.rstrip(self.space)
+        return normal + self.space * (self.add_space and self.at_end)
 
     def encode(self, text):
         """Return the pieces of a text, a list of str."""
@@ -117,6 +124,7 @@ class SentencePiece:
     def decode(self, pieces):
         """Return the text of pieces; a piece that the model lacks is its own text."""
         text, data, has_stripped = "", b"", False
+        strips = self.add_space or self.remove_extra  # the first space
         for piece in pieces:
             kind = self.types.get(piece)
             byte = BYTE_PIECE.fullmatch(piece) if kind == BYTE else None
@@ -130,7 +138,7 @@ class SentencePiece:
                 text += piece
             elif kind != CONTROL:
                 at_start = not text and not has_stripped
-                if at_start and self.strips_start and piece.startswith(SPACE):
+                if at_start and strips and piece.startswith(SPACE):
                     piece = piece.removeprefix(SPACE)
                     has_stripped = not self.remove_extra  # then only one is removed
                 text += piece.replace(SPACE, " ")
