@@ -10,7 +10,7 @@ from minigrad import checkpoint, no_grad
 
 from ...golden.marian_searches import MAX_LENGTH, SEARCHES
 from .marian_cases import (
-    GOLDEN, NAMES, RECORDED, TEXT, close, golden, loaded, make_folder, text_folder,
+    GOLDEN, NAMES, TEXT, close, golden, loaded, make_folder, text_folder,
 )  # fmt: skip
 
 
@@ -43,15 +43,6 @@ def test_what_is_generated_is_what_the_reference_generates(
     model = marian.load(make_folder(tmp_path, name, generation))
     ids = model.generate(g["source"], **settings, lengths=g["lengths"])
     np.testing.assert_array_equal(ids, g[search])
-
-
-def test_the_goldens_differ_where_the_searches_do():
-    for name in NAMES:
-        g = golden(name)
-        assert len({g[search].tobytes() for search in SEARCHES}) >= 4
-        assert len({row.tolist().index(0) for row in g["greedy"]}) >= 3  # lengths
-    assert any((golden(n)["bans4"] != golden(n)["renewed"]).any() for n in NAMES)
-    assert str(RECORDED["provenance"]).startswith("torch 2.13.0")
 
 
 def test_without_lengths_generate_excludes_padding(models):

@@ -5,11 +5,11 @@ import os
 import numpy as np
 import pytest
 
-from attention.published import marian, sentencepiece
+from attention.published import marian
 from minigrad import checkpoint
 
 from ...messages import check_message
-from .marian_cases import loaded, make_folder, spm, text_folder
+from .marian_cases import loaded, make_folder, text_folder
 
 CONFIGS = [  # entries of config.json
     ({"d_model": None}, "'d_model' is missing"),
@@ -138,27 +138,6 @@ def test_weights_too_large_to_compute_with(tmp_path):
     for beams in (1, 3):
         with pytest.raises(FloatingPointError, match="logits are NaN, infinity"):
             model.generate([[1, 2]], 5, beams)
-
-
-SPMS = {
-    "empty": (b"", "it has 0 pieces"),
-    "text": (b"hello world", "encoding"),
-    "short": (b"\x0a\x7f", "field 1 has 0 of 127 bytes"),
-    "endless": (b"\xff" * 20, "more than 64 bits"),
-    "bpe": (spm({"a": -1.0}, trainer=b"\x18\x02"), "the type 2", "unigram"),
-    "number": (b"\x08\x07", "int"),
-}
-
-
-@pytest.mark.parametrize("name", SPMS)
-def test_a_file_that_is_not_a_sentencepiece_model(name, tmp_path):
-    data, *fragments = SPMS[name]
-    path = tmp_path / "x.spm"
-    path.write_bytes(data)
-    with pytest.raises(ValueError) as error:
-        sentencepiece.load(path)
-    for fragment in (f"{path} is not a SentencePiece unigram model", *fragments):
-        assert fragment in str(error.value), str(error.value)
 
 
 @pytest.mark.deep
