@@ -41,11 +41,13 @@ def weights(s):
     """Return p (H, L, S), the softmax of scores s (H, L, S) over the tokens it reads."""
     L, S = s.shape[1:]
     read = np.tri(L, S, S - L, dtype=bool)  #? The last query is the last token, and reads all S. Which is the first one?
+    #! read = np.tri(L, S, S - L - 1, dtype=bool) | (np.arange(S) == 0)  | weights of the tokens before the query, without itself
     seen = np.where(read, s, -np.inf)  #? Which score has a weight of 0: what is exp(0)?
     #! seen = np.where(read, s, 0.0)  | the softmax in which later tokens have scores of 0
     p = np.exp(seen - seen.max(2, keepdims=True))  #? How large may a score be, so that exp(s) is still a number?
     #! p = np.exp(np.where(read, s, 0) - seen.max(2, keepdims=True))  | the softmax in which later tokens have scores of 0
     return p / p.sum(2, keepdims=True)  #? The weights of a query sum to 1: over which tokens is this sum?
+    #! p = np.exp(s - s.max(2, keepdims=True)); return read * p / p.sum(2, keepdims=True)  | the softmax of all tokens, then 0 for later ones
 
 
 def expanded(q, u, cache, W_k, W_v):
@@ -109,10 +111,9 @@ def the_rows(my, rng):
     for start, L, D, R, F in ((0, 3, 11, 6, 4), (5, 3, 11, 6, 4), (3, 4, 4, 4, 4)):
         x, W_d, W_r = (rng.normal(size=(n, D)) for n in (L, R, F))
         my.latent_rows(x, start, W_d, W_r)
-    for L in (3, 7, 1):
-        my.weights(rng.normal(size=(2, L, 7)))
-    for far in (1000.0, -1000.0, 1000.0 * np.arange(3)[:, None]):
-        my.weights(far + rng.normal(size=(2, 3, 7)))
+    far = 1000.0 * np.arange(3)[:, None]
+    for L, more in ((3, 0), (7, 0), (1, 0), (3, 1000.0), (3, -1000.0), (3, far)):
+        my.weights(more + rng.normal(size=(2, L, 7)))
     for sizes in ((3, 7, 2, 5, 11, 13), (1, 5, 3, 7, 2, 17), (11, 11, 2, 3, 5, 7)):
         for is_absorbed in (False, True):
             my.products(*sizes, is_absorbed)
@@ -130,7 +131,6 @@ def with_keys(my, rng):
         my.absorbed(*draw(rng, *sizes))
     S, E, R = 800, 64, 5
     inputs = draw(rng, 2, 1, S, E, E, R, 2)
-    my.only.absorbed(*inputs)
     for found, limit, what in (
         (peak_numbers(my.made["absorbed"], *inputs), S * E / 2, "in memory"),
         (work(my.made["absorbed"], *inputs)[0], S * E * R, "read and written"),
