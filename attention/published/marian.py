@@ -154,7 +154,13 @@ class Marian(EncoderDecoder):
         n = whole(NAME, "max_length", search.max_length, 2, most)
         special, last = self.special, search.forced_eos_token_id
         if lengths is None:
-            lengths = (source_ids != special.pad).sum(1)
+            is_word = source_ids != special.pad
+            lengths = is_word.sum(1)
+            if (is_word[:, 1:] > is_word[:, :-1]).any():
+                raise ValueError(
+                    f"{NAME}: source_ids have PAD, {special.pad}, before a word; "
+                    "expected PAD at the ends of rows."
+                )
         if search.num_beams == 1:
             found = greedy(self, source_ids, lengths, n - 1)
             ids = found.ids

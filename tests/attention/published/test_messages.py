@@ -114,6 +114,7 @@ CALLS = [
     (lambda m: m([[1] * 65], [[49]]), "65 words in a row", "64"),
     (lambda m: m.generate([[1]], 1), "max_length is 1", "2 or more"),
     (lambda m: m.generate([[1]], 66), "max_length is 66", "2 to 65"),
+    (lambda m: m.generate([[49, 1]], 5), "source_ids have PAD, 49, before a word"),
     (lambda m: m.generate([[1]], 2.5), "max_length is 2.5", "a whole number"),
     (lambda m: m.generate([[1]], 5, 0), "num_beams is 0", "1 or more"),
     (lambda m: m.generate([[1]], 5, 2, length_penalty=np.nan), "length_penalty is nan"),
