@@ -252,7 +252,8 @@ def read_config(folder):
     except KeyError as error:
         raise ValueError(f"{files} cannot be used: {error} is missing.") from None
     except (ValueError, TypeError) as error:
-        raise ValueError(f"{files} cannot be used: {error}") from None
+        reason = str(error).rstrip(".")
+        raise ValueError(f"{files} cannot be used: {reason}.") from None
 
 
 def _config(entries):
@@ -283,8 +284,11 @@ def _config(entries):
     search = Search(**{name: entries[name] for name in SETTINGS if name in entries})
     search.max_length = min(search.max_length, decoder.max_length)
     banned = entries["bad_words_ids"]
-    for words in banned:
-        one_of(NAME, "the length of an entry of bad_words_ids", len(words), [1])
+    if not isinstance(banned, list) or any(len(words) != 1 for words in banned):
+        raise ValueError(
+            f"{NAME}: bad_words_ids is {banned!r}; expected lists of one id, such as "
+            "[[58100]]."
+        )
     ids = [(name, entries[name]) for name in IDS if name in entries]
     for name, i in (*ids, *(("bad_words_ids", i) for (i,) in banned)):
         whole(NAME, name, i, 0, target - 1)

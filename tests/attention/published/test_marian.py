@@ -34,9 +34,7 @@ def test_logits_and_attentions_are_those_of_the_reference(models, name):
 
 
 @pytest.mark.parametrize("name, search", [*itertools.product(NAMES, SEARCHES)])
-def test_what_is_generated_is_what_the_reference_generates(
-    name, search, tmp_path
-):
+def test_what_is_generated_is_what_the_reference_generates(name, search, tmp_path):
     g, settings = golden(name), {"max_length": MAX_LENGTH, **SEARCHES[search]}
     written = {"bad_words_ids", "renormalize_logits"} & set(settings)  # in the folder
     generation = {key: settings.pop(key) for key in written}
