@@ -1,7 +1,6 @@
 """The command translate on questions, such as copy and addition."""
 
 import json
-from string import ascii_lowercase
 
 import pytest
 
@@ -31,15 +30,6 @@ TRAIN = ["translate", "train", *TINY_QUESTIONS, "--task"]
 def nothing_is_compiled():
     with kernels.backend("numpy"):
         yield
-
-
-RIGHT = {  # the answers, by another definition than the task's own
-    "copy": lambda question: question,
-    "reversal": lambda question: question[::-1],
-    "sort": lambda question: "".join(c * question.count(c) for c in ascii_lowercase),
-    "addition": lambda question: str(sum(map(int, question.split("+")))),
-    "recall": lambda question: question[question.index(question[-1]) + 1],
-}
 
 
 def task_of(name):
@@ -73,7 +63,7 @@ def test_pairs_are_questions_and_right_answers_and_no_two_alike(name):
     for part in parts:
         for pair in part:
             question = "".join(pair.source)
-            assert "".join(pair.target) == RIGHT[name](question)
+            assert "".join(pair.target) == task.answer(question)
             assert all(len(token) == 1 for token in pair.source + pair.target)
             assert (pair.alignment, pair.possible) == task.alignment(question)
 
@@ -168,7 +158,7 @@ def test_run_answers_a_question_and_says_what_is_right(trained, capsys):
         run = ["translate", "run", "--model", trained[name]]
         assert main(*run, question) == 0
         plain = capsys.readouterr()
-        output, answer = plain.out.removesuffix("\n"), RIGHT[name](question)
+        output, answer = plain.out.removesuffix("\n"), task.answer(question)
         low, high = task.lengths
         sentence = f"This is wrong: {answer} is right. The model learned from "
         sentence += f"questions with --lengths {low},{high}."
@@ -259,5 +249,5 @@ def test_it_is_learned(name, tmp_path, capsys):
     run = ["translate", "run", "--model", tmp_path, "--figure", tmp_path / "x.png"]
     assert main(*run, "c a d") == 0
     printed = capsys.readouterr()
-    assert printed.out.strip() == " ".join(RIGHT[name]("cad"))
+    assert printed.out.strip() == " ".join(task_of(name).answer("cad"))
     assert "wrong" not in printed.err

@@ -1,14 +1,13 @@
 """The translation grammars: correct sentences, and sets without common ones."""
 
 import hashlib
-import inspect
 import pathlib
 
 import numpy as np
 import pytest
 
 from attention.tasks import grammar
-from attention.tasks.grammar import GRAMMARS, dataset, english, french, german
+from attention.tasks.grammar import GRAMMARS, dataset, english
 from attention.tasks.grammar.draw import Drawer
 from attention.tasks.grammar.sentence_pairs import Pair
 
@@ -43,47 +42,10 @@ def reviewed(task):
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_the_reviewed_sentences_are_drawn(task):
-    assert reviewed(task) <= pairs(task)
-
-
-@pytest.mark.parametrize("task", TASKS)
-def test_each_word_of_the_sample_is_in_a_reviewed_sentence(task):
-    known, every = (
-        set(" ".join(lines).split()) for lines in (reviewed(task), pairs(task))
-    )
-    assert known == every
-
-
-DE, FR = "english-german", "english-french"
-WRONG = [  # task, module, line, wrong line
-    (DE, english, 'in "aeiou"', 'in ""'),  # a egg
-    (DE, english, 'do" if plural', 'do" if not plural'),  # she do not
-    (DE, german, '("dem", "der", "dem"', '("den", "der", "dem"'),  # im = in dem
-    (DE, german, '("er", "e", "es", "en")', '("e", "e", "es", "en")'),  # ein alte mann
-    (DE, german, "if c.verb.sein", "if not c.verb.sein"),  # er hat gekommen
-    (DE, german, "rest[0].text == c.verb.prefix", "False"),  # weil er an ruft
-    (DE, german, "subject, pronoun = pronoun, subject", "pass"),  # heute hilft er ihm
-    (FR, english, "adjective: adjective.rank", "adjective: -adjective.rank"),
-    (FR, english, 'article = "any"', 'article = "some"'),
-    (FR, french, "after[0] in VOWELS:", "False:"),  # le homme
-    (FR, french, '("de", "le"): "du"', '("de", "le"): "de le"'),
-    (FR, french, 'agreement += "s"', 'agreement += ""'),  # il les a vu
-    (FR, french, "*often, *clitic, word(infinitive", "*often, word(infinitive"),
-    (FR, french, "return forms[4] if", "return forms[0] if"),  # le vieux homme
-]
-
-
-@pytest.mark.deep
-@pytest.mark.parametrize("task, module, old, new", WRONG)
-def test_a_wrong_rule_changes_a_reviewed_sentence(task, module, old, new, monkeypatch):
-    text = inspect.getsource(module)
-    assert old in text
-    wrong = {"__name__": module.__name__, "__package__": module.__package__}
-    exec(text.replace(old, new, 1), wrong)
-    for name in vars(module).keys() & wrong.keys() - {"sentence"}:
-        monkeypatch.setattr(module, name, wrong[name])
-    assert not reviewed(task) <= pairs(task)
+def test_the_reviewed_sentences_are_drawn_and_have_every_word_of_the_sample(task):
+    known, drawn = reviewed(task), pairs(task)
+    assert known <= drawn
+    assert {*" ".join(known).split()} == {*" ".join(drawn).split()}
 
 
 @pytest.mark.parametrize("task", TASKS)

@@ -133,18 +133,3 @@ def test_french_links_worked_by_hand():
     links = {(0, 2), (1, 4), (2, 3), (3, 2), (3, 0), (4, 1)}  # du: 's and the
     links |= {(5, 6), (6, 8), (7, 5), (8, 6), (9, 7), (10, 9)}
     assert pair.alignment == links
-
-
-@pytest.mark.parametrize(
-    "task, share, sentences",
-    [("english-german", 0.1, 0.6), ("english-french", 0.035, 0.4)],
-)
-def test_the_reordering_is_real(task, share, sentences):
-    train = grammar.splits(task).train
-    crossing, total = [], 0  # pairs of links (t, s), (t', s') with opposite orders
-    for pair in train:
-        t, s = np.array(sorted(pair.alignment)).T
-        crossing.append(((t[:, None] - t) * (s[:, None] - s) < 0).sum())
-        total += len(t) * (len(t) - 1)
-    assert sum(crossing) / total > share
-    assert np.mean([n > 0 for n in crossing]) > sentences

@@ -37,22 +37,14 @@ def test_neither_the_order_of_sentences_nor_of_words_matters():
     assert counts == sorted(counts, reverse=True)
 
 
-def test_minimum_count():
-    assert Vocabulary.build(SENTENCES, min_count=2).words == ["a", "b"]
-    assert Vocabulary.build(SENTENCES, min_count=3).words == ["a", "b"]
-
-
-def test_unknown_words():
+def test_rare_words_are_unknown_and_special_words_are_no_words():
     v = Vocabulary.build(SENTENCES, min_count=2)
+    assert v.words == ["a", "b"]
     ids = v.encode(["a", "c", "<pad>", "<eos>", "b"])
     assert ids.tolist() == [4, 3, 3, 3, 5] and ids.dtype == np.int64
     assert v.decode(ids) == ["a", "<unk>", "<unk>", "<unk>", "b"]
     assert v.encode([]).shape == (0,) and v.encode([]).dtype == np.int64
-
-
-def test_special_words_of_a_text_are_left_out():
-    v = Vocabulary.build([["<pad>", "<pad>", "a", "<unk>"]])
-    assert v.words == ["a"]
+    assert Vocabulary.build([["<pad>", "<pad>", "a", "<unk>"]]).words == ["a"]
 
 
 def test_decode_ends_at_the_end_and_leaves_padding_out():
