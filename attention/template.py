@@ -74,8 +74,8 @@ def attend(
     """
     if not callable(score):
         raise TypeError(
-            f"attend: score is {score!r}; expected a function of queries and keys, such "
-            "as attention.dot."
+            f"attend: score is {score!r}; expected a function of queries and keys, "
+            "such as attention.dot."
         )
     leading = np.broadcast_shapes(query.shape[:-2], keys.shape[:-2])
     shape = *leading, query.shape[-2], keys.shape[-2]
