@@ -61,7 +61,6 @@ spec(
         name: lambda r, s=s, t=t: call(normal(r, s), normal(r, t), normal(r, s[-1:]))
         for name, (s, t) in _shapes.items()
     },
-    lambda T, q, k, w: T.tanh(q.unsqueeze(-2) + k.unsqueeze(-3)) @ w,
 )
 
 

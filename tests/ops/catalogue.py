@@ -1,6 +1,7 @@
 """All specifications, and the lists that the tests are parametrised by."""
 
 import importlib
+import pathlib
 import pkgutil
 
 import pytest
@@ -9,28 +10,11 @@ import attention
 import minigrad
 from minigrad.registry import OPS
 
-from . import (  # noqa: F401  (each fills SPECS)
-    activation,
-    arithmetic,
-    attention_core,
-    decoder,
-    index,
-    local,
-    loss,
-    matmul,
-    normalise,
-    normalizers,
-    pointing,
-    positions,
-    recurrence,
-    recurrent,
-    reduce,
-    sdpa,
-    sets,
-    shape,
-)
 from .spec import SPECS
 
+for module in pkgutil.iter_modules([str(pathlib.Path(__file__).parent)]):
+    if not module.name.startswith("test_"):
+        importlib.import_module(f"{__package__}.{module.name}")  # fills SPECS
 for package in minigrad, attention:  # every module, so that no operation is missed
     for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
         if not module.name.endswith("__main__"):

@@ -66,8 +66,5 @@ spec(
         ),
         "padding-absent": lambda r: call(_ids["repeats"], normal(r, (5, 3)), 0),
     },
-    lambda T, ids, weight, padding_idx=None: T.nn.functional.embedding(
-        ids.long(), weight, padding_idx
-    ),
 )
 wrong("embedding", "written", lambda g, y, i, w: (None, _scattered(w, i, g)), "repeats")

@@ -63,5 +63,4 @@ spec(
         name: lambda r, s=s, t=t: call(normal(r, s), normal(r, t))
         for name, (s, t) in _shapes.items()
     },
-    lambda T, q, k: ((q.unsqueeze(-2) - k.unsqueeze(-3)) ** 2).sum(-1),
 )

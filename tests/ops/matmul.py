@@ -34,7 +34,6 @@ spec(
         name: lambda r, s=s, t=t: call(normal(r, s), normal(r, t))
         for name, (s, t) in _shapes.items()
     },
-    lambda T, x, y: T.matmul(x, y),
 )
 wrong("matmul", "not-transposed", lambda g, out, x, y: (g @ y, x @ g), on="square")
 wrong("matmul", "order", lambda g, out, x, y: (y.T @ g, g @ x.T), on="square")
@@ -63,7 +62,6 @@ spec(
         )
         for name, (s, t, u) in _shapes.items()
     },
-    lambda T, x, weight, bias=None: T.nn.functional.linear(x, weight, bias),
 )
 
 
@@ -101,5 +99,4 @@ spec(
         name: lambda r, s=s, shapes=shapes: call(s, *(normal(r, t) for t in shapes))
         for name, (s, *shapes) in _shapes.items()
     },
-    lambda T, s, *operands: T.einsum(s, *operands),
 )

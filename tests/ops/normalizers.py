@@ -88,7 +88,6 @@ spec(
     "sigmoid_weights",
     _reference(definitions.sigmoid_weights, 1),
     _cases(normal),
-    lambda T, s, allowed, b: T.where(allowed, T.sigmoid(s + b), 0.0),
 )
 
 
@@ -146,7 +145,6 @@ spec(
         "small": lambda r: call(1e-3 * normal(r, (3, 5))),
         "empty": lambda r: call(normal(r, (0, 7))),
     },
-    lambda T, x: T.nn.functional.normalize(x, dim=-1),
 )
 
 
@@ -162,5 +160,4 @@ spec(
         "gates-for-all": lambda r: call(normal(r, (3, 5, 7)), normal(r, (5, 7))),
         "empty": lambda r: call(normal(r, (0, 7)), normal(r, (0, 1))),
     },
-    lambda T, o, z: o * T.sigmoid(z),
 )

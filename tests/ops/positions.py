@@ -104,11 +104,6 @@ def _from_offsets(x, S, first, column=_column):
     return y
 
 
-def _columns(T, x, L, S, n, first):
-    column = T.clip(T.arange(S) - T.arange(L)[:, None] - first, 0, n - 1)
-    return column.expand(*x.shape[:-1], S)
-
-
 # leading axes, L, S, n, first
 _tables = {
     "clipped": ((2,), 7, 5, 3, -1),

@@ -52,5 +52,4 @@ spec(
             "empty": ((0, 5), (0,)),
         }.items()
     },
-    lambda T, p, gamma: (y := p ** gamma[..., None]) / y.sum(-1, keepdim=True),
 )

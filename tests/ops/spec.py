@@ -1,11 +1,10 @@
 """What a specification of an operation is, and the tools that all families share.
 
-A specification of an operation has four parts:
+A specification of an operation has three parts:
 
 - cases: inputs, each a function of a random generator, with distinct odd prime sizes,
   so that a lost transpose cannot pass;
 - the reference: the operation as its definition says, on float64 arrays;
-- the peer: the same in PyTorch, where that is a call or two;
 - the zoo: wrong backwards. ``mutations.py`` makes most of them from the right one; some
   are written out, where the mistake teaches. gradcheck must refuse them all.
 """
@@ -73,7 +72,6 @@ class Spec:
     name: str
     reference: Callable
     cases: dict  # name -> function of a generator; "empty…" cases have nothing to check
-    torch: Callable | None  # (torch, *args, **options) -> tensor
     zoo: dict = field(default_factory=dict)  # tag -> (backward, names of its cases)
 
     @property
@@ -102,8 +100,8 @@ class Spec:
         return lift(mutant)
 
 
-def spec(name, reference, cases, torch=None):
-    SPECS[name] = Spec(name, reference, cases, torch)
+def spec(name, reference, cases):
+    SPECS[name] = Spec(name, reference, cases)
 
 
 def wrong(name, tag, backward, on=None):

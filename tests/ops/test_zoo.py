@@ -1,5 +1,7 @@
 """gradcheck refuses every wrong backward, of every operation."""
 
+import random
+
 import pytest
 
 import minigrad as mg
@@ -26,33 +28,35 @@ def refuses(op, case):
     return not mg.gradcheck(lambda *t: case.run(op, t), case.inputs()).ok
 
 
-def passed(spec, share):
-    """The mutations which gradcheck does not refuse, of every ``share``-th."""
+def passed(spec, number=None):
+    """The mutations which gradcheck does not refuse, of all or of ``number``."""
     case = spec.case(spec.checked()[0])
     made = list(mutants(case, spec.op.raw))
     assert len(made) >= 5, f"{spec.name}: few mutations of its first case matter"
-    return [name for name, mutant in made[::share] if not refuses(mutant, case)]
+    if number is not None:  # others of each operation, and always the same
+        made = random.Random(spec.name).sample(made, number)
+    return [name for name, mutant in made if not refuses(mutant, case)]
 
 
 @pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS)
 def test_mutations_of_the_right_backward(spec):
-    assert passed(spec, share=20) == []
+    assert passed(spec, number=2) == []
 
 
 @pytest.mark.deep
 @pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS)
 def test_all_mutations_of_the_right_backward(spec):
-    assert passed(spec, share=1) == []
+    assert passed(spec) == []
 
 
 @pytest.mark.parametrize("spec, tag", ZOO)
 def test_mistakes_that_are_written_out(spec, tag):
     """Refused for the backward alone: the values are those of the right operation."""
-    mutant, refused = spec.mutant(tag), []
-    for case in map(spec.case, spec.zoo[tag][1]):
+    mutant, cases = spec.mutant(tag), [spec.case(name) for name in spec.zoo[tag][1]]
+    for case in cases:
         through_engine(mutant, case)  # it runs: a crash is no refusal
         pairs = zip(as_tuple(case.run(spec.op)), as_tuple(case.run(mutant)))
         for right, found in pairs:
             assert_close(found.data, right.data, 0)
-        refused.append(refuses(mutant, case))
-    assert any(refused), f"gradcheck passed the wrong backward {tag}"
+    found = any(refuses(mutant, case) for case in cases)
+    assert found, f"gradcheck passed the wrong backward {tag}"
