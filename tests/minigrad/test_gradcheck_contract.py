@@ -6,33 +6,23 @@ import pytest
 import minigrad as mg
 from minigrad import lift
 
-from .gradcheck_cases import SQUARE, X, draw, logistic_map, sin, with_backward
+from .gradcheck_cases import X, draw, sin, with_backward
 
 RIGHT = {  # beside those of test_gradcheck_errors.py
-    "zero-dimensional": (mg.exp, [np.array(0.3)]),
-    "scalar output": (lambda x: (x * x).sum(), [X]),
-    "broadcast": (mg.mul, [draw(3, 1, 5), draw(7, 1)]),
     "large": (mg.softmax, [draw(30, 50)]),
-    "large and small": (mg.matmul, [draw(30, 50), draw(50, 7)]),
     "large with corners": (mg.relu, [draw(100, 100)]),
     "empty": (mg.tanh, [np.zeros((0, 3))]),
     "empty output": (lambda x: x[:0], [X]),
-    "empty sum": (mg.matmul, [np.zeros((3, 0)), np.zeros((0, 5))]),
     "one empty": (mg.matmul, [np.zeros((0, 3)), draw(3, 5)]),
-    "shared input": (lambda x: mg.matmul(x, x) + x, [SQUARE]),
     "steep": (lambda x: mg.exp(100 * x), [X / 10]),
     "flat": (lambda x: x * x * x, [np.array([0.0, 1.0, -2.0])]),
     "entries of unlike size": (mg.log, [np.array([1e-7, 1e-3, 1.0, 1e6])]),
-    "entries with an offset": (mg.softmax, [np.array([[1e4, 1e4 + 0.3, 1e4 - 1]])]),
     "not contiguous": (mg.tanh, [draw(5, 3).T[::2]]),
     "infinite outputs": (lambda x: mg.where(X > 0, x * x, -np.inf), [X]),
     "smooth at a seam": (mg.elu, [np.array([0.0, 1.0, -1.0])]),
     "read-only": (mg.tanh, [np.broadcast_to(draw(1, 5), (3, 5))]),
     "constants of float64": (lambda x: x * np.float64(3) + np.ones(5), [X]),
-    "sin(1e4 x)": (lambda x: sin(1e4 * x), [X]),
     "sin(1e5 x)": (lambda x: sin(1e5 * x), [X]),
-    "sin(1e5 x), large": (lambda x: sin(1e5 * x), [draw(30, 50)]),
-    "logistic map": (lambda x: logistic_map(x, 20), [np.linspace(0.1, 0.9, 7)]),
 }
 
 

@@ -40,43 +40,29 @@ WRONG = [
     ("nan", np.tanh, lambda g, y, x: np.where(x > 1, np.nan, g * (1 - y * y)), [X]),
     ("nan", np.tanh, lambda g, y, x: g * (1 - y * y) + np.where(x > 1, np.inf, 0), [X]),
     ("unbroadcast", add_bias, lambda g, y, x, b: (g, g[0].copy()), [X, draw(5)]),
-    ("unbroadcast", add_bias, lambda g, y, x, b: (g, g[-1].copy()), [X, draw(5)]),
     ("unbroadcast", matmul, lambda g, y, a, b: (g @ b.T, np.outer(a[0], g[0])),
      [X, draw(5, 7)]),
     ("transpose", matmul, lambda g, y, a, b: (g @ b.T, g.T @ a), [SQUARE, OTHER]),
-    ("transpose", matmul, lambda g, y, a, b: (g @ b.T, g.T @ a), [X, draw(5, 7)]),
     ("transpose", np.transpose, lambda g, y, x: g, [SQUARE]),
     ("scale:-1", np.tanh, lambda g, y, x: -g * (1 - y * y), [X]),
-    ("scale:2", np.square, lambda g, y, x: 4 * g * x, [X]),
     ("scale:1/2", np.square, lambda g, y, x: g * x, [X]),
     ("scale:1/3", add_bias, lambda g, y, x, b: (g, g.mean(0)), [X, draw(5)]),
-    ("scale:5", lambda x: x.mean(1), lambda g, y, x: g[:, None] + 0 * x, [X]),
     ("scale:sqrt(5)", lambda x: x / np.sqrt(5), lambda g, y, x: g * 1, [X]),
-    ("scale:1/sqrt(5)", lambda x: x * np.sqrt(5), lambda g, y, x: g * 1, [X]),
     ("scale:0.434294", np.log, lambda g, y, x: g / x / np.log(10), [X**2 + 1]),
     ("ignores-upstream", np.tanh, lambda g, y, x: 1 - y * y, [X]),
-    ("ignores-upstream", np.sum, lambda g, y, x: np.ones_like(x), [X]),
     ("not-linear", np.tanh, lambda g, y, x: np.sign(g) * (1 - y * y), [X]),
-    ("not-linear", np.tanh, lambda g, y, x: (g + 0.1) * (1 - y * y), [X]),
     ("softmax-diagonal", softmax, lambda g, y, x: g * y * (1 - y), [X]),
-    ("softmax-diagonal", lambda x: x.cumsum(-1), lambda g, y, x: g * 1, [X]),
     ("softmax-nocentre", softmax, lambda g, y, x: g * y, [X]),
     ("wrong-axis", softmax, lambda g, y, x: y * (g - (g * y).sum(0)), [X]),
     ("overwrites", embed(IDS), scatter, [X.T.copy()]),
     ("mask-leak", lambda x: np.maximum(x, 0), lambda g, y, x: g * 1, [X]),
-    ("mask-leak", lambda x: x * (np.arange(5) < 3), lambda g, y, x: g + 0 * x, [X]),
     ("block:first of axis 0", np.tanh, lambda g, y, x: _spoil(g * (1 - y * y), 0), [X]),
     ("block:last of axis 1", np.tanh,
      lambda g, y, x: _spoil(g * (1 - y * y), np.s_[:, -1]), [X]),
-    ("block:2 of axis 1", np.tanh,
-     lambda g, y, x: _spoil(g * (1 - y * y), np.s_[:, 2]), [X]),
     ("shape", np.tanh, lambda g, y, x: g[:, :4], [X]),
-    ("shape", np.sum, lambda g, y, x: np.ones(7), [X]),
     ("raises", np.tanh, lambda g, y, x: g @ g, [X]),
-    ("raises", np.tanh, lambda g, y, x: 0.0, [X]),
     ("raises", add_bias, lambda g, y, x, b: g, [X, draw(5)]),
     ("unknown", np.tanh, lambda g, y, x: g * (1 - x * x), [X]),
-    ("unknown", np.exp, lambda g, y, x: g * x, [X]),
     ("transpose", matmul, lambda g, y, a, b: (g @ b, a.T @ g), [SQUARE, OTHER]),
 ]  # fmt: skip
 
@@ -147,10 +133,6 @@ def test_wrong_entries_that_form_a_pattern_are_drawn():
 
     rows = "    .......\n    #######\n    .......\n    (# differs; the last axis"
     assert rows in spoiled(np.s_[1], (3, 7))
-    assert "    #....\n    .#...\n    ..#..\n" in spoiled(
-        (np.arange(3), np.arange(3)), (3, 5)
-    )
-    assert "    ##..\n    ....\n    ##..\n" in spoiled(np.s_[::2, :2], (3, 4))
     assert "#" not in spoiled(([0, 1, 2], [0, 3, 1]), (3, 5)).replace("(#", "")
     tall = spoiled(np.s_[:, 0], (29, 13)).splitlines()
     assert tall.count("    #............") == 8  # 29 rows in 8 lines
@@ -186,26 +168,6 @@ def test_bank_recognises_single_precision():
 def test_one_number_is_no_proof_of_a_factor():
     assert diagnose(Case(np.array(0.7), np.array(0.31))).tag == "unknown"
     assert diagnose(Case(np.array(-0.62), np.array(0.31))).tag == "scale:-2"
-
-
-@pytest.mark.parametrize("wrong", [0, 1])
-def test_a_product_with_the_other_factor_transposed(wrong):
-    """Where that is square no shape tells."""
-
-    @mg.differentiable
-    def product(n, a, b):
-        a, b = np.asarray(a), np.asarray(b)
-
-        def backward(g):
-            return None, *((g @ b, a.T @ g) if wrong == 0 else (g @ b.T, a @ g))
-
-        return a @ b, backward
-
-    rng = np.random.default_rng(0)
-    factors = [mg.Tensor(rng.normal(size=(3, 3)), requires_grad=True) for _ in "ab"]
-    found = mg.gradcheck(product, [5, *factors])  # input 0 is no leaf
-    assert not found and found.tag == "transpose"
-    assert f"the numeric gradient with input {2 - wrong} transposed" in str(found)
 
 
 def test_inputs_have_names_and_a_result_has_the_parts_of_its_message():

@@ -8,24 +8,14 @@ import minigrad as mg
 from .gradcheck_cases import X, draw, softmax, with_backward
 
 
-def additive(q, k, w):
-    """sum_a w_a tanh(q + k)_a, as additive attention scores."""
-    return (mg.tanh(q + k) * w).sum(-1)
-
-
 VACUOUS = {
     "softmax summed": (lambda x: mg.softmax(x).sum(), [X], "0"),
-    "softmax summed per row": (lambda x: mg.softmax(x).sum(-1), [X], "0"),
-    "softmax of two, summed": (lambda x: mg.softmax(x).sum(), [draw(3, 2)], "0"),
     "softmax of two, less its sum": (
         lambda x: mg.softmax(x).sum(-1) - 1, [draw(3, 2)], "0"),
     "softmax of one": (mg.softmax, [draw(3, 1)], "0"),
-    "log of softmax summed": (lambda x: mg.log(mg.softmax(x).sum(-1)), [X], "0"),
     "layer norm summed": (
         lambda x: mg.layer_norm(x, np.ones(5), np.zeros(5)).sum(-1), [X], "0"),
     "product with zeros": (mg.mul, [X, np.zeros((3, 5))], "0"),
-    "square at zero": (lambda x: x * x, [np.zeros(5)], "0"),
-    "additive scores, w_v = 0": (additive, [X, draw(5), np.zeros(5)], "0"),
     "saturated": (mg.tanh, [100 + X**2], "0"),
     "unused": (lambda x, y: x * 1.0, [X, X], "1"),
     "used, then cancelled": (lambda x, y: x + y - y, [X, X], "1"),
@@ -50,8 +40,7 @@ def test_vacuous_check_is_refused(name):
 @pytest.mark.parametrize("name", VACUOUS)
 def test_no_gradient_declares_a_true_zero(name):
     fn, inputs, which = VACUOUS[name]
-    declared = (0, 1) if name == "additive scores, w_v = 0" else int(which)
-    result = mg.gradcheck(fn, inputs, no_gradient=declared)
+    result = mg.gradcheck(fn, inputs, no_gradient=int(which))
     assert result.ok, str(result)
     assert "ok, none" in result.table()
 
