@@ -26,15 +26,6 @@ def test_gradients_into_every_weight_and_state(kind):
     assert len(result.rows) == 4 * 4 + 1 + len(states)
 
 
-@pytest.mark.parametrize("layer", [nn.GRUCell, nn.LSTMCell])
-def test_gradients_of_cells(layer):
-    rng = np.random.default_rng(0)
-    x, (h, c) = rng.standard_normal((B, D)), rng.standard_normal((2, B, H))
-    state = (h, c) if layer is nn.LSTMCell else h
-    result = mg.gradcheck_module(layer(D, H, rng=rng), x, state)
-    assert result.ok, result.message
-
-
 def test_shapes_as_torch_has_them():
     x = np.ones((B, T, D), np.float32)
     output, h_n = nn.GRU(D, H, 2, bidirectional=True)(x)
