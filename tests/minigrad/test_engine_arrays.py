@@ -13,34 +13,6 @@ from .engine_cases import draw, leaf
 # dtypes
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize(
-    "fn",
-    [
-        lambda x: x + 1,
-        lambda x: 2.5 * x,
-        lambda x: x / 3,
-        lambda x: 1 / (x + 9.0),
-        lambda x: x - np.float64(1.5),
-        lambda x: np.float64(1.5) * x,
-        lambda x: np.float64(1.5) - x,
-        lambda x: np.int64(2) * x,
-        lambda x: x * True,
-        lambda x: x**2,
-        lambda x: 2.0 ** x,
-        lambda x: mg.maximum(x, 0),
-        lambda x: mg.where(x > 0, x, 0.0),
-        lambda x: mg.softmax(x @ x.T).mean(),
-    ],
-)  # fmt: skip
-def test_dtype_is_kept(fn, dtype):
-    x = leaf(draw(3, 5), dtype)
-    y = fn(x)
-    assert y.dtype == dtype
-    y.backward(np.ones(y.shape))
-    assert x.grad.dtype == dtype
-
-
 def test_gradients_have_the_dtype_of_their_leaves():
     x, y = leaf(draw(3, 5), np.float32), leaf(draw(5), np.float64)
     z = x.astype(np.float64) * y + x * y

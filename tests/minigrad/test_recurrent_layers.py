@@ -1,7 +1,6 @@
 """GRU and LSTM as layers: gradients, torch's shapes, empty batches, lengths, dropout.
 
-``tests/ops/recurrent.py`` compares the operations with loops, and has the zoo of their
-wrong backwards.
+``tests/ops/recurrent.py`` compares the operations with loops.
 """
 
 import numpy as np

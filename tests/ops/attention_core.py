@@ -13,8 +13,6 @@ def masked_softmax(x, mask=None, temperature=1.0):
     return definitions.softmax(x / temperature, np.broadcast_to(mask, x.shape))
 
 
-
-
 _mask = np.random.default_rng(5).random((3, 5, 7)) < 0.6
 _mask[1, 2] = False  # a query with nothing to attend to
 
@@ -30,7 +28,6 @@ spec(
         "empty-keys": lambda r: call(normal(r, (3, 0))),
     },
 )
-wrong("softmax_over_allowed", "no-centre", lambda g, p, *rest: p * g, on="mask")
 wrong(
     "softmax_over_allowed",
     "temperature-forgotten",
@@ -62,12 +59,3 @@ spec(
         for name, (s, t) in _shapes.items()
     },
 )
-
-
-def _slope_not_squared(g, e, q, k, w):
-    t = np.tanh(q[:, :, None] + k[:, None])
-    d = g[..., None] * w * (1 - t)  # (B, L, S, A)
-    return d.sum(2), d.sum(1), (g[..., None] * t).sum((0, 1, 2))
-
-
-wrong("tanh_scores", "slope-not-squared", _slope_not_squared, on="batched")

@@ -1,9 +1,9 @@
-"""GRU and LSTM, over time and cell by cell: specifications and wrong backwards."""
+"""GRU and LSTM, over time and cell by cell: specifications."""
 
 import numpy as np
 
 from .activation import sigmoid
-from .spec import call, normal, spec, wrong
+from .spec import call, normal, spec
 
 
 def run(cell, x, states, parameters, lengths=None, reverse=False):
@@ -111,25 +111,3 @@ for _kind in CELLS:
             "empty": _layer(_kind, B=0, steps=()),
         },
     )
-
-
-def _gru_back(into_b=lambda d_n, r: d_n * r, dh=lambda d, z: d * z):
-    """Return the right backward of a GRU's cell, but for what is given."""
-
-    def backward(d, y, x, h, W_ih, W_hh, b_ih, b_hh):
-        b = h @ W_hh.T + b_hh
-        r, z, n = gates(x @ W_ih.T + b_ih, b)
-        d_n = d * (1 - z) * (1 - n**2)
-        d_r = d_n * np.split(b, 3, -1)[2] * r * (1 - r)
-        d_z = d * (h - n) * z * (1 - z)
-        da, db = np.hstack([d_r, d_z, d_n]), np.hstack([d_r, d_z, into_b(d_n, r)])
-        dh_ = dh(d, z) + db @ W_hh
-        return da @ W_ih, dh_, da.T @ x, db.T @ h, da.sum(0), db.sum(0)
-
-    return backward
-
-
-wrong("gru_cell", "not-carried", _gru_back(dh=lambda d, z: 0), on="plain")
-wrong(
-    "gru_cell", "reset-gate-misplaced", _gru_back(lambda d_n, r: d_n), on="plain"
-)  # fmt: skip

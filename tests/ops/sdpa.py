@@ -1,4 +1,4 @@
-"""Tiled attention and its merging: specifications and wrong backwards."""
+"""Tiled attention and its merging: specifications."""
 
 import math
 
@@ -8,7 +8,7 @@ from attention import definitions, masks
 from attention.kernels.tile_plan import tile_plan
 
 from ..attention.definition_cases import batched
-from .spec import call, normal, spec, wrong
+from .spec import call, normal, spec
 
 
 def scores(q, k, scale):
@@ -138,14 +138,3 @@ spec(
 
 
 # Wrong backwards
-
-
-def _difference_to_the_other(g, y, o1, lse1, o2, lse2):
-    (g, gl), (_, lse) = g, y
-    w1, w2 = (np.exp(x - lse)[..., None] for x in (lse1, lse2))
-    d1 = (g * (o1 - o2)).sum(-1) + gl  # o1 - o would be right
-    d2 = (g * (o2 - o1)).sum(-1) + gl
-    return w1 * g, w1[..., 0] * d1, w2 * g, w2[..., 0] * d2
-
-
-wrong("merge", "difference-to-the-other", _difference_to_the_other, on="heads")
