@@ -58,14 +58,18 @@ def frozen(x):
     return x
 
 
-def op_results(op, n_inputs):
-    """Return a function of n inputs and of gradients: the outputs and gradients."""
+def op_results(op, n_inputs, **options):
+    """Return a function of n inputs and of gradients: the outputs and gradients.
 
-    def run(*arrays):
+    ``back`` is the context in which it runs the backward.
+    """
+
+    def run(*arrays, back=contextlib.nullcontext):
         inputs, g = arrays[:n_inputs], arrays[n_inputs:]
-        y, backward = op.raw(*inputs)
+        y, backward = op.raw(*inputs, **options)
         y = y if isinstance(y, tuple) else (y,)
-        found = backward([x.copy() for x in g] if len(g) > 1 else g[0])
+        with back():
+            found = backward([x.copy() for x in g] if len(g) > 1 else g[0])
         found = found if isinstance(found, tuple) else (found,)
         pairs = zip(found, inputs)
         return [*y, *(fit_to_input(d, a) for d, a in pairs if d is not None)]
@@ -98,9 +102,15 @@ def decoder_shapes(kind, *, B, L, S, E, H, M, A):
 MANY = dict(B=37, L=9, S=7, E=2, H=70, M=4, A=13)
 
 
-def decoder_case(kind):
+def decoder_case(kind, **options):
     shapes, outputs = decoder_shapes(kind, **MANY)
-    return Case(shaped(*shapes, *outputs), op_results(attention_gru, len(shapes)), 3)
+    run = op_results(attention_gru, len(shapes), **options)
+    return Case(shaped(*shapes, *outputs), run, 3)
+
+
+def gru_case(**options):
+    shapes = *gru_shapes(37, 9, 5, 70), (37, 9, 70), (37, 70)
+    return Case(shaped(*shapes), op_results(mg.gru, 6, **options), 2)
 
 
 def delta_arrays(dtype):
@@ -120,18 +130,19 @@ class Case(NamedTuple):
     outputs: int = 1
 
 
+numbers = np.arange(MANY["B"])
 # sizes that no block divides; more than one work item in every direction
 x, W, rows = (5, 83, 259), (519, 259), (5, 83, 519)
 CASES = {
     "additive": Case(lambda t: additive_example(3, 50, 11, 37, t), additive_results),
     "softmax": Case(shaped((90, 33), (90, 33), scale=1), softmax_results),
-    "gru": Case(
-        shaped(*gru_shapes(37, 9, 5, 70), (37, 9, 70), (37, 70)),
-        op_results(mg.gru, 6),
-        2,
-    ),
-    "decoder dot": decoder_case("dot"),
+    "gru": gru_case(),
+    "gru of padded rows": gru_case(lengths=1 + numbers % 9),
+    "gru of padded rows, reversed": gru_case(lengths=1 + numbers % 9, reverse=True),
+    "decoder dot": decoder_case("dot", scale=0.3),
     "decoder additive": decoder_case("additive"),
+    "decoder dot, lengths": decoder_case("dot", lengths=numbers % 8),
+    "decoder additive, lengths": decoder_case("additive", lengths=numbers % 8),
     "delta": Case(delta_arrays, op_results(delta_rule, 6), 2),
     "linear": Case(shaped(x, W, W[:1], rows), op_results(mg.linear, 3)),
     "gelu": Case(shaped(x, x, scale=4), op_results(mg.gelu, 1)),

@@ -43,9 +43,11 @@ def test_any_number_of_threads_gives_the_same_bits(name, monkeypatch):
 
 
 @every
-def test_any_memory_layout_and_nothing_changed(name):
+def test_a_kernel_equals_its_twin_in_any_memory_layout_and_changes_nothing(name):
     arrays = CASES[name].make(float)
     wanted = results(name, arrays)
+    for a, b in zip(wanted, results(name, arrays, "numpy"), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-10)
     for change in np.asfortranarray, lambda x: np.flip(np.flip(x).copy()), frozen:
         changed = [*map(change, arrays)]
         for a, b in zip(results(name, changed), wanted, strict=True):
@@ -53,6 +55,30 @@ def test_any_memory_layout_and_nothing_changed(name):
             np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-13)
         for a, b in zip(changed, arrays):
             np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("name", [
+    name for name in CASES if name not in ("additive", "softmax", "delta")
+])  # fmt: skip
+def test_the_backward_in_numpy_of_a_compiled_forward(name, monkeypatch):
+    """What the compiled loop has left out does not reach the gradients."""
+    arrays = CASES[name].make(float)
+    wanted, empty = results(name, arrays), np.empty
+
+    def filled(*args, **options):
+        x = empty(*args, **options)
+        x.fill(np.nan if x.dtype.kind == "f" else 0)
+        return x
+
+    def back():
+        monkeypatch.undo()
+        return kernels.backend("numpy")
+
+    monkeypatch.setattr(np, "empty", filled)
+    with kernels.backend("numba"):
+        found = CASES[name].run(*arrays, back=back)
+    for a, b in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-10)
 
 
 @pytest.mark.deep
