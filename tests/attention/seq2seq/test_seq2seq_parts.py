@@ -76,21 +76,6 @@ def test_the_parameters_of_another_score_are_drawn_from_the_same_generator(monke
 # the parts
 
 
-@pytest.mark.parametrize("kind, each", [("gru", 1), ("lstm", 2)])
-def test_cells_over_time_equal_cells_step_by_step(kind, each):
-    cells = StackedCells(E, H, kind, layers=3, rng=generator())
-    rng = generator(1)
-    x = rng.standard_normal((2, 4, E)).astype(np.float32)
-    state = tuple(Tensor(rng.standard_normal((2, H)).astype(np.float32))
-                  for _ in range(3 * each))  # fmt: skip
-    output, last = cells.run(Tensor(x), state)
-    for t in range(4):
-        state = cells(Tensor(x[:, t]), state)
-        np.testing.assert_allclose(output.data[:, t], state[0].data, atol=1e-6)
-    for a, b in zip(last, state, strict=True):
-        np.testing.assert_allclose(a.data, b.data, atol=1e-6)
-
-
 def test_dropout_stands_between_the_layers_alone():
     cells = StackedCells(E, H, layers=2, dropout=1.0, rng=generator())
     x = Tensor(generator(1).standard_normal((2, E)).astype(np.float32))
