@@ -1,26 +1,24 @@
-"""Tiled attention: plans of tiles, their results, threads, work, memory and merging."""
+"""Tiled attention: plans of tiles, their results, work and memory.
+
+The laws of tests/test_laws.py compare them, and merging, with their definitions.
+"""
 
 import tracemalloc
-import warnings
 
 import numpy as np
 import pytest
 
-from attention import definitions, kernels, masks
+from attention import kernels, masks
 from attention.exact import flash
 from attention.exact.flash import flash_attention
-from attention.exact.merge import merge
-from attention.kernels import pool
 from attention.kernels.tile_plan import row_of, tile_plan
 from attention.masks.block_mask import BlockMask
 from attention.positions import OffsetBias
 from minigrad import Tensor
-from minigrad.graph import reachable
-from minigrad.overwriting import saved_arrays
 
 from ...minigrad.array_cases import draw
 from ...ops.sdpa import attends
-from .paths import dense_attention, tiled_attention
+from .paths import tiled_attention
 
 PATTERNS = {
     "everything": None,
@@ -95,19 +93,6 @@ def test_the_plan_of_a_window_is_kept():
 # Results
 
 
-@pytest.mark.parametrize("tile", [1, 4, 64])
-def test_definition(backend, tile):
-    """Tiles of any size, a query without keys, and tiles without a pair."""
-    q, k, v = draw((L, 4), (S, 4), (S, 2))
-    i, j = definitions.positions(L, S)
-    allowed = definitions.window(i, j, 4, 2) & (i != 5)
-    found = tiled_attention(q, k, v, attn_mask=allowed)
-    expected = definitions.tiled(q, k, v, tile, allowed)
-    np.testing.assert_allclose(found.data, expected, rtol=1e-12, atol=1e-13)
-    whole = definitions.tiled(q, k, v, tile)
-    np.testing.assert_allclose(tiled_attention(q, k, v).data, whole, rtol=1e-12)
-
-
 @pytest.mark.parametrize("size", [pytest.param(1, marks=pytest.mark.deep), 3, 50])
 @pytest.mark.parametrize("name", PATTERNS)
 def test_any_size_of_tiles_gives_the_same(name, size):
@@ -139,36 +124,6 @@ def test_products_of_any_width(width, dtype):
             for x, y in zip(found, expected):
                 atol = 40 * np.finfo(dtype).eps * np.abs(y).max(initial=1)
                 np.testing.assert_allclose(x, y, rtol=0, atol=atol)
-
-
-@pytest.mark.parametrize("heads", [1, 3])
-def test_the_same_bits_with_any_number_of_threads(monkeypatch, heads):
-    """The kernel adds in one order, whichever thread has the tile."""
-    pytest.importorskip("numba")
-    monkeypatch.setattr(pool, "WORTH_A_THREAD", 0)
-    n = 330
-    q, k, v = draw((2 * heads, n, 8), (heads, n, 8), (heads, n, 5))
-    tiles = tile_plan(masks.causal, 1, 2 * heads, n, n)
-    bias = draw((2 * heads, 2 * n - 1))[0]
-    before = kernels.threads()
-    try:
-        with kernels.backend("numba"):
-            kernels.threads(1)
-            expected = gradients(q, k, v, bias, tiles)
-            for threads in (1, 2, 3, 5):
-                kernels.threads(threads)
-                for x, y in zip(gradients(q, k, v, bias, tiles), expected):
-                    np.testing.assert_array_equal(x, y)
-    finally:
-        kernels.threads(before)
-
-
-def gradients(q, k, v, bias, tiles):
-    tensors = [Tensor(x, requires_grad=True) for x in (q, k, v, bias)]
-    mask = Tensor(np.zeros(q.shape[1]), requires_grad=True)
-    o, lse = flash_attention(*tensors, mask, plan=tiles, scale=0.3)
-    o.backward(np.cos(np.arange(o.size)).reshape(o.shape))
-    return [o.data, lse.data, *(t.grad for t in (*tensors, mask))]
 
 
 # Work
@@ -241,20 +196,6 @@ def test_the_kernel_reads_the_kept_tiles_alone(name):
     assert np.isnan(run(q, k, v, bad)[2]).any()
 
 
-@pytest.mark.parametrize("name", SPARSE)
-def test_work_grows_as_the_sequence(name):
-    """For a window, global tokens and random blocks alike; 8192 keys, few a query."""
-    counts = [
-        tile_plan(BlockMask.from_mask(SPARSE[name](n), n, n, block=SIZE), 1, 1, n, n)
-        .tiles()
-        .sum()
-        for n in (2048, 4096, 8192)
-    ]
-    first, second = counts[1] - counts[0], counts[2] - counts[1]
-    assert 1.9 * first <= second <= 2.1 * first
-    assert counts[2] <= 16 * 128  # of 128 * 128
-
-
 # Memory
 
 
@@ -278,65 +219,3 @@ def test_memory_grows_with_the_sequence_and_not_with_its_square(backend, pattern
         tracemalloc.stop()
     results = sum(x.nbytes for x in (o.data, lse.data, *(t.grad for t in tensors)))
     assert peak - results < 0.05 * 8 * n * n
-
-
-def test_dense_and_tiled_keep_different_things():
-    """What the graph keeps for the backward: O(L S), or O(L + S)."""
-    n = 512
-    q, k, v = (Tensor(x, requires_grad=True) for x in draw(*[(n, 8)] * 3))
-    for attention, least, most in (dense_attention, 1, 9), (tiled_attention, 0, 0.2):
-        o = attention(q, k, v, is_causal=True)
-        kept = {id(a): a for node in reachable(o._node) for a in saved_arrays(node)}
-        assert least < sum(a.nbytes for a in kept.values()) / (8 * n * n) < most
-
-
-# Merging
-
-
-def test_merging_disjoint_keys_is_attending_to_all(backend):
-    """In value and in every gradient; also where one set, or both, leave nothing."""
-    q, k, v, g, gl = draw((2, 9, 4), (2, 30, 4), (2, 30, 3), (2, 9, 3), (2, 9))
-    allowed = np.random.default_rng(1).random((9, 30)) < 0.5
-    allowed[1, :12], allowed[2, 12:], allowed[3] = False, False, False
-    q, k, v = (Tensor(x, requires_grad=True) for x in (q, k, v))
-
-    def part(start, stop):
-        return tiled_attention(
-            q, k[:, start:stop], v[:, start:stop],
-            attn_mask=allowed[:, start:stop], return_lse=True,
-        )  # fmt: skip
-
-    found = []
-    for o, lse in (
-        tiled_attention(q, k, v, attn_mask=allowed, return_lse=True),
-        merge(*part(0, 12), *part(12, 30)),
-        merge(*merge(*part(20, 30), *part(12, 20)), *part(0, 12)),
-    ):
-        o.backward(g, retain_graph=True)
-        lse.backward(np.where(np.isfinite(lse.data), gl, 0))
-        found.append([o.data, lse.data, *(t.grad for t in (q, k, v))])
-        for t in q, k, v:
-            t.zero_grad()
-    assert (found[0][1][:, 3] == -np.inf).all()
-    for other in found[1:]:
-        for x, y in zip(other, found[0]):
-            np.testing.assert_allclose(x, y, rtol=1e-13, atol=1e-13)
-
-
-def test_merging_far_scores():
-    """A set whose scores are 1e4 lower has no weight, and nothing overflows."""
-    o1, o2 = draw((5, 3), (5, 3))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        o, lse = merge(o1, np.full(5, 1e4), o2, np.zeros(5))
-        np.testing.assert_array_equal(o.data, o1)
-        np.testing.assert_array_equal(lse.data, 1e4)
-
-
-def test_two_empty_sets_merge_to_an_empty_set():
-    o, lse = np.ones((3, 2)), np.full(3, -np.inf)
-    tensors = [Tensor(x, requires_grad=True) for x in (o, lse, o, lse)]
-    found = merge(*tensors)
-    assert not found[0].data.any() and (found[1].data == -np.inf).all()
-    found[0].backward(np.ones((3, 2)))
-    assert all((t.grad == 0).all() for t in tensors)

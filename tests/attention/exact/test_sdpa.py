@@ -11,7 +11,7 @@ from attention import masks
 from attention.exact.sdpa import scaled_dot_product_attention
 from attention.masks.block_mask import BlockMask
 from attention.positions import OffsetBias
-from attention.scores import dot, scaled_dot
+from attention.scores import dot
 from minigrad import Tensor
 
 from ...minigrad.array_cases import draw
@@ -55,9 +55,25 @@ class Case:
         """With the leading axes that the call has."""
         return x if self.lead is None else x.reshape(*self.lead, *x.shape[2:])
 
-    def run(self, attention, dtype=float):
-        """o, and the gradients of sum(g o) by q, k, v and the wanted options."""
+    def pairs(self):
+        """The pairs (B, H, L, S) that are allowed, and whose bias is not -inf."""
+        allowed, bias = (
+            np.broadcast_to(x, self.sizes) for x in (self.allowed, self.bias)
+        )
+        return allowed & (bias != -np.inf)
+
+    def run(self, attention, dtype=float, unread=None):
+        """o, and the gradients of sum(g o) by q, k, v and the wanted options.
+
+        unread   the number in the keys and values that no query may read
+        """
         *arrays, g = self.arrays(dtype)
+        if unread is not None:
+            B, H, _, S = self.sizes
+            by_head = self.pairs().any(2)
+            is_read = by_head.reshape(B, self.key_heads, -1, S).any(2)
+            for x in arrays[1:]:
+                x[~is_read] = unread
         tensors = [Tensor(self.shaped(x), requires_grad=True) for x in arrays]
         options, leaves = dict(self.options), [*tensors]
         for name in self.wanted:
@@ -74,12 +90,8 @@ class Case:
     def exact(self):
         """o and lse by the definition, one query at a time."""
         q, k, v, _ = self.arrays()
-        allowed, bias = (
-            np.broadcast_to(x, self.sizes) for x in (self.allowed, self.bias)
-        )
         scale = self.options.get("scale", max(self.widths[0], 1) ** -0.5)
-        s = scores(q, k, scale) + bias
-        o, _, lse = average(s, v, allowed & (bias != -np.inf))
+        o, _, lse = average(scores(q, k, scale) + self.bias, v, self.pairs())
         return self.shaped(o), self.shaped(lse)
 
     @functools.cached_property
@@ -111,23 +123,15 @@ def masked():
     dense[1, 3, :64, 64:] = False  # an empty one
     keys = rng.random((B, 1, 1, S)) < 0.7
     lens = np.array([33, 0])[:, None, None, None]
-    ids, query_ids = rng.integers(0, 3, (B, S)), rng.integers(0, 4, (B, L))
-    centre = rng.uniform(0, S, L)
     long = masks.sliding_window(6, 6) | masks.global_tokens([0, 40])
-    big = masks.bigbird(8, 3, 2, 2, seed=1)
-    tiles = functools.partial(BlockMask.from_mask, masks.from_array(dense), L, S)
+    tiles = BlockMask.from_mask(masks.from_array(dense), L, S, block=(16, 48))
     slope = np.array([0.5, 1, 2, 3])
     right = masks.causal(offset="lower_right")
     return {
-        "free": call(),
         "causal": call(j <= i, is_causal=True),
-        "causal, lower right": call(j <= i + S - L, attn_mask=right),
         "bool mask": call(dense, attn_mask=dense),
         "bool mask of keys": call(keys, attn_mask=keys),
         "bool mask and causal": call(dense & (j <= i), attn_mask=dense, is_causal=True),
-        "window": call(
-            (i - 3 <= j) & (j <= i + 5), attn_mask=masks.sliding_window(3, 5)
-        ),
         "window and causal, lower right": call(
             (i + S - L - 3 <= j) & (j <= i + S - L),
             attn_mask=right & masks.sliding_window(3, -1, "lower_right"),
@@ -139,28 +143,14 @@ def masked():
         "lengths": call(
             np.broadcast_to(j < lens, (B, 1, L, S)), attn_mask=masks.padding([33, 0])
         ),
-        "documents": call(
-            query_ids[:, None, :, None] == ids[:, None, None],
-            attn_mask=masks.document(ids, query_ids),
-        ),
-        "any centre": call(
-            np.abs(j - centre[:, None]) <= 7.5, attn_mask=masks.local(centre, 7.5)
-        ),
-        "dilated": call(
-            (np.abs(i - j) <= 20) & ((i - j) % 3 == 0), attn_mask=masks.dilated(20, 3)
-        ),
         "Longformer": call(
             (np.abs(i - j) <= 6) | np.isin(i, [0, 40]) | np.isin(j, [0, 40]),
             attn_mask=BlockMask.from_mask(long, L, S),
         ),
-        "BigBird": call(
-            big.dense(None, None, L, S), attn_mask=BlockMask.from_mask(big, L, S)
-        ),
-        "blocks of 64": call(dense, attn_mask=tiles(block=64)),
         "blocks and causal": call(
             dense & (j <= i),
             is_causal=True,
-            attn_mask=tiles(block=(16, 48)),
+            attn_mask=tiles,
         ),
         "nothing": call(False, attn_mask=masks.nothing),
     }
@@ -176,6 +166,7 @@ def biased():
     offset, row = (rng.standard_normal((n, L + S - 1)) for n in (H, 1))
     holes = np.where(rng.random((L, S)) < 0.3, -np.inf, pairs)
     holes[5] = -np.inf  # a query without keys
+    holes[:, 70:] = -np.inf
     return {
         "scale": call(scale=-0.2),
         "float mask of keys": call(True, keys, ("attn_mask",), attn_mask=keys),
@@ -203,26 +194,16 @@ def biased():
 
 
 def shaped():
-    """Cases of every number of axes, and of the smallest and empty sizes."""
+    """Cases of every number of axes, and of widths; tests/test_laws.py has lengths."""
 
-    def shape(B, H, L, S, key_heads=None, lead=None, widths=(5, 3), **options):
+    def shape(B, H, L, S, lead=None, widths=(5, 3), **options):
         allowed = np.tri(L, S, dtype=bool) if options.get("is_causal") else True
-        key_heads = H if key_heads is None else key_heads
-        options["enable_gqa"] = key_heads != H
-        return Case((B, H, L, S), key_heads, widths, options, allowed, lead=lead)
+        return Case((B, H, L, S), H, widths, options, allowed, lead=lead)
 
     return {
-        "more queries than keys": shape(2, 1, 90, 20, is_causal=True),
-        "one key": shape(2, 3, 70, 1),
-        "one query": shape(2, 3, 1, 90),
-        "a whole tile": shape(1, 2, 64, 64, is_causal=True),
         "wide": shape(1, 1, 9, 12, widths=(70, 133)),
-        "one group": shape(2, 4, 9, 12, key_heads=1),
         "no axis of heads": shape(1, 1, 9, 12, lead=(), is_causal=True),
         "five axes": shape(6, 2, 9, 12, lead=(2, 3, 2), is_causal=True),
-        "no examples": shape(0, 2, 9, 12, is_causal=True),
-        "no queries": shape(2, 2, 0, 12, is_causal=True),
-        "no keys": shape(2, 2, 9, 0),
         "no width": shape(2, 2, 9, 12, widths=(0, 3)),
         "no width of values": shape(2, 2, 9, 12, widths=(5, 0)),
     }
@@ -236,29 +217,18 @@ CASES = {**masked(), **biased(), **shaped()}
 )
 @pytest.mark.parametrize("name", CASES)
 def test_values_and_gradients(attention, name, dtype):
-    """Values equal the definition, and gradients agree; 0 for a query without keys."""
+    """Values equal the definition, and gradients agree; 0 for a query without keys.
+
+    Keys that no query may read are NaN. tests/test_laws.py compares the gradients of
+    both paths with differences.
+    """
     case = CASES[name]
-    o, *gradients = case.run(attention, dtype)
+    o, *gradients = case.run(attention, dtype, unread=np.nan)
     expected = case.exact[0], *case.gradients
     for x, y in zip((o, *gradients), expected, strict=True):
         close(x, y, dtype)
     empty = case.exact[1] == -np.inf
     assert not o[empty].any() and not gradients[0][empty].any()
-
-
-@pytest.mark.parametrize("attention", [
-    "dense-numpy", "tiled-numpy", pytest.param("tiled-numba", marks=pytest.mark.deep)
-], indirect=True)  # fmt: skip
-def test_gradcheck(attention):
-    """Finite differences with all terms of a score at once."""
-
-    def function(q, k, v, mask, bias):
-        lse = {"return_lse": True} if attention.keywords["path"] == "tiled" else {}
-        return attention(q, k, v, mask, bias=OffsetBias(bias), is_causal=True, **lse)
-
-    arrays = draw((2, 5, 3), (2, 7, 3), (2, 7, 3), (5, 7), (2, 11), seed=3)
-    result = mg.gradcheck(function, arrays)
-    assert result.ok, result.message
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -284,15 +254,6 @@ def test_weights():
     v = arrays[2].repeat(2, 1)  # for each query head
     close(p.data @ v, case.exact[0])
     close(p.data.sum(-1), np.ones(p.shape[:-1]))
-
-
-def test_gradients_of_the_weights():
-    options = {"is_causal": True, "return_weights": True}
-    result = mg.gradcheck(
-        lambda *arrays: scaled_dot_product_attention(*arrays, **options),
-        draw((2, 5, 4), (2, 7, 4), (2, 7, 3)),
-    )
-    assert result.ok, result.message
 
 
 def test_dropout():
@@ -324,19 +285,6 @@ def test_a_score_replaces_the_scaled_products():
         found.append([o.data, *(x.grad for x in (*inputs, bias))])
     for x, y in zip(*found):
         close(x, y)
-
-
-def test_a_softcap_is_a_score():
-    arrays, scores = draw((2, 9, 5), (2, 12, 5), (2, 12, 3)), []
-
-    def capped(q, k):
-        scores.append(1.5 * mg.tanh(scaled_dot(q, k) / 1.5))
-        return scores[-1]
-
-    call = functools.partial(scaled_dot_product_attention, score=capped)
-    result = mg.gradcheck(call, arrays)
-    assert result.ok, result.message
-    assert np.abs(scores[0].data).max() < 1.5
 
 
 # The choice of the path
@@ -397,21 +345,6 @@ def test_masks_and_biases_of_another_precision_are_cast(attention):
     o.sum().backward()
     assert o.dtype == np.float32 and mask.grad.dtype == bias.grad.dtype == np.float64
     close(o.data, attention(q, k, v, is_causal=True).data, np.float32)
-
-
-# Extreme scores
-
-
-@pytest.mark.parametrize("sign", [1, -1])
-def test_large_scores(attention, sign):
-    """Scores of 1e4 take all weight; scores of -1e4 leave it to the others."""
-    eye, v = np.eye(3), np.arange(9.0).reshape(3, 3)
-    tensors = [Tensor(x, requires_grad=True) for x in (sign * 1e4 * eye, eye, v)]
-    o = attention(*tensors, scale=1.0)
-    o.backward(np.ones((3, 3)))
-    expected = v if sign > 0 else (v.sum(0) - v) / 2
-    np.testing.assert_allclose(o.data, expected, rtol=1e-6)
-    assert all(np.isfinite(t.grad).all() for t in tensors)
 
 
 def test_very_low_scores_are_not_masked(attention):

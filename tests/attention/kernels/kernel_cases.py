@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from attention import delta_rule, kernels
+from attention import delta_rule, kernels, masks
+from attention.exact.flash import flash_attention
 from attention.kernels import additive, softmax
+from attention.kernels.tile_plan import tile_plan
 from attention.seq2seq.attention_gru import attention_gru
 from minigrad.broadcasting import fit_to_input
 
@@ -113,6 +115,17 @@ def gru_case(**options):
     return Case(shaped(*shapes), op_results(mg.gru, 6, **options), 2)
 
 
+def tiled_case(heads, n=330):
+    """Causal attention, with a bias of each offset and of each key."""
+    plan = tile_plan(masks.causal, 1, 2 * heads, n, n)
+    shapes = (
+        *((2 * heads, n, 8), (heads, n, 8), (heads, n, 5)),
+        *((2 * heads, 2 * n - 1), (n,), (2 * heads, n, 5), (2 * heads, n)),
+    )
+    run = op_results(flash_attention, 5, plan=plan, scale=0.3)
+    return Case(shaped(*shapes, scale=1), run, 2)
+
+
 def delta_arrays(dtype):
     q, k, v, b, log_a, S, g, D = draw(
         *[(3, 130, 17)] * 3, *[(3, 130)] * 2, (3, 17, 17), (3, 130, 17), (3, 17, 17)
@@ -143,6 +156,8 @@ CASES = {
     "decoder additive": decoder_case("additive"),
     "decoder dot, lengths": decoder_case("dot", lengths=numbers % 8),
     "decoder additive, lengths": decoder_case("additive", lengths=numbers % 8),
+    "tiled": tiled_case(heads=3),
+    "tiled, one key head": tiled_case(heads=1),
     "delta": Case(delta_arrays, op_results(delta_rule, 6), 2),
     "linear": Case(shaped(x, W, W[:1], rows), op_results(mg.linear, 3)),
     "gelu": Case(shaped(x, x, scale=4), op_results(mg.gelu, 1)),
