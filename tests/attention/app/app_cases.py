@@ -18,11 +18,19 @@ from attention.app import arguments
 from attention.app.experiments import translation
 from attention.app.options import given
 from attention.seq2seq import translator
+from minigrad import checkpoint
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 TINY_TRANSLATOR = (
     "--pairs 30 --width 6 --embedding 5 --batch 10 --steps 6 --validate-every 2"
 ).split()
+OPTIONS = {  # of a command: as few steps as say something
+    "reversal": "--steps 5 --width 4 --scores dot,additive --lengths 3".split(),
+    "translate train": TINY_TRANSLATOR,
+    "compare": "--pairs 30 --test 30 --width 6 --embedding 5 --batch 10 --steps 4 "
+    "--attentions none,luong --cell lstm --seeds 1".split(),
+    "extrapolate": "--steps 5 --length 8 --width 8 --schemes rope,alibi".split(),
+}
 TRANSLATOR_FILES = {
     "best.safetensors", "state", "metrics.jsonl", "results.json", "alignment.png"
 }  # fmt: skip
@@ -65,10 +73,22 @@ def fits(text, folder=""):
     return max(map(len, text.splitlines())) <= 80
 
 
+def results_of(out):
+    """Return what must be equal between two runs: all but their seconds."""
+    found = json.loads((out / "results.json").read_text())
+    for run in [found, *found.get("runs", ())]:
+        run.pop("seconds", None)
+    metrics, best = out / "metrics.jsonl", out / "best.safetensors"
+    if metrics.exists():
+        found["metrics"] = metrics.read_text()
+        model = checkpoint.load(best)["model"]
+        found["model"] = {name: array.tobytes() for name, array in model.items()}
+    return found
+
+
 def runs_of(out):
     """Return the runs in results.json, without their times."""
-    runs = json.loads((out / "results.json").read_text())["runs"]
-    return [{k: v for k, v in run.items() if k != "seconds"} for run in runs]
+    return results_of(out)["runs"]
 
 
 @contextlib.contextmanager

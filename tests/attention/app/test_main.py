@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 from attention import kernels
-from attention.__main__ import _module, main
+from attention.__main__ import main
 from attention.app import machine, run_folder
 from attention.app.arguments import COMMANDS
 from attention.app.commands import reversal
 
-from .app_cases import ROOT, fits, joined, start, wait_for
+from .app_cases import fits, joined, start, wait_for
 
 QUICK = "reversal --steps 1 --width 8 --scores dot --out".split()
 
@@ -34,11 +34,6 @@ def test_help_fits(command, monkeypatch, capsys):
     assert code == 0 and fits(printed)
     if command in ("", "translate"):
         assert all(name in printed for name in COMMANDS if command in name)
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_a_command_has_a_module_with_a_function_run(command):
-    assert callable(_module(COMMANDS[command]).run)
 
 
 def test_help_and_wrong_arguments_import_little():
@@ -69,7 +64,6 @@ raise SystemExit(str(sorted(third_party & {*sys.modules})))"""
         ("translate rum", ["no command 'translate rum'", "train, translate run, "]),
         ("reversal --stepz 3", ["attention reversal [-h]", "arguments: --stepz 3"]),
         ("translate train --stepz 3", ["attention translate train", "--stepz 3"]),
-        ("reversal --threads 0", ["found '0'", "from 1 to 1000"]),
         ("reversal --lengths 3,99999999999", ["--lengths", "from 1 to 8192"]),
         ("reversal --scores nearest", ["'nearest'; expected one or more of additive,"]),
         ("compare --attentions luong", ["'luong'; expected one or more of none,bah"]),
@@ -128,14 +122,6 @@ def test_whatever_surrounds_a_command_it_ends_in_a_sentence(name, tmp_path):
     assert "Traceback" not in printed and "Exception" not in printed, printed
     assert fragment in printed
     assert code or (out / "results.json").exists()
-
-
-def test_a_sentence_that_is_not_utf_8(tmp_path):
-    command = [sys.executable, "-m", "attention", "translate", "run", b"the \xff cat ."]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path,
-                          env=os.environ | {"PYTHONPATH": str(ROOT)})  # fmt: skip
-    assert done.returncode == 2 and "Traceback" not in done.stderr
-    assert "a byte that is not UTF-8, after 'the '" in joined(done.stderr)
 
 
 STOPS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
@@ -264,6 +250,9 @@ def test_a_folder_is_used_by_one_command_at_a_time(tmp_path, capsys):
         pass
 
 
+FIGURE = ["translate", "run", "the cat sleeps .", "--figure"]
+
+
 def test_a_folder_that_cannot_be_made(tmp_path, capsys):
     (tmp_path / "file").write_text("")
     for folder in tmp_path / "file", tmp_path / "file" / "x":
@@ -274,13 +263,6 @@ def test_a_folder_that_cannot_be_made(tmp_path, capsys):
         assert main([*QUICK, "/proc/x"]) == 2
         error = joined(capsys.readouterr().err)
         assert "--out is /proc/x, which cannot be made: No such file" in error
-
-
-FIGURE = ["translate", "run", "the cat sleeps .", "--figure"]
-
-
-def test_a_figure_below_a_file_is_a_sentence(tmp_path, capsys):
-    (tmp_path / "file").write_text("")
     figure = tmp_path / "file" / "a.png"
     assert main([*FIGURE, str(figure)]) == 2
     error = joined(capsys.readouterr().err)

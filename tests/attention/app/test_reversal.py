@@ -7,7 +7,6 @@ import time
 import numpy as np
 import pytest
 
-from attention import kernels
 from attention.app.commands import reversal as command
 from attention.app.experiments import reversal as experiment
 from attention.seq2seq.reverser import KINDS, Reverser
@@ -16,12 +15,6 @@ from attention.tasks.reversal import make_batch, random_batch
 from .app_cases import main, runs_of, start, stopped_at, wait_for
 
 SMALL = dict(hidden=8, embedding=4, batch=4, samples=6)
-
-
-@pytest.fixture(autouse=True)
-def nothing_is_compiled():
-    with kernels.backend("numpy"):
-        yield
 
 
 def model(kind="dot", seed=0, **options):

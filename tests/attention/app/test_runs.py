@@ -1,7 +1,5 @@
 """A run of any command that trains: saved, stopped, resumed, or refused in a sentence."""
 
-import contextlib
-import io
 import json
 import random
 import shutil
@@ -10,22 +8,14 @@ import signal
 import numpy as np
 import pytest
 
-from attention import kernels
 from attention.app.commands import extrapolate, reversal, translate_train
 from attention.app.experiments import compare_figure, extrapolation, translation
 from attention.app.experiments import reversal as reversing
 from minigrad import checkpoint
 
 from ...minigrad.checkpoint_cases import altered, save_npz
-from .app_cases import TINY_TRANSLATOR, fits, joined, main, refused, stopped_at
+from .app_cases import OPTIONS, fits, joined, main, refused, results_of, stopped_at
 
-OPTIONS = {
-    "reversal": "--steps 5 --width 4 --scores dot,additive --lengths 3".split(),
-    "translate train": TINY_TRANSLATOR,
-    "compare": "--pairs 30 --test 30 --width 6 --embedding 5 --batch 10 --steps 4 "
-    "--attentions none,luong --cell lstm --seeds 1".split(),
-    "extrapolate": "--steps 5 --length 8 --width 8 --schemes rope,alibi".split(),
-}
 PICTURES = {
     "reversal": {"loss", "accuracy", "alignment-dot", "alignment-additive"},
     "translate train": {"alignment"},
@@ -45,28 +35,6 @@ STEPS = {"reversal": 5, "translate train": 6, "compare": 4, "extrapolate": 5}
 HUGE = str(2**70)
 
 
-@pytest.fixture(autouse=True, scope="module")
-def nothing_is_compiled():
-    with kernels.backend("numpy"):
-        yield
-
-
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory):
-    """Return a function: a command -> the folder of a finished run, what it printed."""
-    found = {}
-
-    def of(command):
-        if command not in found:
-            out, printed = tmp_path_factory.mktemp("a folder") / "run", io.StringIO()
-            with contextlib.redirect_stdout(printed):
-                assert main(*command.split(), *OPTIONS[command], "--out", out) == 0
-            found[command] = out, printed.getvalue()
-        return found[command]
-
-    return of
-
-
 @pytest.fixture
 def no_pictures(monkeypatch):
     """Drawing takes longer than these runs."""
@@ -74,19 +42,6 @@ def no_pictures(monkeypatch):
     monkeypatch.setattr(extrapolate, "draw", lambda *_: None)
     monkeypatch.setattr(translate_train, "draw_alignment", lambda *_: False)
     monkeypatch.setattr(compare_figure, "bleu_by_length", lambda *_: None)
-
-
-def results_of(out):
-    """Return what must be equal between two runs: all but their seconds."""
-    found = json.loads((out / "results.json").read_text())
-    for run in [found, *found.get("runs", ())]:
-        run.pop("seconds", None)
-    metrics, best = out / "metrics.jsonl", out / "best.safetensors"
-    if metrics.exists():
-        found["metrics"] = metrics.read_text()
-        model = checkpoint.load(best)["model"]
-        found["model"] = {name: array.tobytes() for name, array in model.items()}
-    return found
 
 
 def resume(command, out, *options):

@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from attention import kernels
 from attention.app.commands import translate_train
 from attention.app.configs import USUAL
 from attention.app.experiments import scoring, translation
@@ -24,12 +23,6 @@ from .app_cases import (
 )
 
 TRAIN = ["translate", "train", *TINY_QUESTIONS, "--task"]
-
-
-@pytest.fixture(autouse=True)
-def nothing_is_compiled():
-    with kernels.backend("numpy"):
-        yield
 
 
 def task_of(name):
