@@ -11,7 +11,6 @@ from attention.app.run_folder import States
 from lessons.instrument import fair, sweep
 from lessons.instrument.translating import Translating
 from lessons.instrument.verdict import (
-    Measured,
     Range,
     above,
     below,
@@ -60,9 +59,16 @@ def states(path):
     return States(path, "the same command")
 
 
-def test_each_arm_has_its_best_rate_and_its_plateau(tmp_path):
-    said, toy = [], Toy()
-    record = fair.run(toy, states(tmp_path), log=said.append)
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """Return the record of a whole study, and what it said."""
+    said = []
+    folder = tmp_path_factory.mktemp("whole")
+    return fair.run(Toy(), states(folder), log=said.append), said
+
+
+def test_each_arm_has_its_best_rate_and_its_plateau(whole):
+    (record, said), toy = whole, Toy()
     start = {
         seed: toy.watch("", toy.build("", 1, seed).model)["size"] for seed in toy.seeds
     }
@@ -99,15 +105,7 @@ def test_a_rate_whose_figure_is_nan_is_not_chosen(place):
     assert values[fair.best_rate(choices + both, "a")] == 0.9
 
 
-def test_a_measurement_of_nan_is_undecided():
-    nan = Measured(np.nan, np.nan, np.nan)
-    for claimed in above(0), Range(0, 1, margin=0.1):
-        assert verdict(claimed, nan) == "undecided"
-
-
-def test_a_study_that_is_stopped_goes_on(tmp_path, monkeypatch):
-    whole = fair.run(Toy(), states(tmp_path / "whole"), log=lambda _: None)
-
+def test_a_study_that_is_stopped_goes_on(whole, tmp_path):
     class Stopped(Toy):
         left = 150
 
@@ -122,11 +120,12 @@ def test_a_study_that_is_stopped_goes_on(tmp_path, monkeypatch):
     said = []
     parts = fair.run(Toy(), states(tmp_path / "parts"), log=said.append)
     for part in ("choices", "runs"):
-        for one, other in zip(whole[part], parts[part]):
+        for one, other in zip(whole[0][part], parts[part]):
             assert {**one, "seconds": 0} == {**other, "seconds": 0}
     assert len(said) < 1 + 6 + 6  # some runs were finished before
 
 
+@pytest.mark.deep
 def test_runs_in_processes_are_the_same(tmp_path):
     toy = Toy().quick()
     alone = fair.run(toy, states(tmp_path / "1"), chosen={"all": 0.1, "bias": 0.1})
@@ -162,25 +161,37 @@ def test_a_plateau_is_a_curve_that_no_longer_moves(curve, expected):
     assert fair.is_plateau(list(curve), resolution=0.01) is expected
 
 
-def test_no_verdict_no_without_a_plateau():
-    values = [-0.3, -0.31, -0.29]
-    assert verdict(above(0), over_seeds(values)) == "no"
-    assert verdict(above(0), over_seeds(values, steps=400)) == "unfinished"
-    assert verdict(above(-1), over_seeds(values, steps=400)) == "holds"
-    assert verdict(above(-0.3), over_seeds(values, steps=400)) == "undecided"
+BEHIND, SMALL = [-0.3, -0.31, -0.29], [0.009, 0.0091, 0.0092]
+LESS, LARGE = [-x for x in SMALL], [0.02, 0.021, 0.022]
+VERDICTS = [  # what is claimed, the values, what else is known of them, the verdict
+    (above(0), BEHIND, {}, "no"),
+    (above(0), BEHIND, {"steps": 400}, "unfinished"),  # no "no" without a plateau
+    (above(-1), BEHIND, {"steps": 400}, "holds"),
+    (above(-0.3), BEHIND, {"steps": 400}, "undecided"),
+    # on either side, a difference that does not count decides nothing
+    (above(0), SMALL, {"resolution": 0.01}, "undecided"),
+    (below(0), SMALL, {"resolution": 0.01}, "undecided"),
+    (above(0), LESS, {"resolution": 0.01}, "undecided"),
+    (below(0), LESS, {"resolution": 0.01}, "undecided"),
+    (between(-0.01, 0.01), SMALL, {"resolution": 0.01}, "holds"),  # it has two ends
+    (between(-0.01, 0.01), LESS, {"resolution": 0.01}, "holds"),
+    (above(0), LARGE, {"resolution": 0.01}, "holds"),
+    (below(0), [-x for x in LARGE], {"resolution": 0.01}, "holds"),
+    # no difference is neither above nor below 0
+    (above(0), [0.0] * 3, {}, "no"),
+    (below(0), [0.0] * 3, {}, "no"),
+    (between(0, 0), [0.0] * 3, {}, "holds"),
+    (above(0), [np.nan] * 3, {}, "undecided"),
+    (Range(0, 1, margin=0.1), [np.nan] * 3, {}, "undecided"),
+]
 
 
-@pytest.mark.parametrize("sign, claimed", [(1, above(0)), (-1, below(0))])
-def test_ahead_and_behind_need_more_than_the_resolution(sign, claimed):
-    """Whichever side it is on, a difference that does not count decides nothing."""
-    small = over_seeds([0.009 * sign, 0.0091 * sign, 0.0092 * sign], resolution=0.01)
-    assert verdict(claimed, small) == "undecided"
-    assert judged("a", claimed, small).endswith("; up to 0.01 counts as 0")
-    swapped = over_seeds([-0.009 * sign] * 3, resolution=0.01)
-    assert verdict(claimed, swapped) == "undecided"
-    large = over_seeds([0.02 * sign, 0.021 * sign, 0.022 * sign], resolution=0.01)
-    assert verdict(claimed, large) == "holds"
-    assert verdict(between(-0.01, 0.01), small) == "holds"  # "as good" has two ends
+@pytest.mark.parametrize("claimed, values, known, expected", VERDICTS)
+def test_a_verdict_compares_an_interval_with_a_range(claimed, values, known, expected):
+    found = over_seeds(values, **known)
+    assert verdict(claimed, found) == expected
+    counts_as_0 = judged("a", claimed, found).endswith("; up to 0.01 counts as 0")
+    assert counts_as_0 == (values in (SMALL, LESS) and expected == "undecided")
 
 
 def test_where_all_runs_are_right_the_task_cannot_tell():
@@ -219,12 +230,6 @@ def test_discoveries_are_those_of_benjamini_and_hochberg():
     assert discoveries(p).sum() == 4 and discoveries(p[::-1])[-4:].all()
     assert discoveries([0.049, 0.03]).all()  # the largest k, not the first that fails
     assert not discoveries([0.06, 0.03]).any()
-
-
-def test_no_difference_is_neither_above_nor_below_0():
-    equal = over_seeds([0.0, 0.0, 0.0])
-    assert verdict(above(0), equal) == verdict(below(0), equal) == "no"
-    assert verdict(between(0, 0), equal) == "holds"
 
 
 def test_a_difference_in_words():

@@ -12,16 +12,11 @@ from lessons.instrument.patterns import (
 )
 
 
-def looking(sources, S, sharpness=0.8):
-    """Rows that give ``sharpness`` to one source, the rest to all."""
-    return np.eye(S)[list(sources)] * sharpness + (1 - sharpness) / S
-
-
 def shape(allowed, sharpness=0.9):
     """Rows spread over what is allowed, and a little over all."""
     allowed = np.asarray(allowed, float)
     inside = allowed / allowed.sum(1, keepdims=True)
-    return inside * sharpness + (1 - sharpness) / len(allowed)
+    return inside * sharpness + (1 - sharpness) / allowed.shape[1]
 
 
 def distance(T):
@@ -52,9 +47,9 @@ def blocks(*sizes):
     ],
 )
 def test_alignments(sources, S, name):
-    for sharpness in (0.7, 1.0):
-        assert alignment_pattern(looking(sources, S, sharpness)) == name
-    assert alignment_pattern(looking(sources, S, 0.1)) == "uniform"
+    links = np.eye(S)[list(sources)]
+    for sharpness, found in ((0.7, name), (1.0, name), (0.1, "uniform")):
+        assert alignment_pattern(shape(links, sharpness)) == found
 
 
 @pytest.mark.parametrize("T", [10, 31])
@@ -118,14 +113,10 @@ def test_excess_by_loops_over_every_cut(seed, masked):
                 caught = sum(surplus[a:b, a:b].sum() for a, b in zip(ends, ends[1:]))
                 best = max(best, caught)
     wanted = {
-        "diagonal": sum(
-            surplus[i, j] for i in range(T) for j in range(T) if abs(i - j) <= 1
-        ),
+        "diagonal": surplus[distance(T) <= 1].sum(),
         "block": best,
         "column": max(surplus[:, j].sum() for j in range(T)),
-        "long-range": sum(
-            surplus[i, j] for i in range(T) for j in range(T) if abs(i - j) > T / 4
-        ),
+        "long-range": surplus[distance(T) > T / 4].sum(),
     }
     found = self_attention_excess(w, mask if masked else None)
     assert found == pytest.approx(wanted, abs=1e-12)
