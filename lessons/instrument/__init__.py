@@ -2,6 +2,7 @@
 
 fair.py          compare models fairly, each with its best learning rate
 translating.py   the same for translators
+draws.py         what several studies draw
 verdict.py       when does a claim hold?
 patterns.py      names the pattern of a matrix of weights
 sweep.py         time and memory of each variant against n

@@ -62,12 +62,15 @@ class Study(study.Study):
 
     model(arm, rng)     returns a model before its training
     draw(n, *key)       returns n examples: the inputs of the model, then the answers
+    inputs              how many are inputs; None: all but the answers, which are last
+    ignored             the number of an answer that does not count
     batch               the number of examples of a step, drawn with the key (seed, step)
     held_out            the numbers of examples of the validation and of the test
     held_keys           with which these are drawn
 
     A setting or method of the class is replaced by an argument or in a subclass. The
-    functions are those of a module, so that processes can find them.
+    functions are those of a module, so that processes can find them. A model that is
+    validated, tested or watched is in evaluation mode, and records no gradients.
     """
 
     name = question = ""
@@ -77,7 +80,8 @@ class Study(study.Study):
     budget, least, every, warmup = 2000, 0, 50, 50
     chance, trivial, resolution = 0.0, None, 0.01
     processes = True
-    model = draw = None
+    model = draw = inputs = None
+    ignored = -100
     batch, held_out, held_keys = 32, (500, 2000), (10**6, 2 * 10**6)
 
     def __init__(self, name=None, question=None, **declared):
@@ -98,13 +102,22 @@ class Study(study.Study):
 
     def loss(self, model, *examples):
         """Return the cross-entropy of the answers."""
-        *x, y = examples
-        return mg.cross_entropy(model(*x), y)
+        x, y = self.parts(examples)
+        return mg.cross_entropy(model(*x), y, ignore_index=self.ignored)
 
     def figure(self, model, *examples):
         """Return the share of right answers."""
-        *x, y = examples
-        return float((model(*x).numpy().argmax(-1) == y).mean())
+        return float(self.right(model, *examples).mean())
+
+    def right(self, model, *examples):
+        """Return which of the answers that count are right."""
+        x, y = self.parts(examples)
+        return (model(*x).numpy().argmax(-1) == y)[y != self.ignored]
+
+    def parts(self, examples):
+        """Return the inputs of the model, and the answers."""
+        n = len(examples) - 1 if self.inputs is None else self.inputs
+        return examples[:n], examples[n]
 
     def batches(self, seed):
         """Return what a run of this seed keeps as ``run.batches``, for ``loss_at``."""
@@ -114,24 +127,16 @@ class Study(study.Study):
         """The examples of the validation and of the test."""
         return [self.draw(n, key) for n, key in zip(self.held_out, self.held_keys)]
 
-    def measured(self, model, *examples):
-        """Return the figure of these examples."""
-        with mg.no_grad():
-            return self.figure(model, *examples)
-
     def validate(self, arm, model):
-        """Return the figure on data for validation. The model is in evaluation mode."""
-        return self.measured(model, *self.held[0])
+        """Return the figure on data for validation."""
+        return self.figure(model, *self.held[0])
 
     def test(self, arm, model):
         """Return {name: number or list} on the test data; "figure" is one of them."""
-        return {"figure": self.measured(model, *self.held[1])}
+        return {"figure": self.figure(model, *self.held[1])}
 
     def watch(self, arm, model):
-        """Return {name: number}, what is kept beside the curve, before all steps too.
-
-        The model is in evaluation mode.
-        """
+        """Return {name: number}, kept beside the curve, and before all steps too."""
         return {}
 
     @property
@@ -217,9 +222,10 @@ class Study(study.Study):
 
 
 def evaluated(method, arm, model):
-    """Return what a method of a ``Study`` finds, in evaluation mode."""
+    """Return what a method of a ``Study`` finds, as it describes."""
     model.eval()
-    found = method(arm, model)
+    with mg.no_grad():
+        found = method(arm, model)
     model.train()
     return found
 

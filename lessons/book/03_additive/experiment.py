@@ -15,7 +15,6 @@ import numpy as np
 
 import minigrad as mg
 from lessons.classroom.studies import study
-from lessons.instrument.fair import Study
 
 task = import_module("lessons.book.14_checks_the_book.experiment")
 SMALL = 1e-6  # so that scores of 0 are not divided by 0
@@ -52,15 +51,10 @@ def hardened(normalize):
     return hard
 
 
-class Lookups(Study):
+class Lookups(task.Scores):
     """A softmax beside two divisions by a sum of absolute values."""
 
-    measure = "share of right values"
-    arms, rates = tuple(NORMALIZERS), (0.004, 0.016, 0.064)
-    choosing, seeds = (101, 102), (1, 2, 3, 4, 5)
-    budget, every, warmup = 4000, 20, 20
-    chance, resolution = 1 / task.VALUES, 0.01
-    draw, batch, held_keys = staticmethod(task.draw), 16, (1000, 2000)
+    arms, held_out = tuple(NORMALIZERS), (500, 2000)
 
     def __init__(self, score="dot", width=16):
         self.name, self.score, self.width = f"{score}, {width}", score, width
@@ -69,7 +63,7 @@ class Lookups(Study):
     @property
     def trivial(self):
         """The figure of the most frequent of the ten values."""
-        _, _, values, answers = task.draw(2000, 0)
+        _, _, values, answers = self.draw(2000, 0)
         often = [np.bincount(row).argmax() for row in values]
         return float((often == answers).mean())
 
@@ -83,10 +77,10 @@ class Lookups(Study):
         meant     the mean weight of the key that is asked for
         """
         examples = asked, keys, *_ = self.held[1]
-        figure = self.measured(model, *examples)
+        figure = self.figure(model, *examples)
         weights = model.attention.attention_weights.data[:, 0]  # (n, 10)
         model.normalize = hardened(NORMALIZERS[arm])
-        hard = self.measured(model, *examples)
+        hard = self.figure(model, *examples)
         model.normalize = NORMALIZERS[arm]
         return {
             "figure": figure, "hard": hard,

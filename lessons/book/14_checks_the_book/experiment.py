@@ -13,6 +13,7 @@ import minigrad as mg
 from attention import AdditiveAttention, DotProductAttention
 from lessons.classroom.studies import study
 from lessons.instrument import fair
+from lessons.instrument.draws import shuffled
 from minigrad import nn
 
 PAIRS, KEYS, VALUES, WIDTH = 10, 12, 8, 4
@@ -51,7 +52,7 @@ class Lookup(nn.Module):
 def draw(n, *key):
     """Return n examples: the key that is asked for, keys, values, and the answers."""
     rng, rows = np.random.default_rng(key), np.arange(n)
-    keys = rng.permuted(np.tile(np.arange(KEYS), (n, 1)), axis=1)[:, :PAIRS]
+    keys = shuffled(rng, n, KEYS)[:, :PAIRS]
     values = rng.integers(VALUES, size=(n, PAIRS))
     place = rng.integers(PAIRS, size=n)
     return keys[rows, place][:, None], keys, values, values[rows, place]
@@ -63,9 +64,8 @@ class Scores(fair.Study):
     name, measure = "lookup", "share of right values"
     question = "Does a dot product look a key up as well as the additive score?"
     arms, rates = ("additive", "dot", "mean"), (0.004, 0.016, 0.064)
-    choosing, seeds = (101, 102), (1, 2, 3, 4, 5)
+    choosing, chance = (101, 102), 1 / VALUES
     budget, every, warmup = 4000, 20, 20
-    chance, resolution = 1 / VALUES, 0.01
     batch, held_out, held_keys = 16, (500, 500), (1000, 2000)
     model, draw = staticmethod(Lookup), staticmethod(draw)
 

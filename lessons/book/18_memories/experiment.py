@@ -28,6 +28,7 @@ from attention.masks.tiling import EMPTY
 from attention.variants.chosen_blocks import choose_blocks
 from lessons.classroom.studies import study
 from lessons.instrument import fair
+from lessons.instrument.draws import one_hot, pick, shuffled
 from lessons.instrument.sweep import in_turns, nothing_old_collected
 from minigrad import nn, sigmoid, softplus, swapaxes
 
@@ -37,14 +38,14 @@ GATES = {"decay": 1, "vector": 0, "delta, gate": 1, "forgetting": 1}  # 0: one e
 
 
 class Memory(nn.Module):
-    """x (B, n, names + values), one-hot  ->  logits of each token (B, n, answers)
+    """x (B, n, inputs), one-hot  ->  logits of the last tokens (B, questions, answers)
 
     q, k and v of each head are linear maps of a token; the logits are a linear map of
     what the heads return. There is nothing else, but for the gates of an arm.
     """
 
-    def __init__(self, arm, inputs, answers, rng, H=2, E=16, Ev=16):
-        self.arm, self.H, self.best = arm, H, None
+    def __init__(self, arm, inputs, answers, questions, rng, H=2, E=16, Ev=16):
+        self.arm, self.H, self.best, self.questions = arm, H, None, questions
         if arm.startswith(("blocks", "NSA")):
             self.arm, self.best = arm.split()[0], int(arm.split()[1])
         self.W_q, self.W_k = (
@@ -63,7 +64,7 @@ class Memory(nn.Module):
 
     def forward(self, x):
         q, k, v = (heads(W, x, self.H) for W in (self.W_q, self.W_k, self.W_v))
-        return self.output(side_by_side(self.read(x, q, k, v)))
+        return self.output(side_by_side(self.read(x, q, k, v)))[:, -self.questions :]
 
     def read(self, x, q, k, v):
         """x (B, n, D), q and k (B, H, n, E), v (B, H, n, Ev)  ->  o (B, H, n, Ev)"""
@@ -103,33 +104,20 @@ class Reading(fair.Study):
     chance = 1 / VALUES
     rates, every, warmup = (0.005, 0.015, 0.05), 20, 20
     batch, held_out = 16, (200, 1000)
+    inputs, ignored = 1, -1
+    budget, least = 1200, 480
     names = questions = 0
     answers = VALUES
     signs = 0  # tokens that are neither name nor value
 
-    @property
-    def inputs(self):
-        """The width of a token."""
-        return self.names + VALUES + self.signs
-
     def model(self, arm, rng):
-        return Memory(arm, self.inputs, self.answers, rng)
-
-    def loss(self, model, x, y, _):
-        return mg.cross_entropy(model(x)[:, -self.questions :], y, ignore_index=-1)
-
-    def right(self, model, x, y):
-        """Return which of the answers that count are right."""
-        return (model(x).numpy()[:, -self.questions :].argmax(-1) == y)[y >= 0]
-
-    def figure(self, model, x, y, _):
-        return float(self.right(model, x, y).mean())
+        inputs = self.names + VALUES + self.signs
+        return Memory(arm, inputs, self.answers, self.questions, rng)
 
     def test(self, arm, model):
         """Return the share of right answers, of all and by what else is drawn."""
         x, y, more = self.held[1]
-        with mg.no_grad():
-            right = self.right(model, x, y)
+        right = self.right(model, x, y)
         result = {"figure": float(right.mean())}
         for name, of in more.items():
             of = of[y >= 0]
@@ -137,9 +125,10 @@ class Reading(fair.Study):
         return result
 
 
-def one_hot(width, *numbers):
-    """Return the sum of one-hot rows; a number below 0 adds nothing."""
-    return sum(np.eye(width + 1, dtype=np.float32)[i][..., :width] for i in numbers)
+def tokens(width, names, values, asked):
+    """Return one-hot tokens: names with their values, then the names that are asked."""
+    first, none = np.concatenate([names, asked], 1), np.full_like(asked, -1)
+    return one_hot(width, first, np.concatenate([values, none], 1))
 
 
 class Names(Reading):
@@ -152,21 +141,17 @@ class Names(Reading):
     )  # fmt: skip
     names = questions = 8
     writes = 24
-    budget, least = 1200, 480
 
     def draw(self, n, *key):
-        rng, rows, N = np.random.default_rng(key), np.arange(n)[:, None], self.names
+        rng, N = np.random.default_rng(key), self.names
         written = rng.integers(N, size=(n, self.writes))
         values = rng.integers(VALUES, size=(n, self.writes))
-        asked = rng.permuted(np.tile(np.arange(N), (n, 1)), axis=1)
-        x = one_hot(N + VALUES, *(
-            np.concatenate([a, b], 1)
-            for a, b in ((written, asked), (N + values, np.full_like(asked, -1)))
-        ))  # fmt: skip
+        asked = shuffled(rng, n, N)
+        x = tokens(N + VALUES, written, N + values, asked)
         same = asked[:, :, None] == written[:, None]  # (n, questions, writes)
         times = same.sum(-1)
         last = np.where(same, np.arange(self.writes), -1).max(-1)
-        y = np.where(times > 0, values[rows, last], -1)
+        y = np.where(times > 0, pick(values, last), -1)
         return x, y, {
             "times": np.minimum(times, 6),
             "since": (self.writes - 1 - last) // 3 * 3,  # writes since then, from here
@@ -183,7 +168,6 @@ class Reset(Reading):
     writes, signs = 24, 1
     answers = VALUES + 1  # the last is "not written since the sign"
     trivial = 0.65  # always the last answer; the page computes it
-    budget, least = 1200, 480
 
     def draw(self, n, *key):
         rng, rows, N = np.random.default_rng(key), np.arange(n), self.names
@@ -205,23 +189,21 @@ class Reset(Reading):
             first.append(np.where(sign, N + VALUES, written))
             second.append(np.where(sign, -1, N + values))
             used = used + ~sign
-        asked = rng.permuted(np.tile(np.arange(N), (n, 1)), axis=1)
-        first = np.concatenate([np.stack(first, 1), asked], 1)
-        second = np.concatenate([np.stack(second, 1), np.full_like(asked, -1)], 1)
-        y, old = (np.take_along_axis(a, asked, 1) for a in (now, before))
+        asked = shuffled(rng, n, N)
+        x = tokens(N + VALUES + 1, np.stack(first, 1), np.stack(second, 1), asked)
+        y, old = pick(now, asked), pick(before, asked)
         kind = np.where(y < VALUES, 0, np.where(old, 1, 2))  # since, before, never
-        return one_hot(N + VALUES + 1, first, second), y, {"kind": kind}
+        return x, y, {"kind": kind}
 
 
 def pairs_once(n, names, writes, questions, *key):
     """Draw names, each written once, and questions: x, the answers, writes since."""
-    rng, rows = np.random.default_rng(key), np.arange(n)[:, None]
-    written = rng.permuted(np.tile(np.arange(names), (n, 1)), axis=1)[:, :writes]
+    rng = np.random.default_rng(key)
+    written = shuffled(rng, n, names)[:, :writes]
     values = rng.integers(VALUES, size=(n, writes))
-    place = rng.permuted(np.tile(np.arange(writes), (n, 1)), axis=1)[:, :questions]
-    first = np.concatenate([written, written[rows, place]], 1)
-    second = np.concatenate([names + values, np.full_like(place, -1)], 1)
-    return one_hot(names + VALUES, first, second), values[rows, place], place
+    place = shuffled(rng, n, writes)[:, :questions]
+    x = tokens(names + VALUES, written, names + values, pick(written, place))
+    return x, pick(values, place), place
 
 
 class Capacity(Reading):
@@ -230,7 +212,6 @@ class Capacity(Reading):
     name, question = "capacity", "How many names does a state of E rows hold?"
     arms = ("sum 8", "delta 8", "softmax 8", "sum 16", "delta 16")
     names = questions = 16
-    budget, least = 1200, 480
 
     def draw(self, n, *key):
         x, y, place = pairs_once(n, self.names, self.names, self.names, *key)
@@ -238,7 +219,7 @@ class Capacity(Reading):
 
     def model(self, arm, rng):
         arm, E = arm.split()
-        return Memory(arm, self.inputs, self.answers, rng, H=1, E=int(E))
+        return Memory(arm, self.names + VALUES, VALUES, self.questions, rng, 1, int(E))
 
 
 class Blocks(Reading):
@@ -247,7 +228,6 @@ class Blocks(Reading):
     name, question = "blocks", "How many blocks does a query have to read?"
     arms = ("blocks 2", "blocks 3", "blocks 5", "softmax", "NSA 2", "NSA 3")
     names, questions, writes = 64, 16, 48
-    budget, least = 1200, 480
 
     def draw(self, n, *key):
         x, y, place = pairs_once(n, self.names, self.writes, self.questions, *key)
@@ -310,5 +290,4 @@ def tiles_read(mask):
 
 
 if __name__ == "__main__":
-    tasks = [Names(), Reset(), Capacity(), Blocks()]
-    study("memories", tasks, times)
+    study("memories", [Names(), Reset(), Capacity(), Blocks()], times)

@@ -24,6 +24,7 @@ from attention import attend
 from attention.positions import grid, patches, rope, rope_2d
 from lessons.classroom.studies import study
 from lessons.instrument import fair
+from lessons.instrument.draws import chosen_weights, one_hot, pick, shuffled
 from minigrad import nn
 
 WIDTH = 32
@@ -58,16 +59,12 @@ def lookups(B, *key):
 
     The nodes hold key, value and kind. A searching node has a key and no value.
     """
-    rng, eye = np.random.default_rng(key), np.eye(K, dtype=np.float32)
-    searched, held = (
-        rng.permuted(np.tile(np.arange(K), (B, 1)), axis=1) for _ in range(2)
-    )
+    rng, width = np.random.default_rng(key), 2 * K + 1
+    searched, held = shuffled(rng, B, K), shuffled(rng, B, K)
     value = rng.integers(K, size=(B, K))
-    h = np.zeros((B, 2 * K, 2 * K + 1), np.float32)
-    h[:, :K, :K], h[:, K:, :K] = eye[searched], eye[held]
-    h[:, K:, K:-1], h[:, K:, -1] = eye[value], 1
-    by_key = np.take_along_axis(value, held.argsort(1), 1)  # the value of each key
-    return h, np.take_along_axis(by_key, searched, 1)
+    found = one_hot(width, held, K + value, np.full_like(held, 2 * K))
+    by_key = pick(value, held.argsort(1))  # the value of each key
+    return np.concatenate([one_hot(width, searched), found], 1), pick(by_key, searched)
 
 
 class Searcher(nn.Module):
@@ -179,11 +176,9 @@ class Pooling(fair.Study):
 
     def errors(self, model, sizes, key, B):
         """Return the errors and the wanted numbers of sets of these sizes."""
-        with mg.no_grad():
-            found = [
-                (model(x).numpy() - y, y) for x, y in (sets(B, n, key) for n in sizes)
-            ]
-        return map(np.concatenate, zip(*found))
+        drawn = [sets(B, n, key) for n in sizes]
+        error = np.concatenate([model(x).numpy() - y for x, y in drawn])
+        return error, np.concatenate([y for _, y in drawn])
 
     def validate(self, arm, model, key=10**6):
         error, y = self.errors(model, range(2, 13), key, 100)
@@ -211,7 +206,7 @@ def facts(B, *key):
     Fact i < N says who has thing i, and fact N + i where person i is.
     """
     rng = np.random.default_rng(key)
-    person = rng.permuted(np.tile(np.arange(N), (B, 1)), axis=1)
+    person = shuffled(rng, B, N)
     place, thing = rng.integers(N, size=(B, N)), rng.integers(N, size=B)
     keys = np.tile(np.arange(2 * N), (B, 1))
     values = np.concatenate([N + person, 2 * N + place], 1)
@@ -254,7 +249,7 @@ class Chain(fair.Study):
 
     def test(self, arm, model):
         result = super().test(arm, model)
-        self.measured(model, *facts(1, 7))  # one example, for a picture
+        self.figure(model, *facts(1, 7))  # one example, for a picture
         return result | {"p": model.p.numpy()[0].round(4).tolist()}
 
 
@@ -368,11 +363,8 @@ class Looker(nn.Module):
         if self.arm == "a vector a place":
             k = k + self.table
         elif self.arm == "row + column":
-            k = (
-                k
-                + mg.embedding(ROW, self.by_row)
-                + mg.embedding(COLUMN, self.by_column)
-            )
+            rows, columns = self.by_row, self.by_column
+            k = k + mg.embedding(ROW, rows) + mg.embedding(COLUMN, columns)
         elif self.arm == "RoPE":  # by the number of the patch; the question stands at 0
             k = rope(k, np.arange(len(ROW)))
         elif self.arm == "2-D RoPE":
@@ -401,7 +393,7 @@ class Places(fair.Study):
 
     def test(self, arm, model):
         unseen = questions(100, 2 * 10**6, unseen=True)
-        return super().test(arm, model) | {"unseen": self.measured(model, *unseen)}
+        return super().test(arm, model) | {"unseen": self.figure(model, *unseen)}
 
 
 # -- Show, attend and tell -------------------------------------------------------------
@@ -446,9 +438,7 @@ class Teller(nn.Module):
             return mg.softmax(e)
         if rng is None:
             return attention.hard_weights(e, noise=np.zeros(e.shape, np.float32))
-        if self.arm == "gumbel":
-            return attention.gumbel_softmax(e, rng=rng, hard=True)
-        return attention.hard_weights(e, rng=rng)
+        return chosen_weights(self.arm, e, rng)
 
 
 class Telling(fair.Study):
@@ -479,8 +469,7 @@ class Telling(fair.Study):
     def test(self, arm, model):
         right, looked = told(model, 2 * 10**6)
         pictures, *_ = numbers(np.random.default_rng(5), 1)
-        with mg.no_grad():
-            out, _, p = (x.numpy()[0] for x in model(pictures))
+        out, _, p = (x.numpy()[0] for x in model(pictures))
         shown = {"p": p.round(4).tolist(), "digits": out.argmax(-1).tolist()}
         return {"figure": right, "looked": looked, "shown": shown}
 
@@ -488,8 +477,7 @@ class Telling(fair.Study):
 def told(model, key):
     """Return the share of right digits, and the mean weight on the patch of each."""
     pictures, y, row = numbers(np.random.default_rng(key), 300)
-    with mg.no_grad():
-        out, _, p = (x.numpy() for x in model(pictures))
+    out, _, p = (x.numpy() for x in model(pictures))
     place = (row * COLUMNS + np.arange(COLUMNS))[..., None]
     right = out.argmax(-1) == y
     return float(right.mean()), float(np.take_along_axis(p, place, -1).mean())

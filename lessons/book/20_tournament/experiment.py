@@ -19,6 +19,7 @@ from attention.variants.recurrent_heads import RecurrentHeads
 from attention.variants.table import POSITIONS
 from lessons.classroom.studies import study
 from lessons.instrument import fair
+from lessons.instrument.draws import pick
 from minigrad import nn
 
 WIDTH, HEADS, LAYERS = 32, 2, 1
@@ -187,11 +188,6 @@ def distinct(rng, B, n, of):
     return rng.random((B, of), np.float32).argsort(1)[:, :n]
 
 
-def pick(x, places):
-    """x (B, n), places (B, m)  ->  (B, m)"""
-    return np.take_along_axis(x, places, 1)
-
-
 def read_after(names, values, asked):
     """Return the two symbols of the tokens: pairs, then names to be read."""
     marks = np.full(asked.shape, READ)
@@ -295,7 +291,6 @@ class Task(fair.Study):
     longer   draws the texts of validation and test; None: ``texts``
     """
 
-    measure = "share of right answers"
     rates, warmup = (0.003, 0.01, 0.03), 24
 
     def __init__(self, name, question, texts, sizes, marks, budget=500, longer=None):
@@ -317,13 +312,13 @@ class Task(fair.Study):
         a, b, y = self.texts(np.random.default_rng(key), B)
         return a, b, self.marks, y
 
-    def held(self, part):
-        a, b, y = held_out(self.longer, (100, 500)[part], part + 1)
-        return a, b, self.marks, y
+    @functools.cached_property
+    def held(self):
+        drawn = [held_out(self.longer, *each) for each in ((100, 1), (500, 2))]
+        return [(a, b, self.marks, y) for a, b, y in drawn]
 
-    def figure(self, model, *examples):
-        *x, y = examples
-        return float((model(*x).numpy().argmax(-1)[:, -READS:] == y).mean())
+    def right(self, model, a, b, marks, y):
+        return model(a, b, marks).numpy().argmax(-1)[:, -READS:] == y
 
 
 def near(task, w=WINDOW):

@@ -1,0 +1,36 @@
+"""What several studies draw: rows in random orders, one-hot rows, keys, and choices."""
+
+import numpy as np
+
+import attention
+import minigrad as mg
+
+
+def shuffled(rng, rows, n):
+    """Return the numbers below n in a random order, in each of so many rows."""
+    return rng.permuted(np.tile(np.arange(n), (rows, 1)), axis=1)
+
+
+def pick(x, places):
+    """x (B, n), places (B, m)  ->  (B, m)"""
+    return np.take_along_axis(x, places, 1)
+
+
+def one_hot(width, *numbers):
+    """Return the sum of one-hot rows; a number below 0 adds nothing."""
+    return sum(np.eye(width + 1, dtype=np.float32)[i][..., :width] for i in numbers)
+
+
+def vectors(rng, *shape):
+    """Draw random vectors of length sqrt(D), so that the largest score is sqrt(D)."""
+    x = rng.standard_normal(shape, np.float32)
+    return x * np.sqrt(shape[-1] / (x * x).sum(-1, keepdims=True))
+
+
+def chosen_weights(arm, scores, rng):
+    """Return the weights of an arm: "soft", "gumbel", or else of one key drawn."""
+    if arm == "soft":
+        return mg.softmax(scores)
+    if arm == "gumbel":
+        return attention.gumbel_softmax(scores, rng=rng, hard=True)
+    return attention.hard_weights(scores, rng=rng)
