@@ -67,17 +67,21 @@ def sentence(rng, part, first):
 
 @dataclass
 class Sentences:
-    """ids (n, T); and, of each sentence (n,), the answer and where four words stand."""
+    """ids (n, T); and, of each sentence (n,), where four words stand, and the answer."""
 
     ids: np.ndarray
-    answer: np.ndarray
     it: np.ndarray
+    answer: np.ndarray
     meant: np.ndarray
     other: np.ndarray
     adjective: np.ndarray
 
     def __getitem__(self, rows):
         return Sentences(*(value[rows] for value in vars(self).values()))
+
+    def examples(self):
+        """Return the inputs of a model, and the answers."""
+        return self.ids, self.it, self.answer
 
 
 @functools.cache
@@ -107,14 +111,22 @@ def encoded(drawn):
     ]
     ids = np.array([vocabulary().encode(words) for words, *_ in drawn])
     answer = np.array([vocabulary().encode([meant])[0] for _, meant, _ in drawn])
-    return Sentences(ids, answer, *np.transpose(places))
+    it, *others = np.transpose(places)
+    return Sentences(ids, it, answer, *others)
 
 
 class Reader(Transformer):
-    """A Transformer whose attentions may have a mask (B, 1, T, T), True = may attend."""
+    """A Transformer: ids (B, T), places of "it" (B,)  ->  logits of the noun (B, V)
+
+    Its attentions may have a mask (B, 1, T, T), True = may attend.
+    """
 
     mask = None
     later = False  # whether the answer is read at the full stop
+
+    def forward(self, ids, it):
+        place = ids.shape[1] - 1 if self.later else it
+        return super().forward(ids)[np.arange(len(it)), place]
 
     def attend(self, attention, x):
         if self.mask is None:
@@ -123,9 +135,7 @@ class Reader(Transformer):
 
 
 class Recurrent(nn.Module):
-    """Two layers of GRUs, in both directions: ids (B, T)  ->  logits (B, T, V)."""
-
-    later = False
+    """Two layers of GRUs, in both directions, with the arguments of ``Reader``."""
 
     def __init__(self, width, rng):
         V = len(vocabulary())
@@ -134,8 +144,9 @@ class Recurrent(nn.Module):
         self.gru = nn.GRU(width, width // 2, **options)
         self.output = nn.Linear(width, V, rng=rng)
 
-    def forward(self, ids):
-        return self.output(self.gru(self.embedding(ids))[0])
+    def forward(self, ids, it):
+        h, _ = self.gru(self.embedding(ids))
+        return self.output(h)[np.arange(len(it)), it]
 
 
 class Pronouns(Study):
@@ -162,60 +173,38 @@ class Pronouns(Study):
 
     def draw(self, n, *key):
         rows = np.random.default_rng(key).integers(SIZES["training"], size=n)
-        return (sentences("training")[rows],)
+        return sentences("training")[rows].examples()
 
-    def loss(self, model, batch):
-        return mg.cross_entropy(logits(model, batch), batch.answer)
-
-    def validate(self, arm, model):
-        return right(model, sentences("validation"))
+    @functools.cached_property
+    def held(self):
+        return [sentences(part).examples() for part in ("validation", "test")]
 
     def test(self, arm, model):
         """Return the share of right nouns; of a Transformer also where "it" looks."""
-        figure = right(model, sentences("test"))
+        found = super().test(arm, model)
         if arm == "GRU":
-            return {"figure": figure}
-        return {
-            "figure": figure, "looks": looks(model),
-            "hidden": {
-                noun: right_without(model, noun) for noun in ("meant", "other")
-            },
-        }  # fmt: skip
+            return found
+        hidden = {noun: self.without(model, noun) for noun in ("meant", "other")}
+        return found | {"looks": looks(model), "hidden": hidden}
 
+    def without(self, model, noun):
+        """Return the figure if "it" may not attend to one of the two nouns.
 
-def logits(model, batch):
-    """Return the logits of the answer, (B, V): at "it", or at the full stop."""
-    T = batch.ids.shape[1]
-    place = np.full_like(batch.it, T - 1) if model.later else batch.it
-    return model(batch.ids)[np.arange(len(place)), place]
-
-
-def right(model, batch):
-    """Return the share of right nouns."""
-    with mg.no_grad():
-        found = logits(model, batch).numpy().argmax(-1)
-    return float((found == batch.answer).mean())
-
-
-def right_without(model, noun):
-    """Return the share of right nouns if "it" may not attend to one of the two nouns.
-
-    The noun, "meant" or "other", is hidden from "it" in all blocks and heads, and from
-    no other word.
-    """
-    batch = sentences("test")
-    n, T = batch.ids.shape
-    model.mask = np.ones((n, 1, T, T), bool)
-    model.mask[np.arange(n), 0, batch.it, getattr(batch, noun)] = False
-    share = right(model, batch)
-    model.mask = None
-    return share
+        The noun, "meant" or "other", is hidden from "it" in all blocks and heads, and
+        from no other word.
+        """
+        batch = sentences("test")
+        n, T = batch.ids.shape
+        model.mask = np.ones((n, 1, T, T), bool)
+        model.mask[np.arange(n), 0, batch.it, getattr(batch, noun)] = False
+        share = self.figure(model, *self.held[1])
+        model.mask = None
+        return share
 
 
 def weights_of_it(model, batch):
     """Return the weights of "it", (blocks, heads, n, T)."""
-    with mg.no_grad():
-        model(batch.ids)
+    model(batch.ids, batch.it)
     rows = np.arange(len(batch.it))
     return np.stack([p[rows, :, batch.it].swapaxes(0, 1) for p in model.weights])
 
@@ -276,7 +265,8 @@ def examples():
 def before_training():
     """Return the example, and where "it" looks in each model before its training."""
     c, rngs = Pronouns(), map(np.random.default_rng, Pronouns.seeds)
-    untrained = [looks(c.model("two blocks", rng).eval()) for rng in rngs]
+    with mg.no_grad():
+        untrained = [looks(c.model("two blocks", rng).eval()) for rng in rngs]
     return {"example": EXAMPLE, "untrained": untrained}
 
 

@@ -165,8 +165,7 @@ class Table(Study):
 def entropy(model):
     """Return the mean entropy of the weights; log(T) if all are equal."""
     x, _ = draw(100, 3)
-    with mg.no_grad():
-        model(x)
+    model(x)
     return float(np.mean([attention_entropy(p).mean() for p in model.weights]))
 
 
@@ -292,11 +291,6 @@ def clauses(part):
     return found
 
 
-def loss_of(model, ids):
-    """Return the mean cross-entropy of each next word; padding does not count."""
-    return mg.cross_entropy(model(ids[:, :-1]), ids[:, 1:], ignore_index=PAD)
-
-
 def counted_loss(after):
     """Return the loss of a table of probabilities, counted in the training sentences.
 
@@ -315,13 +309,13 @@ def counted_loss(after):
 
 
 class Sentences(Study):
-    """One arm: what its heads do."""
+    """One arm: what its heads do. The answer to each word is the next word."""
 
     name, question = "models", "What do the heads of a language model look at?"
     measure = "minus the mean loss of a next word"
     arms, rates = ("whole",), (1e-3, 2e-3, 4e-3, 8e-3)
     seeds = (1, 2, 3, 4, 5, 6)
-    every, budget = 50, 4000
+    every, budget, ignored = 50, 4000, PAD
 
     @functools.cached_property
     def chance(self):
@@ -347,40 +341,51 @@ class Sentences(Study):
         _, _, train, _ = corpus()
         batch = train[np.random.default_rng(key).integers(len(train), size=n)]
         longest = (batch != PAD).sum(1).max()
-        return (batch[:, :longest],)
+        return batch[:, : longest - 1], batch[:, 1:longest]
 
-    def loss(self, model, ids):
-        return loss_of(model, ids)
+    @functools.cached_property
+    def held(self):
+        test, validation, *_ = corpus()
+        return [(ids[:, :-1], ids[:, 1:]) for ids in (validation[:FEW], test)]
 
-    def validate(self, arm, model):
-        with mg.no_grad():
-            return -loss_of(model, corpus()[1][:FEW]).item()
+    def figure(self, model, *examples):
+        return -self.loss(model, *examples).item()
 
     def test(self, arm, model):
         """Return the loss and what each head does; the first seed's on a sentence."""
-        ids, *_, words = corpus()
-        with mg.no_grad():
-            loss, agrees = loss_of(model, ids).item(), agreement(model, 0)
-            without = removed(model)
-        found = {"figure": -loss, "agreement": agrees, "heads": looks(model, 0)}
+        found = super().test(arm, model) | {"agreement": agreement(model, 0)}
+        without = self.removed(model)
+        found["heads"] = looks(model, 0)
         lengths = sizes(model).ravel()
         for k, head in enumerate(found["heads"]):
             head |= {"size": float(lengths[k]), "without": without[k]}
-            head["rise"] = without[k].pop("loss") - loss
+            head["rise"] = without[k].pop("loss") + found["figure"]
         for head, each in zip(found["heads"], looks(model, 1)):
             head["validation"] = each["follows"]
         if model.seed == self.seeds[0]:
-            with mg.no_grad():
-                model(np.array([[SOS, *words.encode(EXAMPLE.split())]]))
+            model(np.array([[SOS, *corpus()[-1].encode(EXAMPLE.split())]]))
             found["example"] = [p[0].round(3).tolist() for p in model.weights]
+        return found
+
+    def removed(self, model):
+        """Return the loss and the agreement without each head, in its order: dicts."""
+        E, found = WIDTH // HEADS, []
+        for attention in model.attentions:
+            W = attention.W_o.weight
+            whole = W.data.copy()  # (D, H E)
+            for head in range(HEADS):
+                W.data = whole.copy()
+                W.data[:, head * E : (head + 1) * E] = 0
+                loss = -self.figure(model, *self.held[1])
+                found.append({"loss": loss} | agreement(model, 0))
+            W.data = whole
         return found
 
 
 def looks(model, part):
     """Return what each head does in the sentences ``part``: a dict for each head."""
     ids = corpus()[part]
-    with mg.no_grad():
-        loss_of(model, ids)
+    model(ids[:, :-1])
     return [
         {"layer": layer, "head": head}
         | (look(p[:FEW, head], ids[:FEW]) if part == 0 else {})
@@ -481,27 +486,12 @@ def sizes(model):
     return np.array(found)
 
 
-def removed(model):
-    """Return the loss and the agreement without each head, in its order: dicts."""
-    E, found = WIDTH // HEADS, []
-    for attention in model.attentions:
-        W = attention.W_o.weight
-        whole = W.data.copy()  # (D, H E)
-        for head in range(HEADS):
-            without = whole.copy()
-            without[:, head * E : (head + 1) * E] = 0
-            W.data = without
-            loss = loss_of(model, corpus()[0]).item()
-            found.append({"loss": loss} | agreement(model, 0))
-        W.data = whole
-    return found
-
-
 def before_training():
     """Return the settings, the losses of counted tables, and heads at random."""
     study, n = Sentences(), {"same": 0, "differ": 0}
     rngs = map(np.random.default_rng, study.seeds)
-    untrained = [looks(study.model("whole", rng).eval(), 0) for rng in rngs]
+    with mg.no_grad():
+        untrained = [looks(study.model("whole", rng).eval(), 0) for rng in rngs]
     for c in clauses(0):
         n["differ" if c.differ else "same"] += c.other is not None
     return {

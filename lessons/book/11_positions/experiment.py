@@ -14,7 +14,6 @@ others know about far tokens, they must be better than that.
 
 import numpy as np
 
-import minigrad as mg
 from attention.tasks.bindings import NOTHING, Bindings
 from attention.transformer import DecoderOnly, TransformerConfig
 from lessons.classroom.studies import study
@@ -59,6 +58,7 @@ class Positions(Study):
         "fire": {"positions": "fire"},
     }
     rates, every, budget, warmup = (5e-4, 1e-3, 2e-3, 4e-3), 50, 4000, 100
+    ignored = NOTHING
 
     def model(self, arm, rng, **options):
         sizes = {"width": 32, "layers": 2, "heads": 4, "activation": "relu"}
@@ -70,12 +70,9 @@ class Positions(Study):
         length = LONGEST // 4 * int(rng.integers(1, 5))  # short ones are learned sooner
         return TASK.draw(rng, n, length)
 
-    def loss(self, model, ids, targets):
-        return mg.cross_entropy(model(ids), targets, ignore_index=NOTHING)
-
     def validate(self, arm, model):
         ids, targets, _ = answers(np.random.default_rng(1), 200, LONGEST)
-        return right(model, ids, targets).mean()
+        return self.figure(model, ids, targets)
 
     def test(self, arm, model):
         """Return shares of right answers by length and distance."""
@@ -92,13 +89,12 @@ class Positions(Study):
 def right(model, ids, targets, cut=False):
     """Return which of the answers are right, of all targets in order."""
     rows, at = np.nonzero(targets != NOTHING)
-    with mg.no_grad():
-        if cut:  # the tokens that end with the question, in the second half
-            windows = [ids[b, t - LONGEST + 1 : t + 1] for b, t in zip(rows, at)]
-            logits = model(np.array(windows)).numpy()[:, -1]
-        else:
-            model.extend(ids.shape[1])
-            logits = model(ids).numpy()[rows, at]
+    if cut:  # the tokens that end with the question, in the second half
+        windows = [ids[b, t - LONGEST + 1 : t + 1] for b, t in zip(rows, at)]
+        logits = model(np.array(windows)).numpy()[:, -1]
+    else:
+        model.extend(ids.shape[1])
+        logits = model(ids).numpy()[rows, at]
     return logits.argmax(-1) == targets[rows, at]
 
 
@@ -106,9 +102,8 @@ def by_distance(model, cut=False):
     """Return {"all": {length: share}, "1-31": …}, of the second half of the tokens."""
     found = {"all": {}, **{f"{a}-{b}": {} for a, b in DISTANCES}}
     for length in LENGTHS:
-        ids, targets, distance = answers(
-            np.random.default_rng([2, length]), 400, length
-        )
+        rng = np.random.default_rng([2, length])
+        ids, targets, distance = answers(rng, 400, length)
         targets[:, : length // 2] = NOTHING
         good = right(model, ids, targets, cut and length > LONGEST)
         far = distance[targets != NOTHING]

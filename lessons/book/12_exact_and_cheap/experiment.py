@@ -27,7 +27,6 @@ from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 
-import minigrad as mg
 from attention import MultiHeadAttention, kernels, linear_attention, masks
 from attention.exact.multihead import heads
 from attention.kernels.memory import keep_freed_memory
@@ -35,6 +34,7 @@ from attention.positions.scheme import Scheme
 from attention.transformer import Block, TransformerConfig
 from lessons.classroom.records import one_of, write_record
 from lessons.classroom.studies import study
+from lessons.instrument.draws import one_hot, pick, shuffled
 from lessons.instrument.fair import Study
 from lessons.instrument.sweep import LENGTHS, in_turns, nothing_old_collected, sweep
 from minigrad import Tensor, nn, no_grad, reshape, swapaxes
@@ -148,14 +148,13 @@ def draw(n, *key):
 
     First P pairs of different keys, then the same keys in another order, alone.
     """
-    P, rows, rng = PAIRS, np.arange(n)[:, None], np.random.default_rng(key)
-    keys = rng.permuted(np.tile(np.arange(KEYS), (n, 1)), axis=1)[:, :P]
+    P, rng = PAIRS, np.random.default_rng(key)
+    keys = shuffled(rng, n, KEYS)[:, :P]
     values = rng.integers(VALUES, size=(n, P))
-    order = rng.permuted(np.tile(np.arange(P), (n, 1)), axis=1)
-    x = np.zeros((n, 2 * P, KEYS + VALUES), np.float32)
-    x[rows, np.arange(P), keys] = x[rows, np.arange(P), KEYS + values] = 1
-    x[rows, P + np.arange(P), keys[rows, order]] = 1
-    return x, values[rows, order], P + np.arange(P) - order
+    order = shuffled(rng, n, P)
+    pairs, alone = (keys, KEYS + values), (pick(keys, order),)
+    x = np.concatenate([one_hot(KEYS + VALUES, *each) for each in (pairs, alone)], 1)
+    return x, pick(values, order), P + np.arange(P) - order
 
 
 class Quality(Study):
@@ -175,31 +174,19 @@ class Quality(Study):
     resolution = 0.005  # linear attention improves slowly
     rates, every, budget = (5e-4, 1e-3, 2e-3, 4e-3, 8e-3), 80, 4000
     least = budget  # some runs stand still for 1000 steps and then learn the rest
-    draw = staticmethod(draw)
+    draw, inputs = staticmethod(draw), 1
+    held_out, held_keys = (200, 400), (98, 97)
 
     def model(self, arm, rng):
         form = "linear" if arm == "wide linear" else arm
         return Model(form, rng, **self.arms[arm])
 
-    def loss(self, model, x, values, _):
-        return mg.cross_entropy(model(x), values)
-
-    def validate(self, arm, model):
-        return answers(model, 200, 98)[0].mean()
-
     def test(self, arm, model):
         """Return shares of right answers, of all and of each range of distances."""
-        right, back = answers(model, 400, 97)
+        right, back = self.right(model, *self.held[1]), self.held[1][-1].ravel()
         ranges = zip((0, *FARTHEST), FARTHEST)
         of = [float(right[(a < back) & (back <= b)].mean()) for a, b in ranges]
         return {"figure": float(right.mean()), "by distance": of}
-
-
-def answers(model, n, key):
-    """Return which answers are right, and how many tokens back they stand: (n, P)."""
-    x, values, back = draw(n, key)
-    with mg.no_grad():
-        return model(x).data.argmax(-1) == values, back
 
 
 def task():
