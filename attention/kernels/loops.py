@@ -6,8 +6,6 @@ alone gets the loops too (``minigrad/loops.py``).
 
 from minigrad.loops import LOOPS
 
-from .adam import adam_change
-from .cross_entropy import cross_entropy
 from .gelu import gelu
 from .gru import gru
 from .layer_norm import layer_norm
@@ -17,7 +15,5 @@ LOOPS |= {
     "linear": linear,
     "gelu": gelu,
     "layer_norm": layer_norm,
-    "cross_entropy": cross_entropy,
     "gru": gru,
-    "Adam._change": adam_change,
 }

@@ -4,13 +4,11 @@ import numpy as np
 
 from ..arguments import one_of, probability, whole
 from ..differentiable import differentiable
-from ..loops import replaceable
 from ..shapes import shapes
 
 
 @shapes
 @differentiable
-@replaceable
 def cross_entropy(
     logits, targets, ignore_index=-100, label_smoothing=0.0, reduction="mean"
 ):

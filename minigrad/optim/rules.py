@@ -5,7 +5,6 @@ import math
 import numpy as np
 
 from ..arguments import flag, number
-from ..loops import replaceable
 from ..tensor import Tensor
 from .optimizer import Optimizer, wide_dtype
 
@@ -97,7 +96,6 @@ class Adam(Optimizer):
         self.betas = tuple(float(b) for b in betas)
         self.eps = float(number(name, "eps", eps, least=0))
 
-    @replaceable
     def _change(self, t, g, change, m, v):
         """Write what step t subtracts from the parameters into ``change``.
 

@@ -10,7 +10,7 @@ import pytest
 import minigrad as mg
 from attention import kernels
 from attention.kernels.loops import LOOPS
-from minigrad import loops, optim
+from minigrad import loops
 from minigrad.broadcasting import fit_to_input
 from minigrad.registry import OPS
 
@@ -27,16 +27,12 @@ SIZES = [(2, 129, 67), (1, 401, 37), (5, 83, 259)]
 def example(name, size, dtype, seed=0):
     """Return the arguments of an operation, as arrays and options."""
     B, L, D = size
-    rng = np.random.default_rng(seed)
     shapes = (B, L, D), (2 * D + 1, D), (2 * D + 1,), (D,), (D,)
     x, weight, bias, w, b = draw(*shapes, dtype=dtype, seed=seed)
-    targets = rng.integers(0, D, (B, L))
-    targets[rng.random((B, L)) < 0.2] = -100
     return {
         "linear": [(x, weight, bias), {}],
         "gelu": [(4 * x,), {}],
         "layer_norm": [(x + 3, w, b), {"eps": 1e-3}],
-        "cross_entropy": [(5 * x, targets), {"reduction": "sum"}],
     }[name]
 
 
@@ -49,7 +45,7 @@ def results(function, args, options, g=None):
     return [y, *(fit_to_input(d, a) for d, a in zip(found, args) if d is not None)]
 
 
-NAMES = [name for name in LOOPS if name not in ("gru", "Adam._change")]  # tested apart
+NAMES = [name for name in LOOPS if name != "gru"]  # tested apart
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -89,10 +85,6 @@ def test_nan_and_infinity_go_where_the_taught_form_has_them(name):
         ("gelu", lambda x: (0.5,)),
         ("layer_norm", lambda x, w, b: (x, w)),
         ("layer_norm", lambda x, w, b: (x, w[1:], b[1:])),  # an error
-        ("cross_entropy", lambda x, t: (x, t, -100, 0.1)),
-        ("cross_entropy", lambda x, t: (x, t, -100, 0.0, "none")),
-        ("cross_entropy", lambda x, t: (x, t + 1000)),  # an error
-        ("cross_entropy", lambda x, t: (x[:, :0], t[:, :0])),
     ],
 )
 def test_the_taught_form_computes_the_rest(name, change):
@@ -107,21 +99,6 @@ def test_nothing_is_compiled_for_the_backend_numpy():
         args, options = example(name, SIZES[2], np.float32)
         with kernels.backend("numpy"):
             assert LOOPS[name](*args, **options) is NotImplemented
-
-
-@pytest.mark.parametrize("dtype", FLOATS)
-def test_adam(dtype):
-    def trained(backend, steps=3):
-        (p, *gradients) = draw(*[(83, 97)] * (steps + 1), dtype=dtype)
-        p = mg.Tensor(p, requires_grad=True)
-        optimizer = optim.AdamW([p], lr=0.1)
-        with kernels.backend(backend):
-            for p.grad in gradients:
-                optimizer.step()
-        return [p.data, *optimizer.state_dict()["m"], *optimizer.state_dict()["v"]]
-
-    for a, b in zip(trained("numba"), trained("numpy"), strict=True):
-        close(a, b, dtype)
 
 
 def test_every_replaceable_operation_has_a_loop():
