@@ -49,7 +49,13 @@ READS_NAN = (*PROJECTED, "gat", "rope-2d", "quantized")
 # the kernels of these modules take long to compile
 LARGE = {"recurrence", "delta"}
 
+# with many entries, one is near a corner, where the weight of a key becomes 0, or so
+# steep that a difference of the definition is not its slope; gradcheck takes small steps
+CORNERS = {"kernel boxcar", "kernel triangular", "kernel epanechnikov", "gat", "gatv2",
+           "ntm", "local-p, narrow"}  # fmt: skip
+
 every = pytest.mark.parametrize("name", SUBJECTS)
+every_smooth = pytest.mark.parametrize("name", [n for n in SUBJECTS if n not in CORNERS])
 every_row = pytest.mark.parametrize("name", ROWS)
 padded = pytest.mark.parametrize("name", PADDED)
 
@@ -128,7 +134,7 @@ def test_definition(law, name):
 
 
 @pytest.mark.deep
-@every
+@every_smooth
 def test_definition_of_more_sizes(law, name):
     law(lambda: check_sizes(SUBJECTS[name], MORE_SIZES))
 
@@ -199,14 +205,16 @@ def test_float32(law, name):
 
 
 @pytest.mark.deep
-@every
+@every_smooth
 def test_float32_is_as_exact_as_its_inputs(law, name):
     """At most twice the change by their rounding, on average; thrice in gradients.
 
     What is rounded besides the inputs counts twice: the decay of retnet, which is a
-    constant, and exp(x) of a large x, as in the features of performer.
+    constant, and exp(x) of a large x, as in the features of performer. So do sums over
+    all pairs: the gradients of the matrices that mix heads, in talking.
     """
-    subject, times = SUBJECTS[name], 1 + (name in ("retnet", "performer causal"))
+    twice = ("retnet", "performer causal", "talking")
+    subject, times = SUBJECTS[name], 1 + (name in twice)
     n, count = (140, 4) if subject.long else (8, 40)
 
     def test():

@@ -564,7 +564,7 @@ def sdpa_subjects():
         " bias by offset": dict(
             score=by_offset,
             bias=lambda m, L, S: OffsetBias(m.b[:, : max(L + S - 1, 0)]),
-            shapes={"b": (2, 150)},
+            shapes={"b": (2, 300)},
         ),
         " window": dict(
             window=lambda i, j: definitions.window(i, j, 3, 3),

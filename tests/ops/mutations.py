@@ -8,6 +8,7 @@ people make: a forgotten sign, a mean for a sum, an upstream gradient that is ig
 import numpy as np
 
 from minigrad import lift
+from minigrad.broadcasting import unbroadcast
 
 from .harness import cotangents
 from .spec import as_tuple, is_input
@@ -140,9 +141,11 @@ def mutants(case, right):
     inputs = [i for i, a in enumerate(case.positions()) if is_input(a)]
     wrong = {m.__name__: _of_all(m) for m in OF_ALL}
     wrong |= {f"{m.__name__}-{i}": _of_one(m, i) for m in OF_ONE for i in inputs}
+    shapes = {i: a.shape for i, a in enumerate(case.positions()) if i in inputs}
     for name, mutation in wrong.items():
         found = mutation(_listed(backward, isinstance(outputs, tuple)))(g)
-        if any(not np.array_equal(found[i], expected[i]) for i in inputs):
+        pairs = ((unbroadcast(d[i], shapes[i]) for d in (found, expected)) for i in inputs)
+        if any(not np.allclose(x, y, 1e-9, 1e-12) for x, y in pairs):
             yield name, _mutant(right, mutation)
     if any(d is not None and d.any() for d in expected):
         for mutation in OF_CALLS:

@@ -193,7 +193,7 @@ def test_without_a_matrix_memory_grows_with_n(variant):
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("variant", ["scaled", "additive", "tiled", "window"])
+@pytest.mark.parametrize("variant", ["dot", "additive", "tiled", "window"])
 def test_the_compiled_kernels_hold_the_bytes_of_the_formula(variant):
     pytest.importorskip("numba")
     before = kernels.threads()
