@@ -11,7 +11,7 @@ from minigrad.registry import OPS
 
 from .engine_cases import draw, leaf
 
-# Operations with several outputs, lists of tensors, optional inputs
+# Operations with several outputs, and tensors by keyword
 
 
 def _sin_cos():
@@ -83,6 +83,8 @@ def test_tensors_passed_by_keyword_receive_gradients():
     mg.concat(axis=0, tensors=[x, y]).sum().backward()
     mg.mul(b=x, a=y).sum().backward()
     assert x.grad.tolist() == [4.0, 5.0] and y.grad.tolist() == [2.0, 3.0]
+    single = mg.clip(Tensor(np.ones(2, np.float32)), min=np.float64(0))
+    assert single.dtype == np.float32  # as for a number that is passed by position
 
 
 # What a backward may not return
