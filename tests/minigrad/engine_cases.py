@@ -11,9 +11,3 @@ def leaf(data, dtype=np.float64):
 
 def draw(*shape, seed=0):
     return np.random.default_rng((seed, *shape)).normal(size=shape)
-
-
-def named(name, function):
-    """The function by another name, which its operation takes over."""
-    function.__name__ = name
-    return function
