@@ -98,13 +98,11 @@ def test_a_tensor_keeps_its_graph_and_an_array_is_not_copied():
 ACCEPTED = [  # line, parameters, calls that fit
     ("x (...)", "x", [floats(), floats(2, 3), 1.0, 2]),
     ("x ()", "x", [floats(), 3.0, 3]),
-    ("x (3,)", "x", [floats(3), [1.0, 2.0, 3.0]]),
     ("x (..., L, L)", "x", [floats(2, 2), floats(5, 1, 3, 3)]),
     ("x (B, ..., D), y (B, D)", "x, y", [(floats(2, 7, 7, 4), floats(2, 4))]),
     ("x (..., D), y (..., D)", "x, y", [(floats(3, 1, 4), floats(2, 4))]),
     ("x (B | 1, D), y (B, D)", "x, y", [(floats(1, 4), floats(3, 4)),
                                         (floats(3, 4), floats(3, 4))]),
-    ("x (1 | B, D), y (B, D)", "x, y", [(floats(1, 4), floats(3, 4))]),
     ("v (L + S - 1,), b (L, S)", "v, b", [(floats(8), floats(4, 5))]),
     ("W (3H, H), b (2 H,)", "W, b", [(floats(6, 2), floats(4))]),
     ("W (H, G D)", "W, G, D", [(floats(4, 6), 2, 3)]),
@@ -130,32 +128,25 @@ def test_accepted(line, parameters, calls):
 
 
 REFUSED = [  # line, parameters, call, error, message after "f: "
-    ("x (L, D), y (S, D)", "x, y", (floats(7, 4), floats(9, 5)), ValueError,
-     "y has shape (9, 5); expected (S, D) = (S, 4), with x (7, 4) as (L, D)."),
-    ("x (B, T, D)", "x", (floats(7, 4),), ValueError,
-     "x has shape (7, 4); expected (B, T, D)."),
     ("keys (..., S, D)", "keys", (floats(4),), ValueError,
      "keys have shape (4,); expected (..., S, D). To pass one vector x, write "
      "x[None, :]."),
     ("x (..., L, D), y (..., S, E)", "x, y", (floats(2, 7, 4), floats(3, 9, 5)),
      ValueError, "y has shape (3, 9, 5); expected (..., S, E), with x (2, 7, 4) as "
      "(..., L, D). Leading axes must broadcast with (2,)."),
-    ("x (3,)", "x", (floats(4),), ValueError, "x has shape (4,); expected (3,)."),
+    ("x (L, D), y (S, E), W (D, E)", "x, y, W", (floats(7, 4), floats(9, 5),
+     floats(3, 4)), ValueError, "W has shape (3, 4); expected (D, E) = (4, 5), with x "
+     "(7, 4) as (L, D) and y (9, 5) as (S, E)."),
     ("x (H | 1, D), y (H, D)", "x, y", (floats(2, 4), floats(3, 4)), ValueError,
      "y has shape (3, 4); expected (H, D) = (2, 4), with x (2, 4) as (H | 1, D)."),
     ("v (L + S - 1,), b (L, S)", "v, b", (floats(9), floats(4, 5)), ValueError,
      "v has shape (9,); expected (L + S - 1,) = (8,), with b (4, 5) as (L, S)."),
     ("W (3H, H)", "W", (floats(5, 2),), ValueError,
      "W has shape (5, 2); expected (3H, H) = (6, 2)."),
-    ("n, x (n, D)", "n, x", (4, floats(3, 4)), ValueError,
-     "x has shape (3, 4); expected (n, D) = (4, D)."),
     ("x (B, D) or (D,)", "x", (floats(),), ValueError,
      "x has shape (); expected (B, D) or (D,)."),
     ("x (B, D)", "x", (ints(2, 3),), TypeError,
      "x is int64; expected floating-point numbers. Write 1.0 for 1, or use "
-     ".astype(np.float32)."),
-    ("x (B, D)", "x", (bools(2, 3),), TypeError,
-     "x is bool; expected floating-point numbers. Write 1.0 for 1, or use "
      ".astype(np.float32)."),
     ("ids (B,) int", "ids", (floats(2),), TypeError,
      "ids are float32; expected integers. Convert the array with .astype(int)."),
@@ -165,13 +156,8 @@ REFUSED = [  # line, parameters, call, error, message after "f: "
      "m is int64; expected booleans. Compare the array with 0."),
     ("x (B, D), y (B, D)", "x, y", (floats(2, 3), floats(2, 3, dtype=float)), TypeError,
      "x is float32 and y float64; expected one dtype. Use .astype."),
-    ("x (B, D)", "x", (None,), TypeError, "x is None; expected (B, D)."),
     ("x (B, D)", "x", ("text",), TypeError,
      "x is of type str; expected an array or a Tensor."),
-    ("x (B, D)", "x", ({},), TypeError,
-     "x is of type dict; expected an array or a Tensor."),
-    ("x (B, D)", "x", (Cache(),), TypeError,
-     "x is of type Cache; expected an array or a Tensor."),
     ("x (B, D)", "x", ([[1.0], [1.0, 2.0]],), ValueError,
      "x is a list of rows that differ in length; expected rows of one length."),
     ("x (B, D)", "x", ([Tensor([1.0])],), TypeError,
@@ -188,15 +174,6 @@ def test_refused(line, parameters, call, error, message):
         assert str(raised.value) == f"f: {message}"
 
 
-def test_a_message_names_every_argument_that_shares_a_letter():
-    with pytest.raises(ValueError) as raised:
-        general(floats(2, 7, 4), floats(2, 9, 5), floats(3, 4))
-    assert str(raised.value) == (
-        "general: W_a has shape (3, 4); expected (Dq, Dk) = (4, 5), with queries "
-        "(2, 7, 4) as (..., L, Dq) and keys (2, 9, 5) as (..., S, Dk)."
-    )
-
-
 def test_a_method_has_the_name_of_the_class_and_the_sizes_of_the_layer():
     Layer().forward(floats(2, 4), state=floats(2, 8))
     Deeper().forward(floats(2, 5))
@@ -207,14 +184,6 @@ def test_a_method_has_the_name_of_the_class_and_the_sizes_of_the_layer():
         Layer().forward(floats(2, 5))
     with pytest.raises(ValueError, match="^Deeper.step: x .* " + expected.format(5)):
         Deeper().step(floats(2, 4))
-
-
-def test_a_changed_attribute_is_another_signature():
-    layer = Layer()
-    layer.step(floats(2, 4))
-    layer.width = 5
-    with pytest.raises(ValueError, match="width"):
-        layer.step(floats(2, 4))
 
 
 def test_arguments_by_name_and_wrong_calls_of_python():
@@ -248,12 +217,9 @@ def test_other_kinds_arrive_as_arrays():
 RETURNED = [  # right side, what fits it, what does not; x is (2, 3) of float32
     ("(B, D)", "x", "x.swapaxes(0, 1)"),
     ("y (B, E), z (E,)", "(x, x[0])", "(x, x[0, :2])"),
-    ("y (B, D), z (B,)", "(x, x[:, 0])", "x"),
     ("y (B, D); or y (B, D), z (B,)", "(x, x[:, 0])", "(x, x[0])"),
     ("y (B, D) or None", "None", "x[0]"),
-    ("y (B, D)", "x", "None"),
     ("y (B, D) or (D,)", "x[0]", "x[:, 0]"),
-    ("y (B, 2D)", "np.ones((2, 6), 'f')", "x"),
     ("y (B, D), h (B,), c (B,)", "(x, (x[:, 0], x[:, 1]))", "(x, x[:, 0])"),
     ("i (B,) int", "np.zeros(2, int)", "x[:, 0]"),
     ("y (B, D)", "x", "x.astype(np.float64)"),
