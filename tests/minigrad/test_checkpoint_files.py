@@ -123,13 +123,9 @@ def test_ours_follow_the_safetensors_rules(tmp_path):
 
 NPY = [  # w.npy in a zip
     (b"", "no valid header"),
-    (b"text", "no valid header"),
-    (npy(described(), bytes(15)), "has 15 bytes, too few"),
     (npy(described(), bytes(17)), "has 17 bytes, too few or too many"),
     (npy(described(shape=(10**15,)), bytes(16)), "has 16 bytes, too few"),
     (npy(described("|O"), bytes(16)), "its array 'w' holds object, not numbers"),
-    (npy(described("<U2"), bytes(16)), "its array 'w' holds <U2, not numbers"),
-    (npy(described(), bytes(16), (9, 0)), "no valid header"),
     (npy("__import__('os').system('true')", bytes(16)), "no valid header"),
     (npy(repr(described()) + 20_000 * " ", bytes(16), (2, 0)), "no valid header"),
 ]
@@ -147,18 +143,14 @@ ZIPS = [
 SAFETENSORS = [
     (b"\2\0\0\0", "a header of 2 bytes, and the file has 4"),
     (build(W, b"", 2**62), f"a header of {2**62} bytes, and the file has"),
-    (build(b"{'w': 1}", bytes(8)), "Expecting property name"),
     (build(b"\xff\xfe\xfd{}", bytes(8)), "codec can't decode"),
     (build([], bytes(8)), "its header is not a dict"),
     (build(b"[" + b"[]," * PARSED_BYTES + b"[]]"), f"at most {PARSED_BYTES}"),
     (build({"w": {"shape": [], "data_offsets": [0, 0]}}), "its array 'w' has no dtype"),
-    (build({"w": {"dtype": "F32", "shape": []}}), "its array 'w' has no data_offsets"),
-    (build({"w": 3}), "its array 'w' has no dtype"),
     (build({"w": entry("F8_E4M3", (8,))}, bytes(8)), "dtype 'F8_E4M3'"),
     (build({"w": entry(shape=(-1, -2))}, bytes(8)), "negative dimensions"),
     (build({"w": entry(shape=(2.0,))}, bytes(8)), "float"),
     (build({"w": entry(shape=(2**40, 2**40))}, bytes(8)), "has 8 bytes, too few"),
-    (build({"w": entry(shape=(3,))}, bytes(8)), "too few or too many for F32 [3]"),
     (build({"w": entry(offsets=(8, 0))}, bytes(8)), "lies at bytes 8 to 0"),
     (build(W, bytes(4)), "and the file has 4 bytes of arrays"),
     (build(W, bytes(9)), "has 9 bytes of arrays; its header describes 8"),
@@ -216,13 +208,13 @@ def path(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "value", [0xFF, *(pytest.param(b, marks=pytest.mark.deep) for b in (0, 1))]
+    "value, step", [(0xFF, 7), pytest.param(0, 1, marks=pytest.mark.deep)]
 )
-def test_any_byte_changed(path, value):
+def test_any_byte_changed(path, value, step):
     """The checksum covers all but the spaces after the header."""
     save(path, SMALL)
     raw, equal = path.read_bytes(), 0
-    for i in range(len(raw)):
+    for i in range(0, len(raw), step):
         changed = bytearray(raw)
         changed[i] = value if raw[i] != value else raw[i] ^ 1
         equal += not refusal(path, changed, SMALL)
@@ -232,31 +224,9 @@ def test_any_byte_changed(path, value):
 def test_cut_short_or_longer_or_noise(path):
     save(path, SMALL)
     raw, rng = path.read_bytes(), random.Random(0)
-    assert all(refusal(path, raw[:n]) for n in range(len(raw)))
+    assert all(refusal(path, raw[:n]) for n in range(0, len(raw), 7))
     assert all(refusal(path, rng.randbytes(n)) for n in (0, 1, 7, 8, 9, 100, 5000))
     assert refusal(path, raw + b"\0", SMALL)
-
-
-STATE = {
-    **SMALL,
-    "losses": np.linspace(3, 1, 20),
-    "best": {"step": 12, "loss": 1.25, "model": {"W": np.ones((3, 2), np.float32)}},
-    "validations": [[4, 2.5], [8, 1.5], [12, 1.25]],
-    "text": "é √",
-    "none": None,
-}
-
-
-def changed_bytes(raw, rng):
-    """Return bytes, some overwritten, cut out, repeated, swapped; several at once."""
-    damaged = bytearray(raw)
-    for _ in range(rng.choice((1, 1, 2, 5))):
-        i, j = sorted(rng.randrange(len(damaged) + 1) for _ in range(2))
-        i = max(i, j - rng.choice((1, 4, 64)))
-        damaged[i:j] = rng.choice(
-            (rng.randbytes(j - i), b"", damaged[i:j] * 2, bytes(j - i))
-        )
-    return damaged
 
 
 def changed_header(raw, rng):
@@ -270,10 +240,9 @@ def changed_header(raw, rng):
 
 @pytest.mark.deep
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("changed", [changed_bytes, changed_header])
-def test_random_damage(path, changed, seed):
+def test_another_header(path, seed):
     rng = random.Random(seed)
-    save(path, STATE)
+    save(path, SMALL)
     raw = path.read_bytes()
-    refused = [bool(refusal(path, changed(raw, rng), STATE)) for _ in range(1000)]
-    assert sum(refused) > 800
+    changed = [changed_header(raw, rng) for _ in range(1000)]
+    assert sum(bool(refusal(path, each, SMALL)) for each in changed) > 800
