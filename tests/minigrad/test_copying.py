@@ -18,10 +18,8 @@ def pickled(x):
 
 deep_copies = pytest.mark.parametrize("copied", [copy.deepcopy, pickled])
 RULES = {
-    "SGD": lambda params: optim.SGD(params, lr=0.1),
     "momentum": lambda params: optim.SGD(params, lr=0.1, momentum=0.9),
     "Adam": lambda params: optim.Adam(params, lr=0.1),
-    "AdamW": lambda params: optim.AdamW(params, lr=0.1),
 }
 
 

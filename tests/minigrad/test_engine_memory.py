@@ -176,19 +176,6 @@ def test_generators_with_a_block_inside():
     assert is_recording()
 
 
-def test_a_task_keeps_the_state_of_its_beginning():
-    async def evaluate():
-        await asyncio.sleep(0)
-        return is_recording()
-
-    async def main():
-        with no_grad():
-            task = asyncio.create_task(evaluate())
-        return await task, is_recording()
-
-    assert asyncio.run(main()) == (False, True)
-
-
 async def coroutine():
     pass
 

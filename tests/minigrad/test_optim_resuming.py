@@ -47,18 +47,6 @@ def test_resuming_from_a_file_gives_the_same_bits(name, tmp_path):
         np.testing.assert_array_equal(p.data, q.data)
 
 
-def test_state_dict_holds_numbers_strings_and_lists_of_arrays():
-    params = parameters()
-    optimizer = optim.Adam(params, lr=0.5)
-    give_gradients(params, 0)
-    optimizer.step()
-    state = optimizer.state_dict()
-    assert state["kind"] == "Adam" and state["lr"] == 0.5 and state["t"] == [1] * 5
-    assert [m.shape for m in state["m"]] == [p.shape for p in params]
-    np.testing.assert_allclose(state["m"][0], 0.1 * params[0].grad, rtol=1e-6)
-    np.testing.assert_allclose(state["v"][0], 1e-3 * params[0].grad ** 2, rtol=1e-6)
-
-
 def test_a_state_that_does_not_fit_is_refused_and_changes_nothing():
     a = optim.Adam(parameters(), lr=0.5)
     bad = {

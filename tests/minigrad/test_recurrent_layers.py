@@ -1,4 +1,4 @@
-"""GRU and LSTM as layers: gradients, torch's shapes, empty batches, lengths, dropout.
+"""GRU and LSTM as layers: gradients, empty batches, the weights of cells, dropout.
 
 ``tests/ops/recurrent.py`` compares the operations with loops.
 """
@@ -9,7 +9,7 @@ import pytest
 import minigrad as mg
 from minigrad import Tensor, nn
 
-from .recurrent_cases import LAYERS, RAGGED, STATES, B, D, H, T
+from .recurrent_cases import LAYERS, STATES, B, D, H, T
 
 
 @pytest.mark.parametrize("kind", ["gru", pytest.param("lstm", marks=pytest.mark.deep)])
@@ -23,16 +23,6 @@ def test_gradients_into_every_weight_and_state(kind):
     result = mg.gradcheck_module(layer, rng.standard_normal((B, T, D)), state, lengths)
     assert result.ok, result.message
     assert len(result.rows) == 4 * 4 + 1 + len(states)
-
-
-def test_shapes_as_torch_has_them():
-    x = np.ones((B, T, D), np.float32)
-    output, h_n = nn.GRU(D, H, 2, bidirectional=True)(x)
-    assert (output.shape, h_n.shape) == ((B, T, 2 * H), (4, B, H))
-    output, (h_n, c_n) = nn.LSTM(D, H, num_layers=3)(x)
-    assert (output.shape, h_n.shape, c_n.shape) == ((B, T, H), (3, B, H), (3, B, H))
-    assert nn.GRUCell(D, H)(x[:, 0]).shape == (B, H)
-    assert [s.shape for s in nn.LSTMCell(D, H)(x[:, 0])] == [(B, H)] * 2
 
 
 @pytest.mark.parametrize("kind", LAYERS)
@@ -58,19 +48,6 @@ def test_cells_and_layers_share_weights(cell, layer):
         state = step(x[:, t], state)
         h = state[0] if cell == "lstm" else state
         np.testing.assert_allclose(h.data, output.data[:, t], rtol=1e-5, atol=1e-6)
-
-
-def test_lengths_may_be_a_list_an_array_or_a_tensor():
-    layer = nn.GRU(D, H)
-    x = np.random.default_rng(0).standard_normal((B, T, D))
-    first = layer(x, lengths=RAGGED)[0].data
-    for lengths in (
-        RAGGED.tolist(),
-        tuple(RAGGED),
-        RAGGED.astype(np.uint8),
-        Tensor(RAGGED),
-    ):
-        np.testing.assert_array_equal(layer(x, lengths=lengths)[0].data, first)
 
 
 def test_dropout_acts_between_layers_in_training_only():
