@@ -33,7 +33,7 @@ spec("relu", each(lambda x: max(x, 0.0)), unary(nonzero))
 spec(
     "elu",
     each(lambda x, alpha=1.0: x if x > 0 else alpha * (math.exp(x) - 1)),
-    {**unary(nonzero), "alpha": lambda r: call(nonzero(r, (3, 5)), 0.7)},
+    {"alpha": lambda r: call(nonzero(r, (3, 5)), 0.7), **unary(nonzero)},
 )
 
 
@@ -48,8 +48,8 @@ spec(
     "gelu",
     each(_gelu),
     {
-        **unary(normal),
         "tanh": lambda r: call(normal(r, (3, 5)), approximate="tanh"),
+        **unary(normal),
     },
 )
 
@@ -57,5 +57,5 @@ spec(
 spec(
     "softplus",
     each(lambda x, beta=1.0: math.log(1 + math.exp(beta * x)) / beta),
-    {**unary(normal), "beta": lambda r: call(normal(r, (3, 5)), 0.7)},
+    {"beta": lambda r: call(normal(r, (3, 5)), 0.7), **unary(normal)},
 )

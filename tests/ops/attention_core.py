@@ -22,7 +22,6 @@ spec(
     {
         "free": lambda r: call(normal(r, (3, 5))),
         "mask": lambda r: call(normal(r, (3, 5, 7)), _mask),
-        "mask-of-keys": lambda r: call(normal(r, (3, 5, 7)), _mask[0, 0]),
         "temperature": lambda r: call(normal(r, (3, 7)), _mask[1, 0], 0.7),
         "heads": lambda r: call(normal(r, (3, 1, 5, 7)), _mask[:, None]),
         "empty-keys": lambda r: call(normal(r, (3, 0))),
@@ -47,7 +46,6 @@ _shapes = {
     "one": ((3, 5), (7, 5)),
     "batched": ((2, 3, 5), (2, 7, 5)),
     "keys-for-all": ((3, 5, 7), (11, 7)),
-    "queries-for-all": ((3, 7), (2, 3, 5, 7)),
     "both-ways": ((3, 1, 5, 7), (2, 3, 7)),
     "empty-keys": ((3, 5, 7), (3, 0, 7)),
 }

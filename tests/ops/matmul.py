@@ -13,7 +13,6 @@ def matmul(a, b):
 
 _shapes = {
     "matrices": ((3, 5), (5, 7)),
-    "square": ((5, 5), (5, 5)),
     "vectors": ((5,), (5,)),
     "matrix-vector": ((3, 5), (5,)),
     "vector-matrix": ((5,), (5, 7)),
@@ -22,7 +21,6 @@ _shapes = {
     "batches-broadcast": ((3, 1, 5, 7), (11, 7, 1)),
     "batch-vector": ((3, 5, 7), (7,)),
     "vector-batch": ((5,), (3, 5, 7)),
-    "size-one": ((1, 1), (1, 1)),
     "empty-rows": ((0, 5), (5, 7)),
     "empty-batch": ((0, 3, 5), (5, 7)),
     "empty-sum": ((3, 0), (0, 5)),
@@ -44,10 +42,8 @@ def linear(x, weight, bias=None):
 
 _shapes = {
     "rows": ((3, 5), (7, 5), (7,)),
-    "square": ((5, 5), (5, 5), (5,)),
     "vector": ((5,), (7, 5), (7,)),
     "batched": ((3, 11, 5), (7, 5), (7,)),
-    "size-one": ((1, 1), (1, 1), (1,)),
     "no-bias": ((3, 5), (7, 5), None),
     "empty": ((0, 5), (7, 5), (7,)),
 }
@@ -83,11 +79,9 @@ _shapes = {
     "length-one": ("ij,jk->ik", (3, 1), (5, 7)),  # repeated, as NumPy does
     "length-one-alone": ("ij,jk,k->i", (3, 5), (1, 1), (7,)),
     "three": ("ij, jk, kl -> il", (3, 5), (5, 7), (7, 2)),
-    "outer": ("i,j->ji", (3,), (5,)),
     "one": ("ijk->ki", (3, 5, 7)),
     "number": ("ij->", (3, 5)),
     "summed-alone": ("ij,k->i", (3, 5), (7,)),
-    "square": ("ij,jk->ik", (5, 5), (5, 5)),
     "empty": ("ij,jk->ik", (0, 5), (5, 7)),
 }
 spec(

@@ -15,7 +15,6 @@ _along = {
     "rows": lambda r: call(normal(r, (3, 5))),
     "columns": lambda r: call(normal(r, (3, 5)), axis=0),
     "middle": lambda r: call(normal(r, (3, 5, 7)), axis=-2),
-    "square": lambda r: call(normal(r, (5, 5)), axis=0),
     "empty": lambda r: call(normal(r, (0, 3))),
 }
 
@@ -59,13 +58,13 @@ spec(
     layer_norm,
     {
         "rows": _rows((3, 5)),
+        "two-axes": lambda r: call(normal(r, (3, 7, 5)), *r.normal(size=(2, 7, 5))),
+        "no-weight": lambda r: call(normal(r, (3, 7, 5)), None, normal(r, (7, 5))),
         "batched": _rows((3, 7, 5)),
         "vector": _rows((7,)),
         "eps": _rows((3, 5), eps=0.5),
         "plain": _rows((3, 5), weight=False, bias=False),
         "no-bias": _rows((3, 5), bias=False),
-        "two-axes": lambda r: call(normal(r, (3, 7, 5)), *r.normal(size=(2, 7, 5))),
-        "no-weight": lambda r: call(normal(r, (3, 7, 5)), None, normal(r, (7, 5))),
         "empty": _rows((0, 5)),
     },
 )

@@ -33,8 +33,8 @@ spec(
     "var",
     np.var,
     {
-        **reductions(normal, varying=True),
         "ddof": lambda r: call(normal(r, (3, 5, 7)), axis=1, ddof=1),
+        **reductions(normal, varying=True),
         "ddof-all": lambda r: call(normal(r, (3, 5)), ddof=1, keepdims=True),
         "ddof-tuple": lambda r: call(normal(r, (3, 5, 7)), axis=(0, -1), ddof=2),
     },

@@ -167,10 +167,7 @@ def binary(draw, draw_y=None):
         "scalars": ((), ()),
         "same": ((3, 5), (3, 5)),
         "row": ((3, 5), (5,)),
-        "column-and-row": ((3, 1), (1, 5)),
-        "zero-d": ((), (3, 5)),
         "empty": ((0, 3), (3,)),
-        "empty-and-one": ((1, 3), (0, 1)),
     }
     cases = {
         name: lambda r, s=s, t=t: call(draw(r, s), draw_y(r, t))
@@ -193,7 +190,6 @@ def reductions(draw, varying=False):
         "first": lambda r: call(draw(r, (3, 5, 7)), axis=0),
         "negative": lambda r: call(draw(r, (3, 5, 7)), axis=-2),
         "kept": lambda r: call(draw(r, (3, 5, 7)), axis=1, keepdims=True),
-        "square": lambda r: call(draw(r, (5, 5)), axis=0),
         "empty": lambda r: call(draw(r, (0, 3)), axis=1),
     }
     if not varying:
