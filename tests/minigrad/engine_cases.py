@@ -10,4 +10,4 @@ def leaf(data, dtype=np.float64):
 
 
 def draw(*shape, seed=0):
-    return np.random.default_rng((seed, *shape)).normal(size=shape)
+    return np.asarray(np.random.default_rng((seed, *shape)).normal(size=shape))

@@ -7,10 +7,7 @@ import numpy as np
 
 from minigrad import lift
 
-
-def draw(*shape, seed=0):
-    return np.asarray(np.random.default_rng((seed, *shape)).normal(size=shape))
-
+from .engine_cases import draw
 
 X = draw(3, 5)
 SQUARE, OTHER = draw(5, 5), draw(5, 5, seed=1)

@@ -40,11 +40,9 @@ def test_only_floats_have_gradients():
 
 
 SHAPES = [
-    ((), ()), ((), (3, 5)), ((1,), (3, 5)), ((5,), (3, 5)), ((1, 5), (3, 5)),
-    ((3, 1), (3, 5)), ((1, 1), (3, 5)), ((3, 5), (3, 5)), ((1,), ()[:0] + (1,)),
-    ((3, 1), (7, 3, 5)), ((7, 1, 5), (7, 3, 5)), ((1, 3, 1), (7, 3, 5)),
-    ((1, 1, 1, 1), (2, 7, 3, 5)), ((0,), (3, 0)), ((1,), (3, 0)), ((3, 1), (3, 0)),
-    ((1, 5), (0, 5)),
+    ((), (3, 5)), ((5,), (3, 5)), ((3, 1), (3, 5)), ((3, 5), (3, 5)),
+    ((3, 1), (7, 3, 5)), ((7, 1, 5), (7, 3, 5)), ((1, 1, 1), (7, 3, 5)),
+    ((0,), (3, 0)), ((3, 1), (3, 0)),
 ]  # fmt: skip
 
 
@@ -137,13 +135,9 @@ MASKED = np.ma.masked_array(np.ones((3, 3)), mask=np.eye(3, dtype=bool))
     "use",
     [
         lambda x, a: x * a,
-        lambda x, a: a * x,
         lambda x, a: a @ x,
-        lambda x, a: a - x.detach(),
         lambda x, a: x < a,
-        lambda x, a: a > x,
         lambda x, a: x[a > 0],
-        lambda x, a: x[a > 0, 0],
         lambda x, a: Tensor(a),
         lambda x, a: setattr(x, "data", a),
         lambda x, a: x.detach().__setitem__(0, a[0]),
@@ -151,9 +145,7 @@ MASKED = np.ma.masked_array(np.ones((3, 3)), mask=np.eye(3, dtype=bool))
         lambda x, a: mg.sum(a),
         lambda x, a: mg.matmul(a=a, b=a),
         lambda x, a: mg.concat([x, a]),
-        lambda x, a: mg.concat([a, a]),
         lambda x, a: mg.where(a > 0, x, 0.0),
-        lambda x, a: mg.linear(x, a),
         lambda x, a: mg.nn.Linear(3, 3)(a),
         lambda x, a: mg.nn.Linear(3, 3).load_state_dict({"weight": a}, strict=False),
     ],

@@ -10,6 +10,8 @@ import pytest
 import minigrad as mg
 from minigrad import lift
 
+from .gradcheck_cases import with_backward as op
+
 SCALES = [1e-6, 1e-4, 1e-2, 1.0, 3.0, 10.0, 100.0, 1000.0]
 QUICK = 1e-6, 1.0, 1000.0
 GRID = [
@@ -51,17 +53,6 @@ RIGHT = {  # name: (function, shapes of its inputs)
     "outputs of unlike size": (lambda x: x * ROWS, ONE),
     "several outputs": (lambda x: (1e12 * mg.tanh(x), mg.sigmoid(x)), ONE),
 }
-
-
-def op(forward, backward):
-    """Return a function to check, with backward(g, y, *inputs)."""
-
-    @lift
-    def op(*arrays):
-        y = forward(*arrays)
-        return y, lambda g: backward(g, y, *arrays)
-
-    return op
 
 
 @lift
