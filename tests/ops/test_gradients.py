@@ -21,31 +21,23 @@ def test_gradcheck(spec, case):
     assert result.ok, result.message
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.longdouble])
 @pytest.mark.parametrize("spec, case", FIRST_CASES)
-def test_float32_gradients(spec, case):
-    """As in float64, of which they have half the digits; sums of some hundred terms."""
-    case = spec.case(case).map(lambda a: a.astype(np.float32))
+def test_another_precision(spec, case, dtype):
+    """Values and gradients as in float64, and of that dtype; sums of hundreds of terms.
+
+    float32 has half the digits of float64, and longdouble at least as many.
+    """
+    case = spec.case(case).map(lambda a: a.astype(np.float32).astype(dtype))
     if spec.name == "astype":
-        pytest.skip("astype changes the dtype; see test_edges.py")
-    _, expected = through_engine(spec.op, case)
-    _, found = through_engine(spec.op, case, np.float32)
-    for d, reference, a in zip(found, expected, case.inputs()):
-        assert d.dtype == np.float32 and d.shape == a.shape
+        pytest.skip("astype changes the dtype; see test_engine_arrays.py")
+    values, gradients = through_engine(spec.op, case)
+    found, found_gradients = through_engine(spec.op, case, dtype)
+    for d, reference in zip(found + found_gradients, values + gradients, strict=True):
+        assert d.dtype == dtype and d.shape == reference.shape
+        if dtype is np.longdouble:
+            d = d.astype(np.float64)
         assert_close(d, reference, 128)
-
-
-@pytest.mark.parametrize("spec, case", FIRST_CASES)
-def test_longdouble_gradients(spec, case):
-    """As in float64, at least."""
-    case = spec.case(case)
-    if spec.name == "astype":
-        pytest.skip("astype changes the dtype; see test_edges.py")
-    _, expected = through_engine(spec.op, case)
-    wide = case.map(lambda a: a.astype(np.longdouble))
-    _, found = through_engine(spec.op, wide, np.longdouble)
-    for d, reference in zip(found, expected):
-        assert d.dtype == np.longdouble
-        assert_close(d.astype(float), reference, 128)
 
 
 @pytest.mark.parametrize("spec, case", FIRST_CASES)
