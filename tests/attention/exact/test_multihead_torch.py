@@ -1,4 +1,8 @@
-"""Multi-head attention equals torch's, as recorded, and exchanges states."""
+"""Multi-head attention equals torch's, as recorded, and exchanges states.
+
+golden/multihead.npz holds inputs, states and results of torch.nn.MultiheadAttention, and
+the version of torch.
+"""
 
 import pathlib
 
@@ -10,8 +14,7 @@ from attention.exact.torch_state import load_torch_state, torch_state
 from attention.variants.gaussian import GaussianAttention
 from minigrad import Tensor
 
-from ...minigrad.array_cases import draw
-from .multihead_cases import DENSE, B, D, Dk, Dv, H, L, close, example, j, layer
+from .multihead_cases import DENSE, D, Dk, Dv, H, close, j, layer
 
 GOLDEN = pathlib.Path(__file__).parents[2] / "golden" / "multihead.npz"
 
@@ -43,38 +46,6 @@ def ours(name, arrays, g, state):
     return {"output": output.data, "weights": weights.data, **found}
 
 
-def peer(torch, name, arrays, g, state):
-    options, call = PROBLEMS[name]
-    module = torch.nn.MultiheadAttention(D, H, batch_first=True, **options).double()
-    module.load_state_dict({n: torch.from_numpy(a) for n, a in state.items()})
-    leaves = [torch.tensor(a, requires_grad=True) for a in arrays]
-    q, k, v = leaves[:1] * 3 if "same" in call else leaves
-    mask, padding = call.get("mask"), None
-    if "causal" in call:
-        mask = np.tri(L, dtype=bool)
-    if "lens" in call:
-        padding = torch.from_numpy(j >= np.array(call["lens"])[:, None])
-    output, weights = module(
-        q, k, v,
-        key_padding_mask=padding,
-        attn_mask=None if mask is None else torch.from_numpy(~mask),
-        average_attn_weights=False,
-    )  # fmt: skip
-    output.backward(torch.from_numpy(g))
-    found = {f"d {n}": p.grad.numpy() for n, p in module.named_parameters()}
-    found |= {
-        f"d {n}": x.grad.numpy() for n, x in zip("qkv", leaves) if x.grad is not None
-    }
-    output, weights = output.detach().numpy(), weights.detach().numpy()
-    return {"output": output, "weights": weights, **found}
-
-
-def problem(name):
-    options, _ = PROBLEMS[name]
-    state = torch_state(layer(**options))
-    return example(options), draw((B, L, D), seed=9)[0], state
-
-
 def compare(found, expected):
     assert found.keys() == expected.keys()
     for n, wanted in expected.items():
@@ -91,21 +62,6 @@ def test_equal_to_the_recorded_results_of_torch(name):
     arrays, state, expected = stored
     g = arrays.pop("g")
     compare(ours(name, arrays.values(), g, state), expected)
-
-
-def record():
-    """Write the golden file, from torch."""
-    import torch
-
-    kept = {"torch": np.array(torch.__version__)}
-    for name in PROBLEMS:
-        arrays, g, state = problem(name)
-        kept |= {f"{name}|in|{n}": a for n, a in zip("qkv", arrays)}
-        kept[f"{name}|in|g"] = g
-        kept |= {f"{name}|state|{n}": a for n, a in state.items()}
-        out = peer(torch, name, arrays, g, state)
-        kept |= {f"{name}|out|{n}": a for n, a in out.items()}
-    np.savez_compressed(GOLDEN, **kept)
 
 
 def test_a_parameter_that_is_one_number_is_exchanged():

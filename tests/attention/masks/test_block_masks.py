@@ -14,7 +14,6 @@ from attention.masks import (
     from_array,
     global_tokens,
     padding,
-    prefix_lm,
     sliding_window,
 )
 from attention.masks.block_mask import BlockMask
@@ -112,31 +111,6 @@ def test_a_walk_over_the_listing_makes_the_mask(name, L, S, block):
                 assert bits.sum() == tile.sum()  # False past the ends
     heads = walked[row_of(tiles.kinds.shape[:2], (B, H))].reshape(B, H, L, S)
     np.testing.assert_array_equal(heads, full(mask, L, S))
-
-
-def test_the_tiles_agree_with_flex_attention():
-    torch = pytest.importorskip("torch")
-    flex = pytest.importorskip("torch.nn.attention.flex_attention")
-    n, size = 256, 32
-    ids = np.arange(n) // 96
-    names = torch.tensor(ids)
-    for ours, theirs in (
-        (causal, lambda b, h, q, k: q >= k),
-        (
-            document(ids) & causal | global_tokens([3]),
-            lambda b, h, q, k: (names[q] == names[k]) & (q >= k) | (q == 3) | (k == 3),
-        ),
-        (prefix_lm(100), lambda b, h, q, k: (q >= k) | (k < 100)),
-    ):
-        tiles = BlockMask.from_mask(ours, n, n, block=size)
-        peer = flex.create_block_mask(theirs, None, None, n, n, "cpu", size)
-        for kind, count in (
-            (PARTIAL, peer.kv_num_blocks),
-            (FULL, peer.full_kv_num_blocks),
-        ):
-            rows = (tiles.kinds == kind).sum(-1)
-            np.testing.assert_array_equal(rows, count.numpy().reshape(rows.shape))
-        assert tiles.sparsity() * 100 == pytest.approx(peer.sparsity())
 
 
 def test_other_tiles_of_the_same_mask():

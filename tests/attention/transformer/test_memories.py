@@ -12,10 +12,6 @@ from .transformer_cases import D, H, L, draw, model
 every = pytest.mark.parametrize("kind", RECURRENT)
 
 
-def parameters(**options):
-    return sum(p.size for p in model("none", **options).parameters())
-
-
 @every
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("tokens", [slice(0, 3), slice(2, 5)])
@@ -34,20 +30,6 @@ def test_padding_of_heads_with_a_state_may_be_nan(kind, tokens):
         outcomes[-1] += [p.grad for p in layer.parameters()]
     for found, expected in zip(*outcomes, strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
-
-
-@every
-def test_the_number_of_parameters(kind):
-    """That of the docstring of decoder_only.py: with attention, and what is more."""
-    more = D // H + (1 + (kind == "delta")) * H * (D + 1)
-    assert parameters(attention=kind) - parameters() == 2 * more  # two layers
-
-
-def test_the_number_of_latent_parameters():
-    R, F = 3, 2
-    own = (2 * D + 2 * R + H * F) * D + (R + F) * D + R
-    latent = parameters(attention="latent", latent=R)
-    assert latent - parameters() == 2 * (own - 4 * (D * D + D))
 
 
 @every

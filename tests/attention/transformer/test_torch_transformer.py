@@ -1,10 +1,7 @@
 """Transformers to torch and back: names, outputs, and every gradient.
 
-torch's results are recorded in golden/torch_transformer.npz. To record again, where
-torch is installed:
-
-    python -c "from tests.attention.transformer import test_torch_transformer as t
-    t.record()"
+golden/torch_transformer.npz holds what torch.nn.Transformer computed, its state, and the
+version of torch.
 """
 
 import pathlib
@@ -42,18 +39,6 @@ def ours(norm, activation, **options):
     return in_float64(EncoderDecoder(config, np.random.default_rng(1)))
 
 
-def theirs(torch, norm, activation):
-    """A torch.nn.Transformer of the same sizes, with random parameters everywhere."""
-    module = torch.nn.Transformer(
-        D, H, LAYERS, DECODERS, HIDDEN, 0.0, activation, batch_first=True,
-        norm_first=norm == "pre",
-    )  # fmt: skip
-    rng = np.random.default_rng(2)
-    for parameter in module.double().parameters():
-        parameter.data = torch.from_numpy(rng.standard_normal(parameter.shape) / 2)
-    return module
-
-
 def sentences():
     """source (2, 5) with 5 and 3 tokens, target (2, 4), g (2, 4, V)."""
     rng = np.random.default_rng(3)
@@ -75,29 +60,10 @@ def computed(model):
     return found | {"logits": logits.data}
 
 
-def computed_by_torch(torch, module, table):
-    source, lengths, target, g = sentences()
-    table = torch.from_numpy(table)
-    padding = torch.from_numpy(np.arange(5) >= np.array(lengths)[:, None])
-    y = module(
-        table[source] * D**0.5, table[target] * D**0.5,
-        tgt_mask=torch.ones(4, 4, dtype=torch.bool).triu(1),
-        src_key_padding_mask=padding, memory_key_padding_mask=padding,
-    )  # fmt: skip
-    logits = y @ table.T
-    logits.backward(torch.from_numpy(g))
-    found = {name: p.grad.numpy() for name, p in module.named_parameters()}
-    return found | {"logits": logits.detach().numpy()}
-
-
 def compare(found, expected):
     assert found.keys() == expected.keys()
     for name, wanted in expected.items():
         np.testing.assert_allclose(found[name], wanted, **close, err_msg=name)
-
-
-def arrays(module):
-    return {name: value.numpy() for name, value in module.state_dict().items()}
 
 
 def recorded(name, part):
@@ -202,18 +168,3 @@ def test_the_page_moves_a_transformer():
     exec(load, names | {"state": state, "model": other})
     for name, value in (state | kept).items():
         np.testing.assert_array_equal(torch_state(other)[name], value)
-
-
-def record():
-    """Write the golden file, from torch."""
-    import torch
-
-    kept = {"torch": np.array(torch.__version__)}
-    for name in RECORDED:
-        module, table = theirs(torch, *RECORDED[name]), np.random.default_rng(4)
-        table = table.standard_normal((V, D))
-        kept |= {f"{name}|state|{n}": a for n, a in arrays(module).items()}
-        out = computed_by_torch(torch, module, table)
-        kept |= {f"{name}|out|{n}": a for n, a in out.items()}
-        kept[f"{name}|table|table"] = table
-    np.savez_compressed(GOLDEN, **kept)
