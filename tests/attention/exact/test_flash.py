@@ -18,20 +18,14 @@ from minigrad import Tensor
 
 from ...minigrad.array_cases import draw
 from ...ops.sdpa import attends
+from ..masks.mask_cases import B, H, cases
 from .paths import tiled_attention
 
-PATTERNS = {
-    "everything": None,
-    "causal": masks.causal,
-    "window": masks.sliding_window(4, 2),
-    "lengths": masks.padding([9, 0]),
-    "random": masks.from_array(np.random.default_rng(0).random((2, 3, 13, 17)) < 0.2),
-    "of a head": masks.mask_mod(lambda b, h, q, kv: (kv % 2 == h % 2) & (q > 5)),
-    "Longformer": masks.sliding_window(2, 2) | masks.global_tokens([3]),
-    "BigBird": masks.bigbird(2, 3, 1, 1, seed=0),
-    "nothing": masks.nothing,
-}
-SIZES = B, H, L, S = 2, 3, 13, 17
+L, S = 13, 17
+SIZES = B, H, L, S
+PATTERNS = {name: mask for name, (mask, _) in cases(L, S).items()} | {
+    "no mask": None, "BigBird": masks.bigbird(2, 3, 1, 1, seed=0)
+}  # fmt: skip
 SIZE = 64  # of the kernel's tiles
 SPARSE = {  # functions of the length
     "window, causal": lambda n: masks.sliding_window(90, 0),
@@ -68,7 +62,7 @@ def test_a_plan_lists_the_tiles_of_its_mask_and_no_others(name, size):
 
 
 @pytest.mark.parametrize("name, rows", [
-    ("everything", 1), ("causal", 1), ("lengths", B), ("of a head", H), ("random", 6)
+    ("no mask", 1), ("causal", 1), ("padding", B), ("mask_mod", H), ("array", B * H)
 ])  # fmt: skip
 def test_heads_of_one_pattern_share_one_plan(name, rows):
     assert len(tile_plan(PATTERNS[name], *SIZES).first) == rows

@@ -21,6 +21,7 @@ from attention.masks import (
 
 B, H = 3, 2
 SIZES = [(7, 11), (11, 7), (9, 9), (1, 13), (13, 1), (1, 1)]
+EMPTY = [(0, 5), (5, 0), (0, 0)]
 
 
 def loop(rule, L, S):
@@ -48,7 +49,7 @@ def cases(L, S):
     ids_2d, query_ids_2d = rng.integers(0, 3, (B, S)), rng.integers(0, 3, (B, L))
     p_2d = rng.normal(S / 2, S, (B, L))
     table = rng.random((B, H, L, S)) < 0.5
-    n = lens.max()
+    n, ends = lens.max(), [0, max(L, S) - 1][: max(L, S)]
     return {
         "causal": (causal, lambda b, h, i, j: j <= i),
         "causal - 3": (causal(offset=-3), lambda b, h, i, j: j <= i - 3),
@@ -89,10 +90,7 @@ def cases(L, S):
             document(ids_2d, query_ids_2d),
             lambda b, h, i, j: ids_2d[b, j] == query_ids_2d[b, i],
         ),
-        "global": (
-            global_tokens([0, max(L, S) - 1]),
-            lambda b, h, i, j: {i, j} & {0, max(L, S) - 1},
-        ),
+        "global": (global_tokens(ends), lambda b, h, i, j: {i, j} & {*ends}),
         "no global": (global_tokens([]), lambda b, h, i, j: False),
         "local, reversed": (
             local(lambda i: S - 1 - i, 1),
@@ -119,7 +117,7 @@ def cases(L, S):
         "nothing": (nothing, lambda b, h, i, j: False),
         "and": (causal & sliding_window(3, -1), lambda b, h, i, j: i - 3 <= j <= i),
         "or": (
-            sliding_window(1, 1) | global_tokens([0]),
+            sliding_window(1, 1) | global_tokens(ends[:1]),
             lambda b, h, i, j: abs(i - j) <= 1 or 0 in (i, j),
         ),
         "not": (~causal, lambda b, h, i, j: j > i),
