@@ -1,6 +1,7 @@
 """Arrays for the loops and their twins, and what comes of them."""
 
 import contextlib
+import functools
 import warnings
 from collections.abc import Callable
 from typing import NamedTuple
@@ -52,6 +53,11 @@ def additive_results(q, k, w, g):
 def softmax_results(x, g, mask=None, temperature=1.0):
     p = softmax.forward(x, mask, temperature)
     return p, softmax.backward(p, g, temperature)
+
+
+def softmax_case(*shape, **options):
+    run = functools.partial(softmax_results, **options)
+    return Case(shaped(shape, shape, scale=1), run)
 
 
 def frozen(x):
@@ -144,11 +150,21 @@ class Case(NamedTuple):
 
 
 numbers = np.arange(MANY["B"])
+allowed = np.random.default_rng(3).random((2, 3, 4, 5)) < 0.6
+allowed[1, 0, 2] = False  # a row without keys
 # sizes that no block divides; more than one work item in every direction
 x, W, rows = (5, 83, 259), (519, 259), (5, 83, 519)
 CASES = {
     "additive": Case(lambda t: additive_example(3, 50, 11, 37, t), additive_results),
-    "softmax": Case(shaped((90, 33), (90, 33), scale=1), softmax_results),
+    "softmax": softmax_case(90, 33),
+    "softmax of a long row": softmax_case(1100, temperature=0.3),
+    "softmax of no rows": softmax_case(0, 5, mask=np.ones(5, bool)),
+    "softmax of no keys": softmax_case(3, 0),
+    "softmax, pairs": softmax_case(2, 3, 4, 5, mask=allowed, temperature=2.5),
+    "softmax, keys": softmax_case(2, 3, 4, 5, mask=allowed[:, :1, :1]),
+    "softmax, one head for all": softmax_case(2, 3, 4, 5, mask=allowed[0, 1]),
+    "softmax, heads": softmax_case(2, 3, 4, 5, mask=allowed[:1, :, :1, :1]),
+    "softmax, nothing": softmax_case(2, 3, 4, 5, mask=np.array(False)),
     "gru": gru_case(),
     "gru of padded rows": gru_case(lengths=1 + numbers % 9),
     "gru of padded rows, reversed": gru_case(lengths=1 + numbers % 9, reverse=True),

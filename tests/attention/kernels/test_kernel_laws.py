@@ -29,11 +29,16 @@ def results(name, arrays, backend="numba"):
 
 @every
 def test_any_number_of_threads_gives_the_same_bits(name, monkeypatch):
+    """Those of float32, which are near those of the twin."""
     monkeypatch.setattr(pool, "WORTH_A_THREAD", 0)
     arrays, before = CASES[name].make(np.float32), kernels.threads()
     try:
         kernels.threads(1)
         wanted = results(name, arrays)
+        for a, b in zip(wanted, results(name, arrays, "numpy"), strict=True):
+            assert a.dtype == b.dtype == np.float32
+            atol = 1e-5 * np.abs(b[np.isfinite(b)]).max(initial=1)
+            np.testing.assert_allclose(a, b, rtol=0, atol=atol)
         for n in (1, 2, 3):
             kernels.threads(n)
             for a, b in zip(results(name, arrays), wanted, strict=True):
@@ -58,7 +63,7 @@ def test_a_kernel_equals_its_twin_in_any_memory_layout_and_changes_nothing(name)
 
 
 @pytest.mark.parametrize("name", [
-    name for name in CASES if name not in ("additive", "softmax", "delta")
+    name for name in CASES if not name.startswith(("additive", "softmax", "delta"))
 ])  # fmt: skip
 def test_the_backward_in_numpy_of_a_compiled_forward(name, monkeypatch):
     """What the compiled loop has left out does not reach the gradients."""
@@ -99,7 +104,8 @@ def test_float32_is_as_exact_as_in_numpy(name, scale):
     ours, theirs = (results(name, single, backend) for backend in ("numba", "numpy"))
     for i, (a, b, c) in enumerate(zip(ours, theirs, exact, strict=True)):
         assert a.dtype == b.dtype == np.float32
-        error, plain = (np.sqrt(np.mean((x - c) ** 2)) for x in (a, b))
+        squares = (((x - c) ** 2).sum() / max(x.size, 1) for x in (a, b))
+        error, plain = map(np.sqrt, squares)
         assert error <= (2 if i < CASES[name].outputs else 5) * plain + 1e-9
 
 
