@@ -7,25 +7,10 @@ from attention.decoding.drafts import verify
 from minigrad import Tensor
 
 
-def distribution(p, q):
-    """Return the distribution of the first token of ``verify``, by enumeration."""
-    kept = q * np.minimum(1, p / q)
-    rest = np.maximum(p - q, 0)
-    return kept + (1 - kept.sum()) * rest / max(rest.sum(), np.finfo(float).tiny)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_the_enumerated_distribution_is_that_of_the_large_model(seed):
-    rng = np.random.default_rng(seed)
-    p, q = rng.dirichlet(np.ones(3)), rng.dirichlet(np.ones(3))
-    np.testing.assert_allclose(distribution(p, q), p)
-    np.testing.assert_allclose(distribution(p, p), p)
-
-
 def test_many_verified_drafts_have_the_distribution_of_the_large_model():
     rng = np.random.default_rng(0)
     p, q = rng.dirichlet(np.ones(3), 3), rng.dirichlet(np.ones(3), 2)
-    n, first, second = 20_000, np.zeros(3), np.zeros(3)
+    n, first, second = 5_000, np.zeros(3), np.zeros(3)
     for _ in range(n):
         tokens = verify(p, q, [rng.choice(3, p=each) for each in q], rng)
         first[tokens[0]] += 1

@@ -55,6 +55,10 @@ def softmax_results(x, g, mask=None, temperature=1.0):
     return p, softmax.backward(p, g, temperature)
 
 
+def additive_case(*sizes):
+    return Case(lambda dtype: additive_example(*sizes, dtype), additive_results)
+
+
 def softmax_case(*shape, **options):
     run = functools.partial(softmax_results, **options)
     return Case(shaped(shape, shape, scale=1), run)
@@ -155,7 +159,15 @@ allowed[1, 0, 2] = False  # a row without keys
 # sizes that no block divides; more than one work item in every direction
 x, W, rows = (5, 83, 259), (519, 259), (5, 83, 519)
 CASES = {
-    "additive": Case(lambda t: additive_example(3, 50, 11, 37, t), additive_results),
+    "additive": additive_case(3, 50, 11, 37),
+    "additive of one query": additive_case(3, 1, 8, 19),  # as in a decoder
+    "additive of one key": additive_case(2, 5, 1, 4),
+    "additive of a few": additive_case(2, 3, 5, 7),
+    "additive in parts": additive_case(2, 33, 3, 5),  # parted in the backward
+    "additive, no examples": additive_case(0, 3, 5, 4),
+    "additive, no queries": additive_case(2, 0, 5, 4),
+    "additive, no keys": additive_case(2, 3, 0, 4),
+    "additive, no units": additive_case(2, 3, 5, 0),
     "softmax": softmax_case(90, 33),
     "softmax of a long row": softmax_case(1100, temperature=0.3),
     "softmax of no rows": softmax_case(0, 5, mask=np.ones(5, bool)),
