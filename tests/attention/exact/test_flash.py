@@ -98,28 +98,6 @@ def test_any_size_of_tiles_gives_the_same(name, size):
         np.testing.assert_allclose(x, y, rtol=1e-13, atol=1e-13)
 
 
-@pytest.mark.deep
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("width", [1, 3, 16, 31, 64, 65, 100, 129])
-def test_products_of_any_width(width, dtype):
-    """Every way to cut a product into blocks, through o = p v and s = q k."""
-    pytest.importorskip("numba")
-    for n in (1, 5, 66):
-        arrays = draw((1, n, width), (1, n, 7), (1, n, width), dtype=dtype)
-        for q, k, v in (
-            (arrays[1], arrays[1], arrays[0]),
-            (arrays[0], arrays[2], arrays[1]),
-        ):
-            tiles = tile_plan(None, 1, 1, n, n)
-            with kernels.backend("numba"):
-                found = run(q, k, v, tiles)
-            with kernels.backend("numpy"):
-                expected = run(q, k, v, tiles)
-            for x, y in zip(found, expected):
-                atol = 40 * np.finfo(dtype).eps * np.abs(y).max(initial=1)
-                np.testing.assert_allclose(x, y, rtol=0, atol=atol)
-
-
 # Work
 
 

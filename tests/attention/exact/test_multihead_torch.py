@@ -9,12 +9,11 @@ import pathlib
 import numpy as np
 import pytest
 
-from attention.exact.multihead import MultiHeadAttention
 from attention.exact.torch_state import load_torch_state, torch_state
 from attention.variants.gaussian import GaussianAttention
 from minigrad import Tensor
 
-from .multihead_cases import DENSE, D, Dk, Dv, H, close, j, layer
+from .multihead_cases import DENSE, Dk, Dv, close, j, layer
 
 GOLDEN = pathlib.Path(__file__).parents[2] / "golden" / "multihead.npz"
 
@@ -80,31 +79,3 @@ def test_a_state_moves_there_and_back(options):
     for value in state.values():
         value += 1  # a copy: the layer does not change
     np.testing.assert_array_equal(other.W_q.weight.data, one.W_q.weight.data)
-
-
-def test_a_state_that_does_not_fit_is_not_loaded():
-    layer = MultiHeadAttention(D, H)
-    before, state = layer.state_dict(), torch_state(layer)
-    del state["in_proj_bias"]
-    state = {name: value + 1 for name, value in state.items()}
-    state |= {"bias_k": np.ones((1, 1, D)), "out_proj.bias": np.ones(11)}
-    with pytest.raises(ValueError) as error:
-        load_torch_state(layer, state)
-    for fragment in (
-        "out_proj.bias: expected (12,), found (11,)", "missing: in_proj_bias", "bias_k"
-    ):  # fmt: skip
-        assert fragment in str(error.value)
-    for name, value in layer.state_dict().items():
-        np.testing.assert_array_equal(value, before[name])
-    with pytest.raises(TypeError, match="state is a list; expected a dict of arrays"):
-        load_torch_state(layer, [])
-
-
-def test_torch_has_no_groups():
-    def load(layer):
-        load_torch_state(layer, {})
-
-    for name, exchange in ("torch_state", torch_state), ("load_torch_state", load):
-        says = f"^{name}: a .* has 4 query heads and 2 key heads"
-        with pytest.raises(ValueError, match=says):
-            exchange(MultiHeadAttention(D, H, 2))

@@ -125,12 +125,12 @@ def gru_case(**options):
     return Case(shaped(*shapes), op_results(mg.gru, 6, **options), 2)
 
 
-def tiled_case(heads, n=330):
+def tiled_case(heads=1, n=330, E=8, Ev=5):
     """Causal attention, with a bias of each offset and of each key."""
     plan = tile_plan(masks.causal, 1, 2 * heads, n, n)
     shapes = (
-        *((2 * heads, n, 8), (heads, n, 8), (heads, n, 5)),
-        *((2 * heads, 2 * n - 1), (n,), (2 * heads, n, 5), (2 * heads, n)),
+        *((2 * heads, n, E), (heads, n, E), (heads, n, Ev)),
+        *((2 * heads, 2 * n - 1), (n,), (2 * heads, n, Ev), (2 * heads, n)),
     )
     run = op_results(flash_attention, 5, plan=plan, scale=0.3)
     return Case(shaped(*shapes, scale=1), run, 2)
@@ -185,7 +185,12 @@ CASES = {
     "decoder dot, lengths": decoder_case("dot", lengths=numbers % 8),
     "decoder additive, lengths": decoder_case("additive", lengths=numbers % 8),
     "tiled": tiled_case(heads=3),
-    "tiled, one key head": tiled_case(heads=1),
+    "tiled, one key head": tiled_case(),
+    # every way to cut a product into blocks
+    "tiled, wide keys": tiled_case(n=66, E=129, Ev=31),
+    "tiled, wide values": tiled_case(n=66, E=65, Ev=100),
+    "tiled, few tokens": tiled_case(n=5, E=16, Ev=64),
+    "tiled, one number": tiled_case(n=1, E=1, Ev=3),
     "delta": Case(delta_arrays, op_results(delta_rule, 6), 2),
     "linear": Case(shaped(x, W, W[:1], rows), op_results(mg.linear, 3)),
     "gelu": Case(shaped(x, x, scale=4), op_results(mg.gelu, 1)),

@@ -120,6 +120,8 @@ CALLS = [
         "weight_ih_l0",
     ),
     (lambda: torch_state(GRU, without=["table"]), "without has 'table'"),
+    (lambda: load_torch_state(GRU, []), "state is a list", "a dict of arrays"),
+    (lambda: load_torch_state(decoder(key_heads=1), {}), "2 query heads", "1 key"),
     (lambda: torch_state(decoder(key_heads=1)), "2 query heads and 1 key heads"),
 ]
 
