@@ -50,6 +50,7 @@ def test_arrays_and_tensors_of_float32(kind, seed):
     rng = np.random.default_rng(seed)
     p, q = rng.dirichlet(np.ones(50), 3).astype("f"), rng.dirichlet(np.ones(50), 2)
     drafts = q.argmax(1)
-    tokens = verify(kind(p), kind(q.astype("f")), kind(drafts), np.random.default_rng(seed))
+    given = kind(p), kind(q.astype("f")), kind(drafts)
+    tokens = verify(*given, np.random.default_rng(seed))
     exact = p.astype(float), q.astype("f").astype(float), drafts
     assert tokens == verify(*exact, np.random.default_rng(seed))

@@ -1,7 +1,7 @@
 """Multi-head attention equals torch's, as recorded, and exchanges states.
 
-golden/multihead.npz holds inputs, states and results of torch.nn.MultiheadAttention, and
-the version of torch.
+golden/multihead.npz holds inputs, states and results of torch.nn.MultiheadAttention,
+and the version of torch.
 """
 
 import pathlib

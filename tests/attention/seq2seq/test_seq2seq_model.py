@@ -9,6 +9,7 @@ import pytest
 from attention import definitions
 from attention.variants.table import SCORES
 
+from ...ops.recurrent import CELLS, one_step, run
 from .seq2seq_cases import (
     LENGTHS,
     READ,
@@ -20,45 +21,28 @@ from .seq2seq_cases import (
     stepwise,
 )
 
-# The definition: one example, one step, one source position at a time
+# The definition: one example and one step at a time
 
-
-def cell_by_hand(kind, x, state, W, U, b, d):
-    h = state[0]
-    if kind == "gru":
-        ar, az, an = np.split(W @ x + b, 3)
-        hr, hz, hn = np.split(U @ h + d, 3)
-        z = definitions.sigmoid(az + hz)
-        return [(1 - z) * np.tanh(an + definitions.sigmoid(ar + hr) * hn) + z * h]
-    i, f, g, o = np.split(W @ x + b + U @ h + d, 4)
-    c = definitions.sigmoid(f) * state[1] + definitions.sigmoid(i) * np.tanh(g)
-    return [definitions.sigmoid(o) * np.tanh(c), c]
+NAMES = "weight_ih", "weight_hh", "bias_ih", "bias_hh"
 
 
 def encode_by_hand(p, c, x):
     """The memory of one sentence, and the last states of each layer."""
-    last = []
+    x, last = x[None], []
     for layer in range(c.layers):
-        sides, finals = [], []
-        for end in ["", "_reverse"][: 2 if c.bidirectional else 1]:
-            name = f"encoder.rnn.{{}}_l{layer}{end}"
-            w = [p[name.format(n)] for n in
-                 ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]  # fmt: skip
-            state, out = [np.zeros(c.hidden)] * (2 if c.cell == "lstm" else 1), {}
-            order = range(len(x))
-            for j in reversed(order) if end else order:
-                state = cell_by_hand(c.cell, x[j], state, *w)
-                out[j] = state[0]
-            sides.append(out)
-            finals.append(state)
-        x = [np.concatenate([side[j] for side in sides]) for j in range(len(x))]
-        last.append([np.concatenate(each) for each in zip(*finals)])
-    return x, last
+        sides, (step, _, n) = [], CELLS[c.cell]
+        for end in ["", "_reverse"][: 1 + c.bidirectional]:
+            w = [p[f"encoder.rnn.{name}_l{layer}{end}"] for name in NAMES]
+            zeros = (np.zeros((1, c.hidden)),) * n
+            sides.append(run(step, x, zeros, w, reverse=bool(end)))
+        x, *states = (np.concatenate(each, -1) for each in zip(*sides))
+        last.append([state[0] for state in states])
+    return x[0], last
 
 
 def attend_by_hand(p, c, q, memory, t, covered):
     """Return context and weights of one query over the h_j."""
-    name, memory = "decoder.order.attention.", np.array(memory)
+    name = "decoder.order.attention."
     inner = name + ("score." if c.local else "")
     P = {n.removeprefix(inner): x for n, x in p.items() if n.startswith(inner)}
 
@@ -82,7 +66,7 @@ def attend_by_hand(p, c, q, memory, t, covered):
 def by_hand(m, source, target, lengths):
     """logits (B, L, V), weights (B, L, S), coverages (B, L, S)."""
     p, c = m.state_dict(), m.config
-    each = 2 if c.cell == "lstm" else 1
+    step, _, each = CELLS[c.cell]
     (B, S), L = source.shape, target.shape[1]
     logits = np.empty((B, L, c.target_vocabulary))
     weights, coverages = np.zeros((B, L, S)), np.zeros((B, L, S))
@@ -110,10 +94,8 @@ def by_hand(m, source, target, lengths):
             if c.input_feeding:
                 x = np.concatenate([x, attentional])
             for layer in range(c.layers):
-                name = f"decoder.order.cell.layers.{layer}."
-                w = [p[name + n] for n in
-                     ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]  # fmt: skip
-                states[layer] = cell_by_hand(c.cell, x, states[layer], *w)
+                w = [p[f"decoder.order.cell.layers.{layer}.{name}"] for name in NAMES]
+                states[layer] = one_step(step, x, states[layer], w)
                 x = states[layer][0]
             out = x
             if c.attention == "bahdanau":

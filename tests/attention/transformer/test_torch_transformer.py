@@ -1,7 +1,7 @@
 """Transformers to torch and back: names, outputs, and every gradient.
 
-golden/torch_transformer.npz holds what torch.nn.Transformer computed, its state, and the
-version of torch.
+golden/torch_transformer.npz holds what torch.nn.Transformer computed, its state, and
+the version of torch.
 """
 
 import pathlib
