@@ -79,8 +79,10 @@ CALLS = {  # options of the call: allowed, added
 }
 
 
-@pytest.mark.parametrize("call", CALLS)
-@pytest.mark.parametrize("kind", LAYERS)
+@pytest.mark.parametrize("kind, call", [
+    *((kind, "lengths of queries") for kind in LAYERS),
+    *(("grouped widths", call) for call in CALLS),
+])  # fmt: skip
 def test_the_layer_is_its_definition(kind, call):
     """Output, weights, and the gradients of inputs and parameters."""
     options, allowed, added = CALLS[call]
