@@ -7,7 +7,6 @@ from attention.layers import (
     AdditiveAttention,
     Attention,
     FusedScore,
-    GeneralAttention,
 )
 from attention.scores import dot
 from attention.seq2seq.model import Seq2Seq
@@ -18,6 +17,7 @@ from attention.variants.table import SCORES, Score
 from minigrad import nn
 from minigrad.graph import reachable
 
+from ..test_layers import thrice
 from .seq2seq_cases import (
     LENGTHS,
     READ,
@@ -77,32 +77,9 @@ class Rescaled(Attention):
         return dot(queries * self.w, keys)
 
 
-class Mixin:
-    def score_projected(self, queries, projected):
-        return super().score_projected(queries, projected) * 3.0
-
-
 class Sharp(AdditiveAttention):
     def score_projected(self, queries, projected):
         return super().score_projected(queries, projected) * 3.0
-
-
-class SharpScore(AdditiveAttention):
-    def score(self, queries, keys):
-        return super().score(queries, keys) * 3.0
-
-
-class SharpAgain(Sharp):
-    """Inherits the new score."""
-
-
-class Mixed(Mixin, AdditiveAttention):
-    pass
-
-
-class OtherKeys(GeneralAttention):
-    def project(self, keys):
-        return super().project(keys) * 3.0
 
 
 class OtherForward(LuongAttention):
@@ -110,13 +87,20 @@ class OtherForward(LuongAttention):
         return super().forward(queries * 3.0, keys, values, lengths)
 
 
+def with_another(method):
+    """Return what makes an additive layer with three times the results of a method."""
+    kind = type("Mine", (thrice(method), AdditiveAttention), {})
+    return lambda H, M, rng: kind(H, M, H, rng=rng)
+
+
 NEW_SCORES = {
     "a new score": lambda H, M, rng: Rescaled(H, rng),
-    "a subclass": lambda H, M, rng: Sharp(H, M, H, rng=rng),
-    "a subclass with a score alone": lambda H, M, rng: SharpScore(H, M, H, rng=rng),
-    "a subclass of it": lambda H, M, rng: SharpAgain(H, M, H, rng=rng),
-    "a mixin": lambda H, M, rng: Mixed(H, M, H, rng=rng),
-    "other keys": lambda H, M, rng: OtherKeys(H, M, rng=rng),
+    "another score": with_another("score"),
+    "another score of projected keys": with_another("score_projected"),
+    "other keys": with_another("project"),
+    "a subclass of a subclass": lambda H, M, rng: type("Again", (Sharp,), {})(
+        H, M, H, rng=rng
+    ),
     "another forward": lambda H, M, rng: OtherForward("concat", H, M, rng=rng),
     "dropout": lambda H, M, rng: AdditiveAttention(H, M, H, dropout=0.5, rng=rng),
 }
