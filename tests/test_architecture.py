@@ -211,17 +211,6 @@ def test_the_commands_that_ci_runs_are_those_of_the_readme():
     assert set(commands) <= set((ROOT / "README.md").read_text("utf-8").splitlines())
 
 
-def test_importing_loads_neither_numba_nor_matplotlib():
-    code = "import sys; from attention import *; print(*sorted(sys.modules))"
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    loaded = set(done.stdout.split())
-    assert not loaded & {"numba", "matplotlib", "torch", "pytest"}
-    assert {"minigrad", "attention.template"} <= loaded
-
-
 def test_the_command_line_of_the_course_appears_at_once():
     code = "import sys, lessons.cli, lessons.pages.reading; print(*sys.modules)"
     done = subprocess.run(

@@ -21,7 +21,9 @@ attention.kernels.backend, attention.positions.alibi, attention.exact
 attention.costs.cost_of, attention.app
 attention.published.marian.load, attention.transformer.DecoderOnly
 attention.seq2seq.translator.load, attention.tasks.grammar.generate
-print([name for name in ("numba", "matplotlib") if name in sys.modules])
+from attention import *
+late = "numba", "matplotlib", "torch", "pytest"
+print([name for name in late if name in sys.modules])
 """
 THREADS = """
 import threading

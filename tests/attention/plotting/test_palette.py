@@ -80,11 +80,3 @@ def test_things_drawn_together_look_different():
         assert len(found) == len(names)
     alone, *_ = looks(["rope"]).values()
     assert looks(["none", "rope", "t5"])["rope"] == alone
-
-
-def test_the_package_exports_its_functions():
-    from attention import plotting
-
-    assert {name for name in plotting.__all__ if callable(getattr(plotting, name))} == {
-        "show_heatmaps", "alignment_heatmap", "loss_curves", "accuracy_bars",
-    }  # fmt: skip
