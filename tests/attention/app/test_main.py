@@ -70,7 +70,6 @@ raise SystemExit(str(sorted(third_party & {*sys.modules})))"""
         ("compare --attentions none", ["--attentions is 'none' alone; expected anot"]),
         ("compare --task copy", ["invalid choice: 'copy'"]),
         ("reversal --resume none", ["There is nothing to resume: none/state/config"]),
-        ("translate train --pairs 99999999999", ["at most 50000 pairs"]),
     ],
 )  # fmt: skip
 def test_wrong_arguments(command, fragments, tmp_path, monkeypatch, capsys):

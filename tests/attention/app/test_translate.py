@@ -277,11 +277,8 @@ def test_what_it_refuses(trained, tmp_path, capsys):
     for arguments, sentence in [
         ([*train, "--task", "en-it"], "no task and no file en-it; expected en-de"),
         ([*train, "--task", tmp_path / "few"], "expected 6 or more: a tenth is for"),
-        ([*train, "--attention", "none", "--coverage"], "attention"),
-        ([*train, "--local", "m"], "window"),
         ([*train, "--pairs", "99999"], f"there are at most {MOST} pairs"),
         ([*train, "--target", "x"], "--target is x, but the task en-de has its own"),
-        (["train", "--resume", tmp_path / "no"], "There is nothing to resume: "),
         ([*run, "--model", tmp_path / "no", "a"], "There is no model"),
         ([*run, "--model", tmp_path, "a"], "best.safetensors cannot be loaded"),
         ([*run, "--model", trained, " "], "There is no word to translate"),

@@ -91,19 +91,15 @@ def test_options_of_the_data_mean_what_they_mean_for_grammars():
     assert {len(pair.source) for pair in data.train} == {2, 3, 4}
 
 
-def test_no_question_is_given_an_end():
-    """Though all sentences of a grammar have one, and one question ends with itself."""
-    config = translation.Config(task="recall", pairs=1)
-    assert translation.load(config).ending is None
-    assert translation.load(translation.Config(pairs=1)).ending == "."
-
-
 @pytest.mark.parametrize("name", QUESTIONS)
-def test_every_character_has_an_id_whatever_is_drawn(name):
+def test_every_character_has_an_id_whatever_is_drawn_and_none_is_an_end(name):
+    """All sentences of a grammar have an end, and one question ends with itself."""
+    assert translation.load(translation.Config(pairs=1)).ending == "."
     config = translation.Config(task=name, pairs=3, validation=1, test=1, min_count=9)
     data = translation.load(config)
     symbols = task_of(name).symbols.characters
     assert data.source.words == data.target.words == list(symbols)
+    assert data.ending is None
 
 
 def test_defaults_are_those_of_the_task():
@@ -217,7 +213,6 @@ def test_what_it_refuses(trained, tmp_path, capsys):
     for arguments, sentence in [
         ([*run["sort"], "3 1 2"], "'3' at place 0 of '312' is not one of a to z."),
         ([*run["addition"], "12"], "'12' is no question; expected '12+345'."),
-        ([*run["reversal"], " "], "There is no word to translate"),
         ([*train, "copy", "--target", "x"], "the task copy has its own"),
         ([*train, "copy", "--lengths", "3"], "--lengths is 3 with the task copy; exp"),
         ([*train, "recall", "--lengths", "2,27"], "expected 1 to 26"),

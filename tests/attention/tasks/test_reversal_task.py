@@ -40,9 +40,6 @@ def test_pad_to_widens_the_source_and_changes_no_letter():
     assert wide.source.shape == (5, 8)
     assert (wide.source[:, :3] == narrow.source).all() and not wide.source[:, 3:].any()
     assert (wide.target_out[:, :4] == narrow.target_out).all()
-
-
-def test_a_batch_is_as_wide_as_its_longest_string():
-    stream = task.Batches(7, 2, 3, 8)
-    for i in range(20):
-        assert stream[i].source.shape[1] == stream[i].lengths.max()
+    stream = task.Batches(7, 2, 3, 8)  # each as wide as its longest string
+    for batch in (stream[i] for i in range(20)):
+        assert batch.source.shape[1] == batch.lengths.max()
