@@ -19,17 +19,6 @@ from .classroom_cases import TANH, answer, spoilt
 E2 = catalogue.find("E.2")
 
 
-@pytest.fixture
-def work(tmp_path, monkeypatch):
-    """A folder with spaces and letters beyond ASCII, from another working directory."""
-    folder = tmp_path / "mein Übungsheft · 练习"
-    folder.mkdir()
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("LESSONS_WORK", str(folder))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    return folder
-
-
 def run(text, limit=30.0, **options):
     E2.work.write_text(text, encoding="utf-8")
     return runner.run(E2, E2.work, limit=limit, **options)

@@ -11,9 +11,7 @@ from lessons.classroom.learner.progress import exercise_state
 
 
 @pytest.fixture
-def exercise(tmp_path, monkeypatch):
-    monkeypatch.setenv("LESSONS_WORK", str(tmp_path / "mein Übungsheft"))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+def exercise(work):
     return catalogue.find("E.2")
 
 

@@ -3,17 +3,11 @@
 import pytest
 
 from lessons.classroom import catalogue
-from lessons.course.read import Source
 
 from . import judge
 
+pytestmark = pytest.mark.usefixtures("work")
 every_exercise = pytest.mark.parametrize("id", judge.ids())
-
-
-@pytest.fixture(autouse=True)
-def work(tmp_path, monkeypatch):
-    monkeypatch.setenv("LESSONS_WORK", str(tmp_path))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
 
 
 def wrongly(verdicts):
@@ -31,14 +25,6 @@ def test_the_answers_are_to_all_exercises_and_no_two_are_the_same():
         texts = [answer.text for answer in judge.answers(id)]
         assert len(texts) == len(set(texts))
         assert any(a.right for a in judge.answers(id))
-
-
-@every_exercise
-def test_a_base_has_the_functions_of_the_stub(id):
-    source = catalogue.find(id).parts
-    wanted = {name for name in source.functions if name[0] != "_"}
-    for text in judge.stored()[id]["bases"].values():
-        assert wanted <= Source(text, id).functions.keys()
 
 
 @every_exercise

@@ -17,12 +17,7 @@ from lessons.course.long_runs import compared, examine, own_record
 
 from .classroom_cases import TANH, answer
 
-
-@pytest.fixture(autouse=True)
-def work(tmp_path, monkeypatch):
-    monkeypatch.setenv("LESSONS_WORK", str(tmp_path))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("work")
 
 
 def handed_in(id, old="", new=""):

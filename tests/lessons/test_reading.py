@@ -93,10 +93,9 @@ def test_every_page_fits_the_terminal_and_its_code_is_not_folded(columns):
 
 
 def test_read_shows_the_page_in_a_pager_if_there_is_a_terminal(
-    capsys, monkeypatch, tmp_path
+    capsys, monkeypatch, work
 ):
     paged = []
-    monkeypatch.setenv("LESSONS_WORK", str(tmp_path))
     monkeypatch.setenv("COLUMNS", "60")
     assert cli.main(["read", "additive"]) == 0
     shown = capsys.readouterr().out
