@@ -21,6 +21,7 @@ often does which word follow which? Three minutes on two cores.
 
 import functools
 from collections import Counter
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -69,6 +70,14 @@ class Sentences(Translating):
         return translation.validation_loss(model, in_order(self.data.ids(part), 100))
 
 
+class Transformer(EncoderDecoder):
+    """An ``EncoderDecoder`` with the method of a ``Seq2Seq`` that computes its loss."""
+
+    def forced(self, source, target_in, lengths):
+        logits = self(source, target_in, lengths)
+        return SimpleNamespace(logits=logits, coverages=None)
+
+
 class Models(Sentences):
     """2000 pairs, and an encoder of two directions."""
 
@@ -89,25 +98,13 @@ class Models(Sentences):
         sizes = EncoderDecoderConfig(
             words[0], target_vocabulary=words[1], **self.blocks
         )
-        model = EncoderDecoder(sizes, np.random.default_rng(seed))
-        return Run(model, optim.Adam(model.parameters(), lr=rate), clip=1.0)
-
-    def loss_at(self, arm, run, seed, step):
-        if arm != "Transformer":
-            return super().loss_at(arm, run, seed, step)
-        return loss_of(run.model, run.batches[step])
-
-    def loss(self, model, part):
-        if not isinstance(model, EncoderDecoder):
-            return super().loss(model, part)
-        with mg.no_grad():
-            batches = list(in_order(self.data.ids(part), 100))
-            losses = [loss_of(model, batch).item() for batch in batches]
-        words = [batch.target_lengths.sum() for batch in batches]
-        return float(np.average(losses, weights=words))
+        model = Transformer(sizes, np.random.default_rng(seed))
+        run = Run(model, optim.Adam(model.parameters(), lr=rate), clip=1.0)
+        run.rng = np.random.default_rng(seed)  # the Transformer has one of its own
+        return run
 
     def scores(self, model, pairs):
-        if not isinstance(model, EncoderDecoder):
+        if not isinstance(model, Transformer):
             return super().scores(model, pairs)
         said, wanted = [], [list(pair.target) for pair in pairs]
         for batch in in_order(translation.ids_of(self.data, pairs), 100):
@@ -151,12 +148,6 @@ class Scores(Sentences):
                 "bleu": corpus_bleu(said, wanted), "ln P": float(np.mean(logp))
             }  # fmt: skip
         return found
-
-
-def loss_of(model, batch):
-    """Return the mean cross-entropy of the target words of a Transformer, in nats."""
-    logits = model(batch.source, batch.target_in, batch.lengths)
-    return mg.cross_entropy(logits, batch.target_out, ignore_index=PAD)
 
 
 def baselines():

@@ -21,6 +21,7 @@ import minigrad as mg
 from attention import attend
 from lessons.classroom.studies import study
 from lessons.instrument import fair
+from lessons.instrument.draws import chosen_weights, vectors
 from minigrad import nn
 
 PLAIN = {  # normalisers without parameters
@@ -33,6 +34,15 @@ PLAIN = {  # normalisers without parameters
 VALUE = 8  # width of a value, of numbers N(0, 1)
 
 
+def normalizer(arm, b):
+    """Return the normaliser of an arm; those of a sink and of a sigmoid have a b."""
+    if arm == "sink":
+        return attention.Sink(b=b)
+    if arm.startswith("sigmoid"):
+        return functools.partial(attention.sigmoid_weights, b=b)
+    return PLAIN[arm]
+
+
 class Finder(nn.Module):
     """Attend from one query to n keys; the result is the context.
 
@@ -41,14 +51,10 @@ class Finder(nn.Module):
 
     def __init__(self, arm, width, n, rng):
         self.W = nn.Linear(width, width, bias=False, rng=rng)
-        self.normalize = PLAIN.get(arm)
-        if arm == "sink":
-            self.b = nn.Parameter(np.zeros((), np.float32))
-            self.normalize = attention.Sink(b=self.b)
-        if arm == "sigmoid":
-            self.b = nn.Parameter(np.array(-np.log(n), np.float32))
-            self.normalize = functools.partial(attention.sigmoid_weights, b=self.b)
-        self.W_g = None
+        first, self.b, self.W_g = {"sink": 0.0, "sigmoid": -np.log(n)}, None, None
+        if arm in first:
+            self.b = nn.Parameter(np.array(first[arm], np.float32))
+        self.normalize = normalizer(arm, self.b)
         if arm == "softmax, gate":
             self.W_g = nn.Linear(width, VALUE, rng=rng)
 
@@ -60,12 +66,6 @@ class Finder(nn.Module):
         if self.W_g is not None:
             c = attention.output_gate(c, self.W_g(q))
         return c[:, 0], p[:, 0]
-
-
-def vectors(rng, *shape):
-    """Draw random vectors of length sqrt(D), so that the largest score is sqrt(D)."""
-    x = rng.standard_normal(shape, np.float32)
-    return x * np.sqrt(shape[-1] / (x * x).sum(-1, keepdims=True))
 
 
 @functools.cache
@@ -107,8 +107,7 @@ class Lookup(fair.Study):
 def measured(model, task, rows, n, temperature=1.0):
     """Return errors and weights with n keys, on data that training has not seen."""
     q, k, v, y, place, none = lookups(rows, n, task.width, task.missing, 10**6, n)
-    with mg.no_grad():
-        c, p = (x.numpy() for x in model(q, k, v, temperature))
+    c, p = (x.numpy() for x in model(q, k, v, temperature))
     error, found = ((c - y) ** 2).mean(-1), ~none
     result = {
         "explained": 1 - error.mean() / (y * y).mean(),
@@ -175,7 +174,7 @@ class Counter(nn.Module):
         )
         self.hidden = nn.Linear(D, 2 * D, rng=rng)
         self.output = nn.Linear(2 * D, MOST + 1, rng=rng)
-        self.arm = arm
+        self.arm, self.b = arm, 0.0
         if arm == "sink":
             self.b = nn.Parameter(np.zeros((), np.float32))
 
@@ -185,14 +184,10 @@ class Counter(nn.Module):
             mg.embedding(i, table)
             for i, table in ((asked, self.queries), (x, self.keys), (x, self.values))
         )
-        normalize = PLAIN.get(self.arm)
-        if self.arm == "sink":
-            normalize = attention.Sink(b=self.b)
-        if self.arm == "sigmoid":
-            normalize = attention.sigmoid_weights
+        b = self.b
         if self.arm == "sigmoid, -ln n":
             b = -np.log(n, dtype=np.float32)[:, None, None]
-            normalize = functools.partial(attention.sigmoid_weights, b=b)
+        normalize = normalizer(self.arm, b)
         c, _ = attend(q, k, v, lengths=n, normalize=normalize)  # (B, 1, D)
         return self.output(mg.relu(self.hidden(c)))[:, 0]
 
@@ -219,9 +214,7 @@ class Counting(fair.Study):
     budget, least = 6000, 1500
 
     def test(self, arm, model):
-        *x, y = self.held[1]
-        with mg.no_grad():
-            right = model(*x).numpy().argmax(-1) == y
+        right, y = self.right(model, *self.held[1]), self.held[1][-1]
         by_number = {str(m): float(right[y == m].mean()) for m in range(6)}
         return {"figure": float(right.mean()), "by number": by_number}
 
@@ -261,20 +254,15 @@ class Choosing(fair.Study):
     arms = ("soft", "reinforce", "reinforce, mean", "gumbel")
     rates, every, warmup = (0.003, 0.01, 0.03, 0.1), 10, 10
     budget = 1500
+    draw, batch, held_out = staticmethod(choices), 64, (1000, 1000)
 
     def model(self, arm, rng):
         return Chooser(rng)
 
     def loss_at(self, arm, run, seed, step):
-        q, k, v, y, _ = choices(64, seed, step)
-        rng = np.random.default_rng((seed, step, 7))  # of the draws
+        q, k, v, y, _ = self.draw(self.batch, seed, step)
         e = run.model.scores(q, k)  # (B, n)
-        if arm == "soft":
-            p = mg.softmax(e)
-        elif arm == "gumbel":
-            p = attention.gumbel_softmax(e, rng=rng, hard=True)
-        else:
-            p = attention.hard_weights(e, rng=rng)
+        p = chosen_weights(arm, e, np.random.default_rng((seed, step, 7)))
         c = (p[:, None] @ v)[:, 0]  # (B, 8)
         loss = mg.cross_entropy(run.model.output(c), y, reduction="none")
         if arm.startswith("reinforce"):
@@ -283,25 +271,16 @@ class Choosing(fair.Study):
             loss = attention.reinforce(loss, e, p, others)
         return loss.mean()
 
-    def validate(self, arm, model):
-        return chosen(model, 10**6)[0]
+    def figure(self, model, q, k, v, y, place):
+        p = mg.softmax(model.scores(q, k)).numpy()  # (B, n)
+        return float(p[np.arange(len(y)), place].mean())
 
     def test(self, arm, model):
-        right_key, right_label = chosen(model, 2 * 10**6)
-        return {"figure": right_key, "labels": right_label}
-
-
-def chosen(model, key):
-    """Return the mean probability of the right key, and the share of right labels.
-
-    The label is that of the key with the largest probability.
-    """
-    q, k, v, y, place = choices(1000, key)
-    rows = np.arange(len(y))
-    with mg.no_grad():
-        p = mg.softmax(model.scores(q, k)).numpy()  # (B, n)
-        named = model.output(v[rows, p.argmax(-1)]).numpy().argmax(-1)
-    return float(p[rows, place].mean()), float((named == y).mean())
+        """Return also the share of right labels: those of the most probable keys."""
+        q, k, v, y, _ = self.held[1]
+        best = model.scores(q, k).numpy().argmax(-1)  # (B,)
+        named = model.output(v[np.arange(len(y)), best]).numpy().argmax(-1)
+        return super().test(arm, model) | {"labels": float((named == y).mean())}
 
 
 if __name__ == "__main__":

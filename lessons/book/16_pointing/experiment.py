@@ -20,6 +20,7 @@ import attention
 import minigrad as mg
 from lessons.classroom.studies import study
 from lessons.instrument import fair
+from lessons.instrument.draws import pick, shuffled
 from minigrad import nn
 
 D = 32  # width of embeddings, states and scores
@@ -54,8 +55,8 @@ def numbers(B, n, *key):
     """Draw numbers x (B, n, 1); return last (B, n, 1), x, left (B, n, n), places."""
     x = np.random.default_rng(key).uniform(-4, 4, (B, n)).astype(np.float32)
     places = x.argsort(1)
-    ordered = np.take_along_axis(x, places, 1)
-    last = np.concatenate([np.full((B, 1), START, np.float32), ordered[:, :-1]], 1)
+    first = np.full((B, 1), START, np.float32)
+    last = np.concatenate([first, pick(x, places)[:, :-1]], 1)
     return last[..., None], x[..., None], attention.not_chosen(places, n), places
 
 
@@ -100,9 +101,8 @@ class Sorting(fair.Study):
 def pointed(model, B, n, key):
     """Return the share of right next elements, and of lists that are sorted alone."""
     *inputs, places = numbers(B, n, key)
-    with mg.no_grad():
-        right = model(*inputs).numpy().argmax(-1) == places
-        whole = (sort(model, inputs[1]) == places).all(1)
+    right = model(*inputs).numpy().argmax(-1) == places
+    whole = (sort(model, inputs[1]) == places).all(1)
     return {"next": float(right.mean()), "sorted": float(whole.mean())}
 
 
@@ -183,10 +183,10 @@ def letters(task, B, n, *key):
             rng.integers(1, OTHERS, size=(B, n - 1)).cumsum(1), [(0, 0), (1, 0)]
         )) % OTHERS  # fmt: skip
         S = 5 * n // 2
-        ends = rng.permuted(np.tile(np.arange(1, S), (B, 1)), axis=1)[:, : n - 1]
+        ends = 1 + shuffled(rng, B, S - 1)[:, : n - 1]
         begins = np.zeros((B, S), int)
         np.put_along_axis(begins, ends, 1, 1)
-        x = np.take_along_axis(y, begins.cumsum(1), 1)
+        x = pick(y, begins.cumsum(1))
         first = OTHERS
     before = np.pad(y[:, :-1], [(0, 0), (1, 0)], constant_values=first)
     return x, before, y
@@ -208,22 +208,23 @@ class Letters(fair.Study):
         return letters.__wrapped__(self.name, B, int(n), *key)
 
     def validate(self, arm, model):
-        return self.right(model, 100, 2 * self.longest, 10**6)
+        return self.share(model, 100, 2 * self.longest, 10**6)
 
-    def right(self, model, B, n, key, hard=False):
+    def share(self, model, B, n, key, hard=False):
         """Return the share of right letters, each after the right letters before."""
         x, before, y = letters(self.name, B, n, key)
-        with mg.no_grad():
-            return float((model(x, before, hard).numpy().argmax(-1) == y).mean())
+        return self.figure(model, x, before, hard, y)
+
+    def by_length(self, model, hard=False):
+        """Return {length: share} as in training, twice and four times as long."""
+        sizes = [k * self.longest for k in (1, 2, 4)]
+        return {str(n): self.share(model, 200, n, 2 * 10**6, hard) for n in sizes}
 
     def test(self, arm, model):
-        sizes = [k * self.longest for k in (1, 2, 4)]
-        at = {str(n): self.right(model, 200, n, 2 * 10**6) for n in sizes}
-        found = {"figure": at[str(sizes[1])], "at": at}
+        at = self.by_length(model)
+        found = {"figure": at[str(2 * self.longest)], "at": at}
         if arm in ("monotonic", "MoChA"):
-            found["hard"] = {
-                str(n): self.right(model, 200, n, 2 * 10**6, hard=True) for n in sizes
-            }
+            found["hard"] = self.by_length(model, hard=True)
         return found
 
 
@@ -239,8 +240,7 @@ class Copying(Letters):
         """Measure also, at each of 48 letters, where attention is and what is right."""
         found, n = super().test(arm, model), 4 * self.longest
         x, before, y = letters(self.name, 200, n, 2 * 10**6)
-        with mg.no_grad():
-            right = model(x, before, arm == "monotonic").numpy().argmax(-1) == y
+        right = model(x, before, arm == "monotonic").numpy().argmax(-1) == y
         off = np.abs(np.stack(model.places, 1) - np.arange(n))  # (B, L)
         return found | {"right": right.mean(0).tolist(), "off": off.mean(0).tolist()}
 
@@ -277,7 +277,7 @@ def sentences(B, clauses, names, *key):
         place = rng.integers(4, size=B) - 0.5  # the others have the places 0, 1, 2
         order = np.stack([np.full(B, 0), np.full(B, 1), np.full(B, 2), place], 1)
         words = np.stack([a, verb, b, adverb], 1)
-        source.append(np.take_along_axis(words, order.argsort(1), 1))
+        source.append(pick(words, order.argsort(1)))
         be, by = np.full(B, IS), np.full(B, BY)
         target.append(np.stack([b, be, verb + 1, by, a, adverb + 1], 1))
     end = [np.full((B, 1), END)]
@@ -389,20 +389,15 @@ class Names(fair.Study):
 
 def written(model, names, B, key):
     """Return the share of right sentences of two clauses."""
-    with mg.no_grad():
-        return float(model.write(*sentences(B, 2, names, key))[0])
+    return float(model.write(*sentences(B, 2, names, key))[0])
 
 
 def gates(model, names):
     """Return the mean probability to write, at names and at the other words."""
     source, target = sentences(300, 2, names, 2 * 10**6)
-    with mg.no_grad():
-        _, each = model.write(source, target)
-    return [
-        float(each[is_name].mean()) for is_name in (target >= FRAME, target < FRAME)
-    ]
+    _, each = model.write(source, target)
+    return [float(each[of].mean()) for of in (target >= FRAME, target < FRAME)]
 
 
 if __name__ == "__main__":
-    comparisons = [Sorting(), Names(), Copying(), Runs()]
-    study("pointing", comparisons)
+    study("pointing", [Sorting(), Names(), Copying(), Runs()])

@@ -23,6 +23,7 @@ from attention import masks, scaled_dot_product_attention
 from attention.exact.multihead import heads, side_by_side
 from lessons.classroom.studies import study
 from lessons.instrument import fair
+from lessons.instrument.draws import pick, shuffled, vectors
 from minigrad import nn, reshape
 
 # -- A lookup among many pairs ---------------------------------------------------------
@@ -42,7 +43,7 @@ def texts(B, *key):
     A token has the one-hot name and, if it tells, a one-hot value for each part.
     """
     rng, rows = np.random.default_rng(key), np.arange(B)[:, None]
-    names = rng.permuted(np.tile(np.arange(NAMES), (B, 1)), axis=1)[:, :TOLD]
+    names = shuffled(rng, B, NAMES)[:, :TOLD]
     values = rng.integers(VALUES, size=(B, TOLD, PARTS))
     so_far = np.cumsum(TELLS)[ASKS]  # names told before each question
     u, favourite = rng.random((2, B, len(ASKS)))
@@ -53,7 +54,7 @@ def texts(B, *key):
     x[rows, tells, names] = 1
     for part in range(PARTS):
         x[rows, tells, NAMES + VALUES * part + values[..., part]] = 1
-    x[rows, ASKS, names[rows, asked]] = 1
+    x[rows, ASKS, pick(names, asked)] = 1
     return x, values[rows, asked]
 
 
@@ -141,23 +142,16 @@ class Lookups(fair.Study):
 
     def test(self, arm, model):
         """Return the share; for 4 key heads also those of smaller caches."""
-        data = self.held[1]
-        result = {"figure": right(model, data)}
+        (x, y), result = self.held[1], super().test(arm, model)
         if arm == "4 key heads":
-            small = {
-                way: {str(n): right(model, data, cached(way, n)) for n in BUDGETS}
+            result["small"] = {
+                way: {str(n): self.figure(model, x, cached(way, n), y) for n in BUDGETS}
                 for way in ("window", "stream", "evict")
             }
-            bits = {each: right(model, data, eight_bits(each)) for each in SCALES}
-            result |= {"small": small, "bits": bits}
+            result["bits"] = {
+                each: self.figure(model, x, eight_bits(each), y) for each in SCALES
+            }
         return result
-
-
-def right(model, data, attend=causal):
-    """Return the share of right values."""
-    x, y = data
-    with mg.no_grad():
-        return float((model(x, attend).numpy().argmax(-1) == y).mean())
 
 
 def products(L, n, H, E, R, F):
@@ -297,11 +291,11 @@ class Streams(fair.Study):
 
     def test(self, arm, model):
         """Return the share in texts as in training, and along texts of 1024 tokens."""
-        figure = self.measured(model, *self.held[1])
+        result = super().test(arm, model)
         data = endless(16, LONG, 3 * 10**6)
         ways = [way for way in WAYS if arm == "softmax" or way != "stream"]
         long = {way: along(model, data, WAYS[way], 16) for way in ways}
-        return {"figure": figure, "long": long, "first": on_the_first(model)}
+        return result | {"long": long, "first": on_the_first(model)}
 
 
 def along(model, data, attend, parts):
@@ -310,8 +304,7 @@ def along(model, data, attend, parts):
     "both" of all questions, "found" and "none" the mean squared errors of the kinds.
     """
     x, y, kind = data
-    with mg.no_grad():
-        error = ((model(x, attend).numpy() - y) ** 2).mean(-1)  # (B, n)
+    error = ((model(x, attend).numpy() - y) ** 2).mean(-1)  # (B, n)
     found = {"both": [], "found": [], "none": []}
     square = (y**2).mean(-1)
     for e, s, c in zip(*(np.split(a, parts, 1) for a in (error, square, kind))):
@@ -335,8 +328,7 @@ def on_the_first(model):
         weights.append(rotated()(q, k, mg.Tensor(first), b).data[..., 0])  # (B, H, n)
         return rotated()(q, k, v, b)
 
-    with mg.no_grad():
-        model(x, attend)
+    model(x, attend)
     p = weights[0][:, 0]  # (B, n)
     return {"found": float(p[kind == 1].mean()), "none": float(p[kind == 2].mean())}
 
@@ -346,11 +338,10 @@ def on_the_first(model):
 KEY, VALUE, MANY = 32, 8, 512
 
 
-def vectors(B, n, noise, *key):
+def asked(B, n, noise, *key):
     """Draw q (B, 1, 32), k (B, n, 32), v (B, n, 8), and the place (B,) of the key."""
     rng, rows = np.random.default_rng(key), np.arange(B)
-    k = rng.standard_normal((B, n, KEY), np.float32)
-    k *= np.sqrt(KEY / (k * k).sum(-1, keepdims=True))
+    k = vectors(rng, B, n, KEY)
     v = 1 + rng.standard_normal((B, n, VALUE), np.float32)
     place = rng.integers(n, size=B)
     q = k[rows, place] + noise * rng.standard_normal((B, KEY), np.float32)
@@ -392,7 +383,7 @@ class Apart(fair.Study):
     model, batch = staticmethod(Finder), 64
 
     def draw(self, B, *key, n=None):
-        *x, place = vectors(B, n or self.keys, self.noise, *key)
+        *x, place = asked(B, n or self.keys, self.noise, *key)
         return *x, self.wanted(x[2], place)
 
     def wanted(self, v, place):
@@ -408,7 +399,7 @@ class Apart(fair.Study):
 
     def test(self, arm, model):
         many = self.draw(500, 3 * 10**6, n=MANY)
-        result = super().test(arm, model) | {"many": self.measured(model, *many)}
+        result = super().test(arm, model) | {"many": self.figure(model, *many)}
         if arm == "differential":
             result["lambda"] = float(model.lam.data)
         return result
@@ -436,5 +427,4 @@ def task():
 
 
 if __name__ == "__main__":
-    parts = [Lookups(), Streams(), Apart(), Minus()]
-    study("caches", parts, task)
+    study("caches", [Lookups(), Streams(), Apart(), Minus()], task)
