@@ -2,7 +2,6 @@
 
 import functools
 import math
-from collections import Counter
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from attention.tasks.grammar import generate
 from attention.tasks.vocabulary import Vocabulary
 from attention.training import Run
 from lessons.instrument.fair import difference
+from lessons.instrument.translating import word_by_word
 from lessons.instrument.verdict import above, below
 from minigrad import optim
 
@@ -192,18 +192,9 @@ class Corpus:
         self.target = Vocabulary.build([t for _, t in self.train])
 
     def word_by_word(self, pairs):
-        """Translate each word of the sources by the word that it was linked with most.
-
-        That is the trivial solution: it keeps the order, and reads no other word.
-        """
-        linked = {}
-        for (source, target), alignment in zip(self.train, self.alignments):
-            for t, s in alignment:
-                linked.setdefault(source[s], Counter())[target[t]] += 1
-        return [
-            [linked[w].most_common(1)[0][0] for w in source if w in linked]
-            for source, _ in pairs
-        ]
+        """Translate each word of the sources by the word that it was linked with most."""
+        linked = [(*pair, links) for pair, links in zip(self.train, self.alignments)]
+        return word_by_word(linked, [source for source, _ in pairs])
 
     def ids(self):
         """Return [(ids of the source, ids of the target)] of the training."""

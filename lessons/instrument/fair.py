@@ -53,7 +53,7 @@ class Study(study.Study):
     choosing     seeds of the runs that choose a rate
     seeds        seeds of the runs that are reported
     budget       the largest number of steps before the rate falls
-    least        the smallest number; ``budget`` where a noisy figure hides that it rises
+    least        the smallest number; ``budget`` where a noisy figure hides a rise
     every        the number of steps between two validations
     chance       the figure of a model that has learned nothing
     trivial      a figure that needs no more than a trivial solution; None: ``chance``
@@ -64,7 +64,7 @@ class Study(study.Study):
     draw(n, *key)       returns n examples: the inputs of the model, then the answers
     inputs              how many are inputs; None: all but the answers, which are last
     ignored             the number of an answer that does not count
-    batch               the number of examples of a step, drawn with the key (seed, step)
+    batch               the number of examples of a step, drawn with key (seed, step)
     held_out            the numbers of examples of the validation and of the test
     held_keys           with which these are drawn
 
@@ -361,7 +361,10 @@ def judge(record, *claims):
     )
 
 
-def table(record, columns=("rate", "numbers", "mean", "every seed", "plateaus"), arms=None):
+COLUMNS = "rate", "numbers", "mean", "every seed", "plateaus"
+
+
+def table(record, columns=COLUMNS, arms=None):
     """Format a record: a row for each arm.
 
     columns   some of these names, or "minus", the difference from the first arm; or a

@@ -9,6 +9,7 @@ The figure is the share of strings that are right as a whole, or BLEU of sentenc
 """
 
 import functools
+from collections import Counter
 
 from attention.app.experiments import scoring, translation
 
@@ -63,3 +64,20 @@ class Translating(Study):
     def figure_of(self, scores):
         """Return the figure, out of all scores."""
         return scores["bleu"]["all"] if "bleu" in scores else scores["exact"]["all"]
+
+
+def word_by_word(train, sources):
+    """Translate each word by the target word that it was linked with most often.
+
+    train   [(words of a source, words of its target, their alignment)]
+
+    That is a trivial solution: it keeps the order, and reads no other word.
+    """
+    linked = {}
+    for source, target, alignment in train:
+        for t, s in alignment:
+            linked.setdefault(source[s], Counter())[target[t]] += 1
+    return [
+        [linked[w].most_common(1)[0][0] for w in source if w in linked]
+        for source in sources
+    ]

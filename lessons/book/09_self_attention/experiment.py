@@ -67,7 +67,7 @@ def sentence(rng, part, first):
 
 @dataclass
 class Sentences:
-    """ids (n, T); and, of each sentence (n,), where four words stand, and the answer."""
+    """ids (n, T); and of each sentence the places of four words, and the answer."""
 
     ids: np.ndarray
     it: np.ndarray

@@ -34,7 +34,7 @@ from attention.positions.scheme import Scheme
 from attention.transformer import Block, TransformerConfig
 from lessons.classroom.records import one_of, write_record
 from lessons.classroom.studies import study
-from lessons.instrument.draws import one_hot, pick, shuffled
+from lessons.instrument.draws import pairs_once
 from lessons.instrument.fair import Study
 from lessons.instrument.sweep import LENGTHS, in_turns, nothing_old_collected, sweep
 from minigrad import Tensor, nn, no_grad, reshape, swapaxes
@@ -148,13 +148,8 @@ def draw(n, *key):
 
     First P pairs of different keys, then the same keys in another order, alone.
     """
-    P, rng = PAIRS, np.random.default_rng(key)
-    keys = shuffled(rng, n, KEYS)[:, :P]
-    values = rng.integers(VALUES, size=(n, P))
-    order = shuffled(rng, n, P)
-    pairs, alone = (keys, KEYS + values), (pick(keys, order),)
-    x = np.concatenate([one_hot(KEYS + VALUES, *each) for each in (pairs, alone)], 1)
-    return x, pick(values, order), P + np.arange(P) - order
+    x, values, place = pairs_once(n, KEYS, VALUES, PAIRS, PAIRS, *key)
+    return x, values, PAIRS + np.arange(PAIRS) - place
 
 
 class Quality(Study):

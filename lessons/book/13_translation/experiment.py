@@ -20,7 +20,6 @@ often does which word follow which? Three minutes on two cores.
 """
 
 import functools
-from collections import Counter
 from types import SimpleNamespace
 
 import numpy as np
@@ -45,7 +44,7 @@ from attention.transformer import (
 from lessons.classroom.records import one_of
 from lessons.classroom.studies import study
 from lessons.instrument.fair import Study
-from lessons.instrument.translating import Translating
+from lessons.instrument.translating import Translating, word_by_word
 from minigrad import optim
 
 ORDERS = {"bahdanau": ("additive", "dot", "general"), "luong": ("additive", "dot")}
@@ -68,6 +67,15 @@ class Sentences(Translating):
     def loss(self, model, part):
         """Return the mean loss of all words of a part of the data, in nats."""
         return translation.validation_loss(model, in_order(self.data.ids(part), 100))
+
+    def written(self, model, pairs, search, *options):
+        """Return the translations that a search finds, and ln P of each."""
+        said, logp = [], []
+        for batch in in_order(translation.ids_of(self.data, pairs), 100):
+            out = search(model, batch.source, batch.lengths, 40, *options)
+            said += [self.data.target.decode(row[row > EOS]) for row in out.ids]
+            logp += list(out.scores)
+        return said, logp
 
 
 class Transformer(EncoderDecoder):
@@ -106,10 +114,8 @@ class Models(Sentences):
     def scores(self, model, pairs):
         if not isinstance(model, Transformer):
             return super().scores(model, pairs)
-        said, wanted = [], [list(pair.target) for pair in pairs]
-        for batch in in_order(translation.ids_of(self.data, pairs), 100):
-            rows = greedy(model, batch.source, batch.lengths, 40).ids
-            said += [self.data.target.decode(row[row > EOS]) for row in rows]
+        wanted = [list(pair.target) for pair in pairs]
+        said, _ = self.written(model, pairs, greedy)
         found = {"bleu": {}, "said": said}
         for part, at in scoring.buckets([len(pair.source) for pair in pairs]).items():
             mine, right = ([each[i] for i in at] for each in (said, wanted))
@@ -139,11 +145,7 @@ class Scores(Sentences):
         """Return {K: BLEU, and the mean ln P, of what a beam of K finds}."""
         found, wanted = {}, [list(pair.target) for pair in self.data.test]
         for K in BEAMS:
-            said, logp = [], []
-            for batch in in_order(self.data.ids("test"), 100):
-                out = beam_search(model, batch.source, batch.lengths, 40, K)
-                said += [self.data.target.decode(row[row > EOS]) for row in out.ids]
-                logp += list(out.scores)
+            said, logp = self.written(model, self.data.test, beam_search, K)
             found[str(K)] = {
                 "bleu": corpus_bleu(said, wanted), "ln P": float(np.mean(logp))
             }  # fmt: skip
@@ -161,14 +163,8 @@ def baselines():
     for each in (Models(), Scores()):
         wanted = [list(pair.target) for pair in each.data.test]
         some = [list(pair.target) for pair in each.data.train[: len(wanted)]]
-        linked = {}
-        for pair in each.data.train:
-            for t, s in pair.alignment:
-                linked.setdefault(pair.source[s], Counter())[pair.target[t]] += 1
-        words = [
-            [linked[w].most_common(1)[0][0] for w in pair.source if w in linked]
-            for pair in each.data.test
-        ]
+        linked = [(p.source, p.target, p.alignment) for p in each.data.train]
+        words = word_by_word(linked, [pair.source for pair in each.data.test])
         found[each.name] = {
             "any": corpus_bleu(some, wanted), "word by word": corpus_bleu(words, wanted)
         }  # fmt: skip

@@ -28,7 +28,7 @@ from attention.masks.tiling import EMPTY
 from attention.variants.chosen_blocks import choose_blocks
 from lessons.classroom.studies import study
 from lessons.instrument import fair
-from lessons.instrument.draws import one_hot, pick, shuffled
+from lessons.instrument.draws import pairs_once, pick, shuffled, tokens
 from lessons.instrument.sweep import in_turns, nothing_old_collected
 from minigrad import nn, sigmoid, softplus, swapaxes
 
@@ -125,12 +125,6 @@ class Reading(fair.Study):
         return result
 
 
-def tokens(width, names, values, asked):
-    """Return one-hot tokens: names with their values, then the names that are asked."""
-    first, none = np.concatenate([names, asked], 1), np.full_like(asked, -1)
-    return one_hot(width, first, np.concatenate([values, none], 1))
-
-
 class Names(Reading):
     """8 names, 24 writes, the last value of each name is wanted."""
 
@@ -196,16 +190,6 @@ class Reset(Reading):
         return x, y, {"kind": kind}
 
 
-def pairs_once(n, names, writes, questions, *key):
-    """Draw names, each written once, and questions: x, the answers, writes since."""
-    rng = np.random.default_rng(key)
-    written = shuffled(rng, n, names)[:, :writes]
-    values = rng.integers(VALUES, size=(n, writes))
-    place = shuffled(rng, n, writes)[:, :questions]
-    x = tokens(names + VALUES, written, names + values, pick(written, place))
-    return x, pick(values, place), place
-
-
 class Capacity(Reading):
     """16 names, each written once, in a state of E rows."""
 
@@ -214,8 +198,9 @@ class Capacity(Reading):
     names = questions = 16
 
     def draw(self, n, *key):
-        x, y, place = pairs_once(n, self.names, self.names, self.names, *key)
-        return x, y, {"since": self.names - 1 - place}
+        N = self.names
+        x, y, place = pairs_once(n, N, VALUES, N, N, *key)
+        return x, y, {"since": N - 1 - place}
 
     def model(self, arm, rng):
         arm, E = arm.split()
@@ -230,7 +215,8 @@ class Blocks(Reading):
     names, questions, writes = 64, 16, 48
 
     def draw(self, n, *key):
-        x, y, place = pairs_once(n, self.names, self.writes, self.questions, *key)
+        sizes = self.names, VALUES, self.writes, self.questions
+        x, y, place = pairs_once(n, *sizes, *key)
         back = self.writes + np.arange(self.questions) - place  # tokens
         return x, y, {"back": (back - 1) // 8 * 8}
 

@@ -31,14 +31,9 @@ WIDTH = 32
 
 
 def network(rng, *widths):
-    """Return linear layers of these widths; ``through`` puts a relu between them."""
-    return [nn.Linear(a, b, rng=rng) for a, b in itertools.pairwise(widths)]
-
-
-def through(layers, x):
-    for i, layer in enumerate(layers):
-        x = layer(mg.relu(x) if i else x)
-    return x
+    """Return linear layers of these widths, with a relu between each two."""
+    first, *others = (nn.Linear(a, b, rng=rng) for a, b in itertools.pairwise(widths))
+    return nn.Sequential(first, *(f for layer in others for f in (mg.relu, layer)))
 
 
 # -- Lookup in a graph -----------------------------------------------------------------
@@ -149,14 +144,14 @@ class Pool(nn.Module):
 
     def forward(self, x):
         """x (B, n, 2)  ->  (B, 3)"""
-        h = through(self.each, x)
+        h = self.each(x)
         if self.arm in ("PMA", "Perceiver"):
             pooled = self.pma(h)[:, 0]
         elif self.arm == "mean and max":
             pooled = mg.concat([h.mean(1), h.max(1)], -1)
         else:
             pooled = h.max(1) if self.arm == "max" else h.mean(1)
-        return through(self.result, pooled)
+        return self.result(pooled)
 
 
 class Pooling(fair.Study):
@@ -370,7 +365,7 @@ class Looker(nn.Module):
         elif self.arm == "2-D RoPE":
             k = rope_2d(k, ROW, COLUMN)
         c, self.weights = attend(q, k, self.v(x))
-        return through(self.output, c)
+        return self.output(c)
 
 
 def questions(B, *key, unseen=False):
@@ -417,19 +412,17 @@ class Teller(nn.Module):
         With ``rng`` the hard arms draw their patch; without, they take the best. With
         ``soft`` they average.
         """
-        x = through(self.patch, patches(mg.Tensor(pictures), P)) + self.places
+        x = self.patch(patches(mg.Tensor(pictures), P)) + self.places
         h, rows = mg.expand(self.first, (len(x), WIDTH)), []
         k = self.k(mg.relu(x))
         for _ in range(COLUMNS):
             e = attention.scaled_dot(self.q(h)[:, None], k)  # (B, 1, n)
             p = self.normalize(e, rng, soft)
             c = (p @ x)[:, 0]  # (B, WIDTH)
-            rows.append((self.output_of(h, c), e, p))
+            out = self.output(mg.concat([h, c], -1))
+            rows.append((out[:, None], e, p))
             h = self.cell(c, h)
         return (mg.concat(each, 1) for each in zip(*rows))
-
-    def output_of(self, h, c):
-        return through(self.output, mg.concat([h, c], -1))[:, None]
 
     def normalize(self, e, rng, soft):
         if self.arm == "mean":
