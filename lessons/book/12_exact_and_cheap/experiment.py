@@ -21,14 +21,19 @@ tokens back the answer stands. Five learning rates, five seeds, 4000 steps. Some
 minutes on two cores.
 """
 
-import functools
 import multiprocessing
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 
 import numpy as np
 
-from attention import MultiHeadAttention, kernels, linear_attention, masks
-from attention.exact.multihead import heads
+from attention import (
+    MultiHeadAttention,
+    kernels,
+    linear_attention,
+    masks,
+    scaled_dot_product_attention,
+)
 from attention.kernels.memory import keep_freed_memory
 from attention.positions.scheme import Scheme
 from attention.transformer import Block, TransformerConfig
@@ -36,8 +41,9 @@ from lessons.classroom.records import one_of, write_record
 from lessons.classroom.studies import study
 from lessons.instrument.draws import pairs_once
 from lessons.instrument.fair import Study
+from lessons.instrument.layers import Heads
 from lessons.instrument.sweep import LENGTHS, in_turns, nothing_old_collected, sweep
-from minigrad import Tensor, nn, no_grad, reshape, swapaxes
+from minigrad import Tensor, nn, no_grad
 
 RUNS, ROUNDS = 5, 3
 SWEPT = [n for n in LENGTHS if n <= 8192]
@@ -54,7 +60,7 @@ def against_a_recurrence(width):
     found = {"n": list(SEQUENCES)} | {name: [] for name in sides}
     for n in SEQUENCES:
         x = Tensor(rng.normal(size=(1, n, width)).astype(np.float32))
-        calls = {name: functools.partial(side, x) for name, side in sides.items()}
+        calls = {name: partial(side, x) for name, side in sides.items()}
         for name, taken in in_turns(calls, ROUNDS).items():
             found[name].append(min(taken))
     return found
@@ -98,23 +104,6 @@ MASKS = {
 }
 
 
-class Masked(MultiHeadAttention):
-    """Self-attention to the pairs that a mask of ``MASKS`` allows."""
-
-    def forward(self, x, **unused):
-        return super().forward(x, mask=MASKS[self.form])
-
-
-class Linear(MultiHeadAttention):
-    """Causal linear attention with the projections of ``MultiHeadAttention``."""
-
-    def forward(self, x, **unused):
-        W = self.W_q, self.W_k, self.W_v
-        q, k, v = (heads(W_x, x, self.num_heads) for W_x in W)  # (B, H, n, E)
-        o = swapaxes(linear_attention(q, k, v, is_causal=True), 1, 2)
-        return self.W_o(reshape(o, x.shape))
-
-
 class Model(nn.Module):
     """One-hot keys and values (B, 2 P, KEYS + VALUES)  ->  logits (B, P, VALUES)."""
 
@@ -128,11 +117,12 @@ class Model(nn.Module):
         self.blocks = [
             Block(config, self.scheme, causal=True, rng=rng) for _ in range(LAYERS)
         ]
+        context = partial(linear_attention, is_causal=True)
+        if form in MASKS:
+            context = partial(scaled_dot_product_attention, attn_mask=MASKS[form])
         for block in self.blocks:
             if key_heads is None:
-                layer = Masked if form in MASKS else Linear
-                block.self_attn = layer(WIDTH, heads, rng=rng)
-                block.self_attn.form = form
+                block.self_attn = Heads(WIDTH, heads, context, rng)
         self.norm = nn.LayerNorm(WIDTH)
         self.output = nn.Linear(WIDTH, VALUES, rng=rng)
 

@@ -8,18 +8,25 @@ cores.
 """
 
 import functools
+from functools import partial
 
 import numpy as np
 
 import attention
 import minigrad as mg
-from attention.exact.multihead import heads, side_by_side
+from attention import (
+    block_attention,
+    linear_attention,
+    masks,
+    scaled_dot_product_attention,
+)
 from attention.transformer import Block, TransformerConfig
 from attention.variants.recurrent_heads import RecurrentHeads
 from attention.variants.table import POSITIONS
 from lessons.classroom.studies import study
 from lessons.instrument import fair
 from lessons.instrument.draws import pick
+from lessons.instrument.layers import Heads
 from minigrad import nn
 
 WIDTH, HEADS, LAYERS = 32, 2, 1
@@ -28,38 +35,9 @@ WINDOW = 8  # keys of the window, and of the chosen blocks
 # -- The arms ------------------------------------------------------------------------
 
 
-class Heads(attention.MultiHeadAttention):
-    """Attention with a ``context(q, k, v)`` of its own."""
-
-    def forward(self, x, *, rotate=None, **options):
-        """x (B, n, D)  ->  y (B, n, D)"""
-        q, k, v = (heads(W, x, HEADS) for W in (self.W_q, self.W_k, self.W_v))
-        if rotate is not None:
-            q, k = (rotate(z, np.arange(x.shape[1])) for z in (q, k))
-        return self.W_o(side_by_side(self.context(q, k, v)))
-
-
-class Window(Heads):
-    """Attend to the last 8 tokens."""
-
-    def context(self, q, k, v):
-        every = np.tri(q.shape[2], dtype=bool)
-        near = every & ~np.tri(q.shape[2], k=-WINDOW, dtype=bool)
-        return attention.scaled_dot_product_attention(q, k, v, near)
-
-
-class ChosenBlocks(Heads):
-    """Attend to two blocks of 4 tokens, the own one included."""
-
-    def context(self, q, k, v):
-        return attention.block_attention(q, k, v, block=WINDOW // 2, best=2)
-
-
-class Linear(Heads):
-    """Attend with elu + 1 in the place of exp."""
-
-    def context(self, q, k, v):
-        return attention.linear_attention(q, k, v, is_causal=True)
+def attending(context, **options):
+    """Return heads that attend by a function of q, k, v and these options."""
+    return partial(Heads, context=partial(context, **options))
 
 
 class Latent(attention.LatentAttention):
@@ -107,6 +85,7 @@ def with_decay(kind, a):
 RETNET = np.exp(attention.retnet_log_decay(HEADS))[:, 0]
 ROPE, NONE = {"positions": "rope"}, {"positions": "none"}
 SINES = {"positions": "sinusoidal"}
+NEAR = masks.sliding_window(WINDOW - 1, 0)
 ARMS = {  # arm: (options of a TransformerConfig, a layer in place of its attention)
     "softmax": (ROPE, None),
     "no positions": (NONE, None),
@@ -120,9 +99,9 @@ ARMS = {  # arm: (options of a TransformerConfig, a layer in place of its attent
     "forgetting": (NONE | {"attention": "forgetting"}, None),
     "one key head": (ROPE | {"key_heads": 1}, None),
     "latent (MLA)": (NONE, Latent),
-    "window": (ROPE, Window),
-    "chosen blocks": (ROPE, ChosenBlocks),
-    "linear": (SINES, Linear),
+    "window": (ROPE, attending(scaled_dot_product_attention, attn_mask=NEAR)),
+    "chosen blocks": (ROPE, attending(block_attention, block=WINDOW // 2, best=2)),
+    "linear": (SINES, attending(linear_attention, is_causal=True)),
     "fixed decay": (NONE, with_decay("decay", RETNET)),
     "decay": (NONE | {"attention": "decay"}, None),
     "delta": (NONE, with_decay("delta", 1 - 1e-6)),
@@ -340,11 +319,8 @@ def tasks():
     """Return the ten tasks."""
     reads, later = slice(-READS, None), slice(10, None)  # which tokens have answers
     pair = NAMES, FILLER + 1, VALUES + 1
-    short, some, long = (
-        functools.partial(lookup, n=10, of=32, missing=10),
-        functools.partial(lookup, n=6, of=12, filler=18),
-        functools.partial(stream, n=80),
-    )
+    short = partial(lookup, n=10, of=32, missing=10)
+    some, long = partial(lookup, n=6, of=12, filler=18), partial(stream, n=80)
     return [
         Task("lookup", "the value of one of 28 names", lookup, pair, reads),
         Task("nothing", "the value of one of 10 names, or none", short, pair, reads),
