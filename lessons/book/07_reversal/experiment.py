@@ -85,18 +85,6 @@ def on_padding(model, length=5, width=8):
     return weights[:, :length, length:].sum(-1).mean(0).round(4)
 
 
-def keep(runs):
-    """The record of these runs."""
-    results = {
-        "lengths": LENGTHS,
-        "widths": {str(n): list(padded_to) for n, padded_to in WIDTHS.items()},
-        "every": EVERY,
-        "word": "reversal",
-        "runs": runs,
-    }
-    return write_record("reversal", results, seeds=SEEDS)
-
-
 def trained():
     runs = []
     for seed in SEEDS:
@@ -107,7 +95,14 @@ def trained():
                 runs.append(measure(setup, kind, seed))
                 found = runs[-1]
                 print(setup, kind, seed, found["loss"], found["accuracy"], flush=True)
-    print(keep(runs))
+    results = {
+        "lengths": LENGTHS,
+        "widths": {str(n): list(padded_to) for n, padded_to in WIDTHS.items()},
+        "every": EVERY,
+        "word": "reversal",
+        "runs": runs,
+    }
+    print(write_record("reversal", results, seeds=SEEDS))
 
 
 OF_KINDS = {"additive": range(1, 13), "dot": (1, 2, 3)}

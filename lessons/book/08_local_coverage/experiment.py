@@ -71,10 +71,10 @@ class Windows(Translating):
         """Return the scores, and how often the attention goes back by half a word."""
         translator = translation.translator(model, self.data)
         weights = scoring.reference_weights(translator, self.data.test)
-        if weights is None:  # the model has no attention
-            return {**super().test(arm, model), "back": None}
-        back = np.concatenate([backwards(w) for w in weights])
-        return {**super().test(arm, model), "back": float(back.mean())}
+        found = {**super().test(arm, model), "back": None}
+        if weights is not None:  # the model has attention
+            found["back"] = float(np.concatenate(list(map(backwards, weights))).mean())
+        return found
 
 
 def backwards(w):
@@ -83,16 +83,13 @@ def backwards(w):
     return np.diff(place) < -0.5
 
 
-def layer_of(kind, rng):
-    if kind == "global":
-        return GeneralAttention(WIDTH, WIDTH, rng=rng)
-    return LocalAttention(WIDTH, WIDTH, 10, kind[-1], rng=rng)
-
-
 def one_call(kind, S):
     """The least processor seconds of forward and backward: S queries, S keys."""
     rng, times = np.random.default_rng(0), []
-    layer = layer_of(kind, rng)
+    if kind == "global":
+        layer = GeneralAttention(WIDTH, WIDTH, rng=rng)
+    else:
+        layer = LocalAttention(WIDTH, WIDTH, 10, kind[-1], rng=rng)
     q, K = rng.normal(size=(2, 1, S, WIDTH)).astype(np.float32)
     for _ in range(ROUNDS + 1):  # the first may compile
         began = time.process_time()
