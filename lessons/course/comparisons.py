@@ -80,9 +80,8 @@ class Scaling(OwnModels):
 
     def watch(self, arm, model, part=0):
         batch = batches_of(part, 100)[10**6]  # strings that no step uses
-        with mg.no_grad():
-            output = model.forced(batch.source, batch.target_in, batch.lengths)
-            loss = mg.cross_entropy(output.logits, batch.target_out, ignore_index=PAD)
+        output = model.forced(batch.source, batch.target_in, batch.lengths)
+        loss = mg.cross_entropy(output.logits, batch.target_out, ignore_index=PAD)
         weights = output.weights.numpy()
         entropy = self.my.attn_entropy(weights, batch.target_lengths)
         return {"loss": loss.item(), "entropy": float(entropy)}
@@ -240,13 +239,12 @@ class Model(mg.nn.Module):
     def translate(self, pairs, longest=24):
         """Return the most probable words of the sources, step by step: lists of str."""
         source, lengths = pad([self.corpus.source.encode(s) for s, _ in pairs])
-        with mg.no_grad():
-            s, H, mask = self.start(source, lengths)
-            words, said = np.full(len(pairs), SOS), []
-            for _ in range(longest):
-                logits, s = self.step(self.p, words, s, H, mask)
-                words = logits.numpy()[:, EOS:].argmax(1) + EOS
-                said.append(words)
+        s, H, mask = self.start(source, lengths)
+        words, said = np.full(len(pairs), SOS), []
+        for _ in range(longest):
+            logits, s = self.step(self.p, words, s, H, mask)
+            words = logits.numpy()[:, EOS:].argmax(1) + EOS
+            said.append(words)
         rows = [list(row) for row in np.array(said).T]
         rows = [row[: row.index(EOS)] if EOS in row else row for row in rows]
         return [self.corpus.target.decode(row) for row in rows]

@@ -221,6 +221,21 @@ class Study(study.Study):
         return bool(learned and is_plateau(curve, self.resolution))
 
 
+class Explaining(Study):
+    """A study of models that return numbers, trained by the mean squared error."""
+
+    measure = "explained share of the wanted output"
+
+    def loss(self, model, *examples):
+        x, y = self.parts(examples)
+        return ((model(*x) - y) ** 2).mean()
+
+    def figure(self, model, *examples):
+        """Return 1 - (mean squared error) / (variance of the wanted output)."""
+        x, y = self.parts(examples)
+        return float(1 - ((model(*x).numpy() - y) ** 2).mean() / y.var())
+
+
 def evaluated(method, arm, model):
     """Return what a method of a ``Study`` finds, as it describes."""
     model.eval()

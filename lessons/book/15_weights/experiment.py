@@ -59,13 +59,15 @@ class Finder(nn.Module):
             self.W_g = nn.Linear(width, VALUE, rng=rng)
 
     def forward(self, q, k, v, temperature=1.0):
-        """q (B, 1, D), k (B, n, D), v (B, n, 8)  ->  context (B, 8), weights (B, n)"""
-        c, p = attend(
-            self.W(q), k, v, normalize=self.normalize, temperature=temperature
-        )
+        """q (B, 1, D), k (B, n, D), v (B, n, 8)  ->  context (B, 8)
+
+        The weights (B, 1, n) are kept as ``p``.
+        """
+        options = {"normalize": self.normalize, "temperature": temperature}
+        c, self.p = attend(self.W(q), k, v, **options)
         if self.W_g is not None:
             c = attention.output_gate(c, self.W_g(q))
-        return c[:, 0], p[:, 0]
+        return c[:, 0]
 
 
 @functools.cache
@@ -78,15 +80,15 @@ def lookups(B, n, width, missing, *key):
     return q[:, None], k, v, np.where(none[:, None], 0, v[rows, place]), place, none
 
 
-class Lookup(fair.Study):
+class Lookup(fair.Explaining):
     """Find the value of the key that is the query; what ``Nothing`` and ``Many`` share.
 
     The figure is 1 - (mean squared error) / (mean square of the wanted output), so that
     a model that always answers 0 has 0.
     """
 
-    measure, chance = "explained share of the wanted output", 0.0
     rates, every, warmup, batch = (0.003, 0.01, 0.03, 0.1), 25, 25, 64
+    inputs = 3
     width = keys = 0
     missing = 0.0
 
@@ -96,10 +98,6 @@ class Lookup(fair.Study):
     def draw(self, n, *key):
         return lookups.__wrapped__(n, self.keys, self.width, self.missing, *key)
 
-    def loss(self, model, q, k, v, y, *_):
-        c, _ = model(q, k, v)
-        return ((c - y) ** 2).mean()
-
     def validate(self, arm, model):
         return measured(model, self, 500, self.keys)["explained"]
 
@@ -107,7 +105,7 @@ class Lookup(fair.Study):
 def measured(model, task, rows, n, temperature=1.0):
     """Return errors and weights with n keys, on data that training has not seen."""
     q, k, v, y, place, none = lookups(rows, n, task.width, task.missing, 10**6, n)
-    c, p = (x.numpy() for x in model(q, k, v, temperature))
+    c, p = model(q, k, v, temperature).numpy(), model.p.numpy()[:, 0]
     error, found = ((c - y) ** 2).mean(-1), ~none
     result = {
         "explained": 1 - error.mean() / (y * y).mean(),

@@ -269,11 +269,10 @@ WAYS = {
 }
 
 
-class Streams(fair.Study):
+class Streams(fair.Explaining):
     """Which value has a name, if it was told? Texts of 64 tokens in training."""
 
     name, question = "stream", "Which cache can read a text that goes on?"
-    measure, chance = "explained share of the wanted output", 0.0
     arms = ("softmax", "sink")
     rates, every, warmup = (0.003, 0.01, 0.03, 0.1), 20, 20
     budget, least = 1000, 480
@@ -370,11 +369,10 @@ class Finder(nn.Module):
         return self.output(o)[:, 0]
 
 
-class Apart(fair.Study):
+class Apart(fair.Explaining):
     """Find one of 32 keys by a noisy query."""
 
     name, question = "noisy", "Does a difference of softmaxes find better?"
-    measure, chance = "explained share of the wanted output", 0.0
     arms = ("softmax", "differential", "two heads")
     rates, every, warmup = (0.001, 0.003, 0.01, 0.03), 20, 20
     choosing = 101, 102, 103
@@ -388,14 +386,6 @@ class Apart(fair.Study):
 
     def wanted(self, v, place):
         return v[np.arange(len(v)), place]
-
-    def loss(self, model, *examples):
-        *x, y = examples
-        return ((model(*x) - y) ** 2).mean()
-
-    def figure(self, model, *examples):
-        *x, y = examples
-        return float(1 - ((model(*x).numpy() - y) ** 2).mean() / y.var())
 
     def test(self, arm, model):
         many = self.draw(500, 3 * 10**6, n=MANY)

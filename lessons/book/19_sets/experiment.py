@@ -154,20 +154,17 @@ class Pool(nn.Module):
         return self.result(pooled)
 
 
-class Pooling(fair.Study):
+class Pooling(fair.Explaining):
     """Three numbers of a set of 2 to 12 pairs."""
 
     name, question = "pooling", "Which pooling keeps of a set what is wanted?"
-    measure, chance = "explained share, mean of the three numbers", 0.0
+    measure = "explained share, mean of the three numbers"
     arms = ("mean", "max", "mean and max", "PMA", "Perceiver")
     budget, least, model, batch = 3000, 1200, staticmethod(Pool), 64
     rates = (0.001, 0.003, 0.01)
 
     def draw(self, B, *key):
         return sets(B, 2 + int(np.random.default_rng(key).integers(11)), *key)
-
-    def loss(self, model, x, y):
-        return ((model(x) - y) ** 2).mean()
 
     def errors(self, model, sizes, key, B):
         """Return the errors and the wanted numbers of sets of these sizes."""
