@@ -26,7 +26,6 @@ import numpy as np
 from .choice import EXP
 from .compiling import Helper, kernel, reads, writes
 from .elementary import exp
-from .pool import spread
 from .product import aligned_empty
 
 ONE, TWO, FOUR = np.float32(1), np.float32(2), np.float32(4)
@@ -44,19 +43,18 @@ def loop_for(loop, q, k, w, work):
         return None
     if not all(x.size and -LIMIT <= x.min() and x.max() <= LIMIT for x in (q, k)):
         return None
-    return loop.version(q.dtype, work) if np.isfinite(w).all() else None
+    return loop.on_threads(q.dtype, work) if np.isfinite(w).all() else None
 
 
 def forward(q, k, w):
     """Return the scores e (B, L, S), or None where ``loop_for`` returns None."""
     (B, L, A), S = q.shape, k.shape[1]
     parts = max(1, L // QUERIES)
-    work = EXP * B * L * S * A
-    loop = loop_for(forward_loop, q, k, w, work)
+    loop = loop_for(forward_loop, q, k, w, EXP * B * L * S * A)
     if loop is None:
         return None
     e = np.empty((B, L, S), q.dtype)
-    spread(loop, parts * B, work, q, k, w, parts, e)
+    loop(parts * B, q, k, w, parts, e)
     return e
 
 
@@ -76,7 +74,7 @@ def backward(q, k, w, g):
     parts = max(1, min(-(-ITEMS // max(B, 1)), L // 16))
     dq, dk = np.empty_like(q), np.empty((parts, B, S, A), q.dtype)
     dw = np.empty((parts, B, A), q.dtype)
-    spread(loop, parts * B, work, q, k, w, g, dq, dk, dw)
+    loop(parts * B, q, k, w, g, dq, dk, dw)
     dk = dk[0] if parts == 1 else dk.sum(0)
     return dq, dk, dw.reshape(parts * B, A).sum(0)
 

@@ -3,8 +3,8 @@
     @kernel
     def scale(start: int, stop: int, x: reads(2), factor: float, y: writes(2)): ...
 
-    loop = scale.version(x.dtype, x.size)  for so many multiplications
-    loop(0, len(x), x, 2.0, y)             if loop is None, call the NumPy twin instead
+    loop = scale.on_threads(x.dtype, x.size)  for so many multiplications
+    loop(len(x), x, 2.0, y)                   if loop is None, call the NumPy twin
 
 A kernel is written once for float32 and float64. Its annotations are its signature, so
 there is exactly one compiled version for each dtype: arrays are C-contiguous, and
@@ -14,6 +14,7 @@ record: a NamedTuple with the same kind of annotations, whose arrays come from
 """
 
 import contextlib
+import functools
 import sys
 import threading
 import time
@@ -25,6 +26,7 @@ import numpy as np
 from .cache import cache_directory, discard, is_cached
 from .choice import fall_back_to_twins, is_compiled
 from .memory import keep_freed_memory
+from .pool import spread
 
 EXACT_ORDER = {"contract", "nsz"}
 ANY_ORDER = EXACT_ORDER | {"reassoc"}
@@ -136,6 +138,15 @@ class Kernel:
                 self._versions[char] = _compile(numba, self.function, char)
             keep_freed_memory()
         return self._versions[char]
+
+    def on_threads(self, dtype, work):
+        """Return a function (items, *arguments), or None when the twin should run.
+
+        It calls the loop for all items, and spreads so many multiplications over the
+        threads.
+        """
+        loop = self.version(dtype, work)
+        return None if loop is None else functools.partial(spread, loop, work)
 
 
 def kernel(function):

@@ -17,7 +17,6 @@ from .cell import EXAMPLES, Cell, cell_of, step
 from .choice import EXP
 from .compiling import Helper, any_order, as_field, kernel, reads, writes
 from .elementary import tanh
-from .pool import spread
 from .product import aligned, multiply
 from .softmax import normalize
 
@@ -49,13 +48,11 @@ def forward(arguments, parameters, history, n_steps):
     (L, B, I), H, S = inputs.shape, states.shape[2], memory.shape[1]  # noqa: E741
     A, dtype = queries.shape[2], inputs.dtype
     work = L * B * (3 * H * (H + I) + EXP * (3 * H + S * A))
-    loop = forward_loop.version(dtype, work)
+    loop = forward_loop.on_threads(dtype, work)
     if loop is None:
         return False
-    spread(
-        loop,
+    loop(
         -(-B // EXAMPLES),
-        work,
         attention_of(memory, keys, lengths, W_q if W_q is None else W_q.T, w_v, scale),
         cell_of(*parameters, dtype),
         as_field(n_steps, np.int64),

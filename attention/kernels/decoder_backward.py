@@ -25,15 +25,7 @@ from .choice import EXP
 from .compiling import Helper, any_order, as_field, kernel, reads, writes
 from .decoder import Attention, add_weighted, attention_of
 from .elementary import tanh
-from .pool import spread
 from .product import aligned, multiply
-
-
-class OutputGradients(NamedTuple):
-    """The gradients of two outputs; that of the states is ``g_states``."""
-
-    contexts: reads(3)  # (L, B, M)
-    weights: reads(3)  # (L, B, S)
 
 
 class Gradients(NamedTuple):
@@ -63,25 +55,21 @@ def backward(arguments, parameters, history, g):
     (L, B, I), (_, S, M), H = inputs.shape, memory.shape, states.shape[2]  # noqa: E741
     A, dtype = queries.shape[2], states.dtype
     work = L * B * (6 * H * (H + I) + 2 * EXP * S * A)
-    loop = backward_loop.version(dtype, work)
+    loop = backward_loop.on_threads(dtype, work)
     if loop is None:
         return None
-    g_states, *g = (as_field(each, dtype) for each in g)
     shapes = inputs.shape, (B, H), memory.shape, keys.shape, queries.shape, (B, A)
     d = Gradients(*(np.zeros(shape, dtype) for shape in shapes))
     sums = Sums.of(B, weight_ih, weight_hh, dtype)
-    spread(
-        loop,
+    loop(
         len(sums.da),
-        work,
         attention_of(memory, keys, None, W_q, w_v, scale),
         aligned(weight_ih, dtype),
         aligned(weight_hh, dtype),
         steps_of(inputs, gates.reshape(4, L, B, H), states),
         weights.reshape(L, B, S),
         queries,
-        g_states,
-        OutputGradients(*g),
+        *(as_field(each, dtype) for each in g),
         d,
         sums,
     )
@@ -102,13 +90,14 @@ def backward_loop(
     steps: Steps,
     weights: reads(3),
     queries: reads(3),
-    g_states: reads(3),
-    g: OutputGradients,
+    g_states: reads(3),  # (L, B, H), of the outputs
+    g_contexts: reads(3),  # (L, B, M)
+    g_weights: reads(3),  # (L, B, S)
     d: Gradients,
     sums: Sums,
 ):
     """Take the groups of examples, the work items, back through all the steps."""
-    (L, B, S), M, A = weights.shape, g.contexts.shape[2], attention.w_v.size
+    (L, B, S), M, A = weights.shape, g_contexts.shape[2], attention.w_v.size
     groups, H, I = sums.da.shape[0], d.s.shape[1], d.inputs.shape[2]  # noqa: E741
     dc = np.empty((L, EXAMPLES, M), weights.dtype)
     de = np.empty((L, EXAMPLES, S), weights.dtype)
@@ -125,7 +114,10 @@ def backward_loop(
             b1, ends[:] = b0, 0
             for t in range(L - 1, -1, -1):
                 before = b1  # a gradient may reach more examples than at step t + 1
-                b1 = last_example(g_states, g, t, before, min(b0 + EXAMPLES, B))
+                stop_b = min(b0 + EXAMPLES, B)
+                b1 = last_example(
+                    g_states[t], g_contexts[t], g_weights[t], before, stop_b
+                )
                 ends[before - b0 : b1 - b0] = t + 1
                 if b1 == b0:
                     continue
@@ -142,8 +134,8 @@ def backward_loop(
                 for b in range(b0, b1):
                     dc_t, de_t = dc[t, b - b0], de[t, b - b0]
                     score_gradient(
-                        dc_t, de_t, d.inputs[t, b, I - M :], g.contexts[t, b],
-                        g.weights[t, b], attention.memory[b], weights[t, b],
+                        dc_t, de_t, d.inputs[t, b, I - M :], g_contexts[t, b],
+                        g_weights[t, b], attention.memory[b], weights[t, b],
                         attention.scale,
                     )  # fmt: skip
                     if A:
@@ -166,11 +158,13 @@ def backward_loop(
 
 
 @Helper
-def last_example(g_states: reads(3), g: OutputGradients, t: int, b1: int, stop: int):
-    """Return 1 + the last example with a gradient at step t, and at least b1."""
+def last_example(
+    g_states: reads(2), g_contexts: reads(2), g_weights: reads(2), b1: int, stop: int
+):
+    """Return 1 + the last example with a gradient at a step, and at least b1."""
     for b in range(stop - 1, b1 - 1, -1):
-        count = count_nonzero(g_states[t, b]) + count_nonzero(g.contexts[t, b])
-        if count + count_nonzero(g.weights[t, b]) > 0:
+        count = count_nonzero(g_states[b]) + count_nonzero(g_contexts[b])
+        if count + count_nonzero(g_weights[b]) > 0:
             return b + 1
     return b1
 

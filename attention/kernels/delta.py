@@ -14,7 +14,6 @@ Only one state exists at a time. The layout of chunks is that of recurrence.py.
 import numpy as np
 
 from .compiling import Helper, kernel, reads, writes
-from .pool import spread
 from .product import multiply
 from .recurrence import (
     BLOCK, CHUNK, SHORT, Memory, load_rows, multiply_number, products, scale,
@@ -32,12 +31,11 @@ def backward(q, k, g, a, beta, D):
     if q.shape[-2] < SHORT:
         return None
     memory = Memory.of(q, k, g, a, D, beta)  # g in the place of the values
-    work = memory.work()
-    loop = errors_loop.version(q.dtype, work)
+    loop = errors_loop.on_threads(q.dtype, memory.work())
     if loop is None:
         return None
     e, first = np.empty_like(memory.v), np.empty_like(memory.state)
-    spread(loop, len(memory.q), work, memory, e, first)
+    loop(len(memory.q), memory, e, first)
     return tuple(x.reshape(*D.shape[:-2], *x.shape[1:]) for x in (e, first))
 
 

@@ -14,7 +14,7 @@ from minigrad.ops.normal import K as MIDDLE
 from .choice import EXP
 from .compiling import Helper, kernel, reads, writes
 from .elementary import exp, real
-from .pool import WORTH_A_CALL, spread
+from .pool import WORTH_A_CALL
 
 BLOCK = 2048  # numbers of a work item
 
@@ -32,20 +32,13 @@ def gelu(x, approximate="none"):
     work = EXP * x.size
     if work < WORTH_A_CALL:
         return NotImplemented
-    loop = forward_loop.version(x.dtype, work)
-    back = backward_loop.version(x.dtype, work)
-    if loop is None or back is None:
+    loop = forward_loop.on_threads(x.dtype, work)
+    if loop is None:
         return NotImplemented
-    items = -(-x.size // BLOCK)
-    y, slope = np.empty(x.shape, x.dtype), np.empty(x.size, x.dtype)
-    spread(loop, items, work, np.ascontiguousarray(x).ravel(), y.ravel(), slope)
-
-    def backward(g):
-        dx, g = np.empty(x.shape, x.dtype), np.ascontiguousarray(g).ravel()
-        spread(back, items, work, g, slope, dx.ravel())
-        return dx
-
-    return y, backward
+    y, slope = np.empty((2, *x.shape), x.dtype)
+    flat = np.ascontiguousarray(x).ravel()
+    loop(-(-x.size // BLOCK), flat, y.ravel(), slope.ravel())
+    return y, lambda g: g * slope
 
 
 @kernel
@@ -62,16 +55,6 @@ def forward_loop(start: int, stop: int, x: reads(1), y: writes(1), slope: writes
             Phi = one - tail if x_b[i] > zero else tail
             y_b[i] = x_b[i] * Phi
             slope_b[i] = Phi + x_b[i] * phi
-
-
-@kernel
-def backward_loop(start: int, stop: int, g: reads(1), slope: reads(1), dx: writes(1)):
-    """dx = g slope"""
-    for item in range(start, stop):
-        block = slice(item * BLOCK, min((item + 1) * BLOCK, g.size))
-        g_b, slope_b, dx_b = g[block], slope[block], dx[block]
-        for i in range(g_b.size):
-            dx_b[i] = g_b[i] * slope_b[i]
 
 
 def _density_and_tail32(x):

@@ -15,7 +15,6 @@ from . import decoder, decoder_backward
 from .cell import EXAMPLES, Sums, cell_of, steps_of
 from .choice import EXP
 from .compiling import as_field
-from .pool import spread
 from .product import aligned
 
 
@@ -38,7 +37,7 @@ def gru(
     (B, T, I), H = x.shape, h0.shape[1]  # noqa: E741
     n_tokens = check_lengths("gru", B, T, lengths)
     work = T * B * H * 3 * (I + H + EXP)
-    loop = decoder.forward_loop.version(x.dtype, work)
+    loop = decoder.forward_loop.on_threads(x.dtype, work)
     if loop is None or not isinstance(reverse, bool):
         return NotImplemented
     order = np.argsort(-n_tokens, kind="stable")  # the longest example first
@@ -63,18 +62,17 @@ def gru(
 
     dtype = x.dtype
     none, nothing = np.empty((T, B, 0), dtype), np.empty((B, 0, 0), dtype)
-    source = decoder.attention_of(nothing, np.empty((B, 0, H), dtype), None, None, None, 1)
+    keys = np.empty((B, 0, H), dtype)
+    source = decoder.attention_of(nothing, keys, None, None, None, 1)
     gates, states = np.empty((4, T, B, H), dtype), np.zeros((T + 1, B, H), dtype)
     states[0] = h0[order]
     inputs = as_field(by_time(x), dtype)
     cell = cell_of(weight_ih, weight_hh, bias_ih, bias_hh, dtype)
-    spread(
-        loop, -(-B // EXAMPLES), work, source, cell, n_tokens, inputs, gates, states,
-        none, none,
-    )  # fmt: skip
+    items = -(-B // EXAMPLES)
+    loop(items, source, cell, n_tokens, inputs, gates, states, none, none)
 
     def backward(g):
-        loop = decoder_backward.backward_loop.version(dtype)
+        loop = decoder_backward.backward_loop.on_threads(dtype, 2 * work)
         if loop is None:  # the backend has changed since the forward
             weights = weight_ih, weight_hh, bias_ih, bias_hh
             taught = recurrent.gru.raw.taught
@@ -85,10 +83,8 @@ def gru(
         shapes = inputs.shape, (B, H), (B, 0, 0), (B, 0, H), (T, B, 0), (B, 0)
         d = decoder_backward.Gradients(*(np.zeros(shape, dtype) for shape in shapes))
         sums = Sums.of(B, weight_ih, weight_hh, dtype)
-        spread(
-            loop,
+        loop(
             len(sums.da),
-            2 * work,
             source,
             aligned(weight_ih, dtype),
             aligned(weight_hh, dtype),
@@ -96,7 +92,8 @@ def gru(
             none,
             none,
             g_states,
-            decoder_backward.OutputGradients(none, none),
+            none,
+            none,
             d,
             sums,
         )

@@ -6,23 +6,15 @@ store and load it.
 """
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
 from .choice import EXP
 from .compiling import kernel, reads, writes
-from .pool import WORTH_A_CALL, spread
+from .pool import WORTH_A_CALL
 
 ROWS = 16  # of a work item of the forward
 GROUPS = 8  # at most: each group of rows sums dw and db separately
-
-
-class Norm(NamedTuple):
-    """What the forward computes for each row, and the backward reads."""
-
-    mean: writes(1)
-    rate: writes(1)  # 1 / s
 
 
 def layer_norm(x, weight=None, bias=None, eps=1e-5):
@@ -35,21 +27,21 @@ def layer_norm(x, weight=None, bias=None, eps=1e-5):
     work = EXP * x.size
     if not fits or not x.dtype == weight.dtype == bias.dtype or work < WORTH_A_CALL:
         return NotImplemented
-    loop = forward_loop.version(x.dtype, work)
-    back = backward_loop.version(x.dtype, work)
+    loop = forward_loop.on_threads(x.dtype, work)
+    back = backward_loop.on_threads(x.dtype, 2 * work)
     if loop is None or back is None:
         return NotImplemented
     R = x.size // n
     X = np.ascontiguousarray(x).reshape(R, n)
     w, b = (np.ascontiguousarray(a).reshape(n) for a in (weight, bias))
-    norm, y = Norm(np.empty(R, x.dtype), np.empty(R, x.dtype)), np.empty_like(X)
-    spread(loop, -(-R // ROWS), work, X, w, b, eps, norm, y)
+    y, mean, rate = np.empty_like(X), *np.empty((2, R), x.dtype)
+    loop(-(-R // ROWS), X, w, b, eps, mean, rate, y)
 
     def backward(g):
         G, dx = np.ascontiguousarray(g).reshape(R, n), np.empty_like(X)
         groups = min(R, GROUPS)
         dw, db = (np.empty((groups, n), x.dtype) for _ in range(2))
-        spread(back, groups, 2 * work, G, X, w, norm, dx, dw, db)
+        back(groups, G, X, w, mean, rate, dx, dw, db)
         sums = (a.sum(0).reshape(weight.shape) for a in (dw, db))
         return dx.reshape(shape), *sums
 
@@ -64,10 +56,11 @@ def forward_loop(
     w: reads(1),
     b: reads(1),
     eps: float,
-    norm: Norm,
+    mean: writes(1),
+    rate: writes(1),
     y: writes(2),
 ):
-    """y = (x - mean) rate w + b; a work item is ROWS rows."""
+    """y = (x - mean) rate w + b, rate = 1 / s; a work item is ROWS rows."""
     (R, n), zero, one = x.shape, x.dtype.type(0), x.dtype.type(1)
     size = x.dtype.type(n)
     for r in range(start * ROWS, min(stop * ROWS, R)):
@@ -75,14 +68,14 @@ def forward_loop(
         total = squares = zero
         for i in range(n):
             total += x_r[i]
-        mean = total / size
+        m = total / size
         for i in range(n):
-            d = x_r[i] - mean
+            d = x_r[i] - m
             squares += d * d
-        rate = one / np.sqrt(squares / size + eps)
-        norm.mean[r], norm.rate[r] = mean, rate
+        per_s = one / np.sqrt(squares / size + eps)
+        mean[r], rate[r] = m, per_s
         for i in range(n):
-            y_r[i] = (x_r[i] - mean) * rate * w[i] + b[i]
+            y_r[i] = (x_r[i] - m) * per_s * w[i] + b[i]
 
 
 @kernel
@@ -92,7 +85,8 @@ def backward_loop(
     g: reads(2),
     x: reads(2),
     w: reads(1),
-    norm: Norm,
+    mean: reads(1),
+    rate: reads(1),
     dx: writes(2),
     dw: writes(2),
     db: writes(2),
@@ -106,17 +100,17 @@ def backward_loop(
         dw_g[:] = 0
         db_g[:] = 0
         for r in range(group * R // groups, (group + 1) * R // groups):
-            x_r, g_r, dx_r, mean, rate = x[r], g[r], dx[r], norm.mean[r], norm.rate[r]
+            x_r, g_r, dx_r, m, per_s = x[r], g[r], dx[r], mean[r], rate[r]
             mean_u = mean_ux = zero
             for i in range(n):
-                xhat[i] = (x_r[i] - mean) * rate
+                xhat[i] = (x_r[i] - m) * per_s
             for i in range(n):
                 u[i] = g_r[i] * w[i]
                 mean_u += u[i]
                 mean_ux += u[i] * xhat[i]
             mean_u, mean_ux = mean_u / size, mean_ux / size
             for i in range(n):
-                dx_r[i] = (u[i] - mean_u - xhat[i] * mean_ux) * rate
+                dx_r[i] = (u[i] - mean_u - xhat[i] * mean_ux) * per_s
             for i in range(n):
                 dw_g[i] += g_r[i] * xhat[i]
             for i in range(n):

@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from .compiling import Helper, kernel, reads, writes
-from .pool import WORTH_A_CALL, spread
+from .pool import WORTH_A_CALL
 from .product import aligned_empty, multiply
 
 DEPTH = 128  # rows of b at a time; 64 of their columns fill the first cache
@@ -27,14 +27,14 @@ def linear(x, weight, bias=None, *, needs=(True, True, True)):
     same = x.dtype == weight.dtype and (bias is None or bias.dtype == x.dtype)
     if work < WORTH_A_CALL or not same:
         return NotImplemented
-    forward = forward_loop.version(x.dtype, work)
-    backwards = backward_loop.version(x.dtype, work)
+    forward = forward_loop.on_threads(x.dtype, work)
+    backwards = backward_loop.on_threads(x.dtype, 2 * work)
     if forward is None or backwards is None:
         return NotImplemented
     X, weight = np.ascontiguousarray(x).reshape(N, n_in), np.ascontiguousarray(weight)
     Y = np.empty((N, n_out), x.dtype)
     b = np.empty(0, x.dtype) if bias is None else np.ascontiguousarray(bias)
-    spread(forward, items(N, n_out), work, X, weight, b, Y)
+    forward(items(N, n_out), X, weight, b, Y)
 
     def backward(g):
         G = np.ascontiguousarray(g).reshape(N, n_out)
@@ -47,7 +47,7 @@ def linear(x, weight, bias=None, *, needs=(True, True, True)):
         units = max(N // n_out, 1)  # an item of dW is as much work as so many of dX
         number = items(*d[0].shape) + units * items(*d[1].shape)
         number += -(-d[2].size // COLUMNS)
-        spread(backwards, number, 2 * work, units, G, weight, X, *d)
+        backwards(number, units, G, weight, X, *d)
         dX, dW, db = (a if w else None for a, w in zip(d, wanted))
         return None if dX is None else dX.reshape(x.shape), dW, db
 

@@ -23,7 +23,7 @@ _workers = 0
 _starting = threading.Lock()
 
 
-def spread(loop, items, work, *arguments):
+def spread(loop, work, items, *arguments):
     """Call loop(start, stop, *arguments) for parts that together make range(items).
 
     ``work`` is the number of multiplications. Returns when all parts are done; raises

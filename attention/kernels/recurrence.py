@@ -21,7 +21,6 @@ from typing import NamedTuple
 import numpy as np
 
 from .compiling import Helper, as_field, kernel, reads, writes
-from .pool import spread
 from .product import multiply
 
 CHUNK = 64
@@ -82,8 +81,7 @@ def memory(q, k, v, a, state, beta=None, **options):
     if q.shape[-2] < SHORT:
         return None
     inputs = Memory.of(q, k, v, a, state, beta, **options)
-    work = inputs.work()
-    loop = forward_loop.version(q.dtype, work)
+    loop = forward_loop.on_threads(q.dtype, inputs.work())
     if loop is None:
         return None
     shape = inputs.v.shape
@@ -92,7 +90,7 @@ def memory(q, k, v, a, state, beta=None, **options):
         np.empty_like(inputs.state),
         np.empty((0, 0, 0) if beta is None else shape, q.dtype),
     )
-    spread(loop, len(inputs.q), work, inputs, results)
+    loop(len(inputs.q), inputs, results)
     o, last, errors = (
         x.reshape(*state.shape[:-2], *x.shape[1:]) if len(x) == len(inputs.q) else None
         for x in results

@@ -15,7 +15,6 @@ import numpy as np
 from .choice import EXP
 from .compiling import any_order, kernel, reads, writes
 from .elementary import exp, from_ordered, ordered
-from .pool import spread
 
 NO_MASK = np.empty((0, 0), bool), np.empty(0, np.int64)
 
@@ -25,15 +24,14 @@ def forward(x, mask, temperature):
 
     x (..., S), mask bool that broadcasts to x, or None  ->  p (..., S)
     """
-    work = EXP * x.size
-    loop = forward_loop.version(x.dtype, work)
+    loop = forward_loop.on_threads(x.dtype, EXP * x.size)
     if loop is None:
         return forward_twin(x, mask, temperature)
     shape = x.shape
     rows = np.ascontiguousarray(x).reshape(math.prod(shape[:-1]), shape[-1])
     p = np.empty_like(rows)
     masks, mask_of = NO_MASK if mask is None else _own_rows(mask, shape)
-    spread(loop, len(rows), work, rows, masks, mask_of, 1 / temperature, p)
+    loop(len(rows), rows, masks, mask_of, 1 / temperature, p)
     return p.reshape(shape)
 
 
@@ -43,14 +41,13 @@ def backward(p, g, temperature):
     Where a weight is exactly 0, dx is 0, whatever g is. Masked weights are among these,
     so the mask is not needed here. If all g of a row are 0, dx is 0, even if p is NaN.
     """
-    work = EXP * p.size
-    loop = backward_loop.version(p.dtype, work)
+    loop = backward_loop.on_threads(p.dtype, EXP * p.size)
     if loop is None:
         return backward_twin(p, g, temperature)
     rows = math.prod(p.shape[:-1]), p.shape[-1]
     dx = np.empty(rows, p.dtype)
     p, g = np.ascontiguousarray(p), np.ascontiguousarray(g)
-    spread(loop, len(dx), work, p.reshape(rows), g.reshape(rows), 1 / temperature, dx)
+    loop(len(dx), p.reshape(rows), g.reshape(rows), 1 / temperature, dx)
     return dx.reshape(p.shape)
 
 

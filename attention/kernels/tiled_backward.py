@@ -26,7 +26,6 @@ import numpy as np
 from .compiling import Helper, as_field, kernel, reads, writes
 from .dropout import drop_out, read_draws
 from .elementary import exp
-from .pool import spread
 from .product import aligned_empty, copied, multiply
 from .tile import Inputs, add_terms, mask, pack, read_ranges
 from .tile_plan import SIZE
@@ -66,7 +65,7 @@ def backward(
     (N, _, E), (Nk, S, Ev) = q.shape, v.shape
     tiles = plan.tiles().reshape(Nk, N // max(Nk, 1)).sum(1)
     work = SIZE * SIZE * (3 * E + 2 * Ev) * tiles.sum()
-    loop = backward_loop.version(q.dtype, work)
+    loop = backward_loop.on_threads(q.dtype, work)
     if loop is None:
         return None
     inputs = Inputs.of(q, k, v, terms, plan, draws)
@@ -83,9 +82,7 @@ def backward(
     )
     order = np.argsort(-tiles, kind="stable")  # the longest first
     for phase in range(parts):
-        spread(
-            loop, Nk * parts, work / parts, phase, parts, order, inputs, saved, do, d
-        )
+        loop(Nk * parts, phase, parts, order, inputs, saved, do, d)
     doffset = d.offset.sum(0) if wants_offset else None
     return d.q, d.k, d.v, doffset, d.added if wants_added else None
 

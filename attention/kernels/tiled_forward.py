@@ -16,24 +16,22 @@ import numpy as np
 from .compiling import Helper, kernel
 from .dropout import drop_out, read_draws
 from .elementary import exp
-from .pool import spread
 from .product import aligned_empty, copied, multiply
 from .tile import Inputs, Results, add_terms, mask, pack, read_ranges
 from .tile_plan import SIZE
-
 
 
 def forward(q, k, v, terms, plan, draws):
     """Return the ``Results`` of the ``Inputs``; None when the twin should run."""
     (N, L, E), Ev = q.shape, v.shape[2]
     work = SIZE * SIZE * (E + Ev) * plan.tiles().sum()
-    loop = forward_loop.version(q.dtype, work)
+    loop = forward_loop.on_threads(q.dtype, work)
     if loop is None:
         return None
     inputs = Inputs.of(q, k, v, terms, plan, draws)
     rows = (np.empty((N, L), q.dtype) for _ in range(3))
     results = Results(np.empty((N, L, Ev), q.dtype), *rows)
-    spread(loop, len(plan.order), work, inputs, results)
+    loop(len(plan.order), inputs, results)
     return results
 
 

@@ -26,7 +26,7 @@ def any_work_is_shared(monkeypatch):
 def test_every_item_is_done_once(any_work_is_shared, items):
     kernels.threads(3)
     seen = []
-    pool.spread(lambda start, stop, n: seen.extend(range(start, stop)), items, 1, None)
+    pool.spread(lambda start, stop, n: seen.extend(range(start, stop)), 1, items, None)
     assert sorted(seen) == list(range(items))
 
 
@@ -36,7 +36,7 @@ def test_an_error_in_a_thread_is_raised_where_the_work_was_given(any_work_is_sha
 
     kernels.threads(2)
     with pytest.raises(ZeroDivisionError, match="items"):
-        pool.spread(loop, 10, 1)
+        pool.spread(loop, 1, 10)
     test_every_item_is_done_once(None, 10)
 
 
@@ -76,7 +76,7 @@ def test_a_forked_process_makes_its_own_threads(any_work_is_shared):
             seen.add(threading.get_ident())
             time.sleep(0.02)  # long enough for another thread to take a part
 
-        pool.spread(loop, 10, 1)
+        pool.spread(loop, 1, 10)
         os._exit(len(seen))
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 2
 
@@ -101,7 +101,7 @@ def test_a_thread_that_wakes_late_keeps_no_array(monkeypatch):
     try:
         done = []
         array = np.zeros(3)
-        pool.spread(lambda start, stop, a: done.append(stop - start), 8, 1e9, array)
+        pool.spread(lambda start, stop, a: done.append(stop - start), 1e9, 8, array)
     finally:
         kernels.threads(before)
     assert sum(done) == 8 and jobs
