@@ -258,8 +258,9 @@ def _for_dtype(numba, function, char):
         name: helper.declared(numba, char)
         for name, helper in _helpers(function).items()
     }
+    names, name = function.__globals__ | helpers, function.__name__
     return types.FunctionType(
-        function.__code__, function.__globals__ | helpers, function.__name__
+        function.__code__, names, name, None, function.__closure__
     )
 
 

@@ -18,24 +18,51 @@ from .compiling import Helper
 
 real = np.float32  # a plain 1.0 beside a float32 would make numba compute in float64
 
-# exp(x) = 2^n exp(r), where n = round(x / ln 2) and r = x - n ln 2, so |r| <= 0.35.
-# There exp(r) is a polynomial: in float32 that of degree 6 whose largest relative error
-# is least (2e-9, before rounding), in float64 the Taylor series sum_k r^k / k!.
+
+def _exp(real, whole, powers, magic, shift, ln2, least):
+    """Return exp for one dtype, with these constants.
+
+    exp(x) = 2^n exp(r), where n = round(x / ln 2) and r = x - n ln 2, so |r| <= 0.35.
+
+    powers   the coefficients of exp(r), a polynomial
+    magic    adding it leaves no bits for a fraction: the sum is rounded, and its lowest
+             bits are n + 127, or n + 1023 in float64. These are the bits of the
+             exponent of 2^n
+    shift    moves them to their place
+    ln2      ln 2 in two parts, of which n times the first is exact
+    least    where n is -127, or -1023. The exponent then has the bits 0, so exp is 0
+    """
+    per_ln2 = real(1 / math.log(2))
+
+    def exp(x):
+        x = least if x < least else x
+        z = x * per_ln2 + magic
+        n = z - magic
+        r = (x - n * ln2[0]) - n * ln2[1]
+        p = powers[0]
+        for c in powers[1:]:
+            p = p * r + c
+        exponent = real(z).view(whole) << shift
+        return p * whole(exponent).view(real)
+
+    return exp
+
+
+# In float32 the polynomial of degree 6 whose largest relative error is least (2e-9,
+# before rounding), in float64 the Taylor series sum_k r^k / k!.
 POWERS32 = tuple(
     map(real, (1.3836778e-3, 8.3748697e-3, 4.166823e-2, 0.1666642, 0.49999992, 1, 1))
 )
 POWERS64 = tuple(1 / math.factorial(k) for k in range(13, -1, -1))
-PER_LN2_32, PER_LN2_64 = real(1 / math.log(2)), 1 / math.log(2)
-# ln 2 in two parts, of which n times the first is exact
 LN2_32 = real(0.693359375), real(-2.12194440e-4)
 LN2_64 = 6.93147180369123816490e-01, 1.90821492927058770002e-10
-# Adding MAGIC leaves no bits for a fraction: the sum is rounded, and its lowest bits
-# are n + 127, or n + 1023 in float64. These are the bits of the exponent of 2^n, and
-# SHIFT moves them to their place.
 MAGIC32, MAGIC64 = real(1.5 * 2**23 + 127), 1.5 * 2.0**52 + 1023
-SHIFT32, SHIFT64 = np.int32(23), 52
-# At LEAST, n is -127, or -1023. The exponent then has the bits 0, so exp is 0.
-LEAST32, LEAST64 = real(-88), -709.0
+
+# exp(x) for x <= 88 (709 in float64), and 0 for x below about -87.7 (-708.7)
+exp = Helper(
+    _exp(real, np.int32, POWERS32, MAGIC32, np.int32(23), LN2_32, real(-88)),
+    _exp(np.float64, np.int64, POWERS64, MAGIC64, 52, LN2_64, -709.0),
+)
 
 # In float32, tanh(x) = x P(x^2) / Q(x^2) for |x| <= 8.14, with the coefficients that
 # make the largest relative error least (2e-8, before rounding); beyond, x is replaced
@@ -44,34 +71,7 @@ LEAST32, LEAST64 = real(-88), -709.0
 P32 = tuple(map(real, (1451.7052, 238067.64, 8981770, 66848816)))
 Q32 = tuple(map(real, (56.2667, 22689.078, 1746467.5, 31264704, 66848816)))
 EDGE32, EDGE64 = real(8.14), 20.0
-
-SIGN32 = np.int32(31)  # an int32 shifted by this is -1 if it is negative, else 0
-# all bits but the sign
-MAGNITUDE32, MAGNITUDE64 = np.int32(2**31 - 1), 2**63 - 1
-
-
-def _exp32(x):
-    x = LEAST32 if x < LEAST32 else x
-    z = x * PER_LN2_32 + MAGIC32
-    n = z - MAGIC32
-    r = (x - n * LN2_32[0]) - n * LN2_32[1]
-    p = POWERS32[0]
-    for c in POWERS32[1:]:
-        p = p * r + c
-    exponent = np.float32(z).view(np.int32) << SHIFT32
-    return p * np.int32(exponent).view(np.float32)
-
-
-def _exp64(x):
-    x = LEAST64 if x < LEAST64 else x
-    z = x * PER_LN2_64 + MAGIC64
-    n = z - MAGIC64
-    r = (x - n * LN2_64[0]) - n * LN2_64[1]
-    p = POWERS64[0]
-    for c in POWERS64[1:]:
-        p = p * r + c
-    exponent = np.float64(z).view(np.int64) << SHIFT64
-    return p * np.int64(exponent).view(np.float64)
+PER_LN2_64, SHIFT64 = 1 / math.log(2), 52  # as in ``_exp``
 
 
 def _tanh32(x):
@@ -107,34 +107,33 @@ def _tanh64(x):
     return m / (m + 2.0)
 
 
-def _ordered32(x):
-    bits = np.float32(x).view(np.int32)
-    return np.int32(bits ^ ((bits >> SIGN32) & MAGNITUDE32))
-
-
-def _ordered64(x):
-    bits = np.float64(x).view(np.int64)
-    return bits ^ ((bits >> 63) & MAGNITUDE64)
-
-
-def _from_ordered32(key):
-    bits = np.int32(key ^ ((key >> SIGN32) & MAGNITUDE32))
-    return np.int32(bits).view(np.float32)
-
-
-def _from_ordered64(key):
-    bits = np.int64(key ^ ((key >> 63) & MAGNITUDE64))
-    return np.int64(bits).view(np.float64)
-
-
-# exp(x) for x <= 88 (709 in float64), and 0 for x below about -87.7 (-708.7)
-exp = Helper(_exp32, _exp64)
-
 tanh = Helper(_tanh32, _tanh64)
+
+
+def _ordered(real, whole, sign, magnitude):
+    """Return ``ordered`` and ``from_ordered`` for one dtype.
+
+    sign        a whole number shifted by it is -1 if it is negative, else 0
+    magnitude   all bits but the sign
+    """
+
+    def ordered(x):
+        bits = real(x).view(whole)
+        return whole(bits ^ ((bits >> sign) & magnitude))
+
+    def from_ordered(key):
+        bits = whole(key ^ ((key >> sign) & magnitude))
+        return whole(bits).view(real)
+
+    return ordered, from_ordered
+
 
 # A whole number that is larger for a larger x: the bits of x, but negative numbers
 # count backwards. The largest of many whole numbers may be sought in any order, and so
 # in a vectorised loop; of floats it may not, because of NaN. ``from_ordered`` is the
 # inverse.
-ordered = Helper(_ordered32, _ordered64)
-from_ordered = Helper(_from_ordered32, _from_ordered64)
+ordered, from_ordered = map(
+    Helper,
+    _ordered(real, np.int32, np.int32(31), np.int32(2**31 - 1)),
+    _ordered(np.float64, np.int64, 63, 2**63 - 1),
+)

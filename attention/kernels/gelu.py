@@ -18,12 +18,6 @@ from .pool import WORTH_A_CALL
 
 BLOCK = 2048  # numbers of a work item
 
-POWERS32 = tuple(map(real, polynomial(TERMS[4])))
-POWERS64 = tuple(polynomial(TERMS[8]))
-MIDDLE32, HALF32, ROOT_HALF32 = real(MIDDLE), real(0.5), real(math.sqrt(0.5))
-DENSITY64 = (2 * math.pi) ** -0.5  # phi(0)
-DENSITY32 = real(DENSITY64)
-
 
 def gelu(x, approximate="none"):
     """Compute ``minigrad.gelu``; NotImplemented if its taught form should run."""
@@ -57,25 +51,25 @@ def forward_loop(start: int, stop: int, x: reads(1), y: writes(1), slope: writes
             slope_b[i] = Phi + x_b[i] * phi
 
 
-def _density_and_tail32(x):
-    """phi(x) and P(X > x) for 0 <= x <= 40."""
-    z = x * ROOT_HALF32
-    t = (z - MIDDLE32) / (z + MIDDLE32)
-    f = POWERS32[0]
-    for c in POWERS32[1:]:
-        f = f * t + c
-    e = exp(-HALF32 * x * x)
-    return DENSITY32 * e, HALF32 * e * f
+def _density_and_tail(real, powers):
+    """Return the function for one dtype; ``powers`` are the coefficients of f."""
+    middle, half, density = real(MIDDLE), real(0.5), real((2 * math.pi) ** -0.5)
+    root_half = real(math.sqrt(0.5))
+
+    def density_and_tail(x):
+        """phi(x) and P(X > x) for 0 <= x <= 40."""
+        z = x * root_half
+        t = (z - middle) / (z + middle)
+        f = powers[0]
+        for c in powers[1:]:
+            f = f * t + c
+        e = exp(-half * x * x)
+        return density * e, half * e * f
+
+    return density_and_tail
 
 
-def _density_and_tail64(x):
-    z = x * math.sqrt(0.5)
-    t = (z - MIDDLE) / (z + MIDDLE)
-    f = POWERS64[0]
-    for c in POWERS64[1:]:
-        f = f * t + c
-    e = exp(-0.5 * x * x)
-    return DENSITY64 * e, 0.5 * e * f
-
-
-density_and_tail = Helper(_density_and_tail32, _density_and_tail64)
+density_and_tail = Helper(
+    _density_and_tail(real, tuple(map(real, polynomial(TERMS[4])))),
+    _density_and_tail(np.float64, tuple(polynomial(TERMS[8]))),
+)
