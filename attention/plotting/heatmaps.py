@@ -12,10 +12,7 @@ import numpy as np
 from minigrad import Tensor
 from minigrad.draw.colours import BLUE
 
-from .curves import accuracy_bars, loss_curves
 from .figure import new_figure, printable, save, short
-
-__all__ = ["show_heatmaps", "alignment_heatmap", "loss_curves", "accuracy_bars"]
 
 GOLD = BLUE  # the outline of a gold alignment, against the reds of the weights
 

@@ -46,7 +46,7 @@ class PlainStep(nn.Module):
         return self.cell.run(x, state)[0], None
 
 
-class UnfedLuongStep(nn.Module):
+class UnfedLuongStep(PlainStep):
     """One step of ``LuongStep`` without input feeding: the cell does not read h~.
 
         h_t = cell(x_t, h_{t-1}),    c_t = attend(h_t),    h~_t = tanh(W_c [c_t; h_t])
@@ -56,25 +56,20 @@ class UnfedLuongStep(nn.Module):
     """
 
     def __init__(self, input_size, hidden_size, value_size, attention, cell, rng=None):
-        self.output_size, self.attention = hidden_size, attention
-        self.cell = cell(input_size, hidden_size, rng=rng)
+        super().__init__(input_size, hidden_size, cell, rng)
+        self.attention = attention
         self.W_c = xavier_matrix(hidden_size, value_size + hidden_size, rng)
-
-    def start(self, recurrent):
-        """Return the state before the first step: that of the cell."""
-        return recurrent
 
     def forward(self, x, state, keys, values, lengths=None, **options):
         """Return the next state, the output (B, H) and the weights (B, S)."""
-        state = self.cell(x, state)
-        queries = state[0][:, None]  # (B, 1, H)
-        output, weights = self._attend(queries, keys, values, lengths, options)
+        state, h, _ = super().forward(x, state)
+        output, weights = self._attend(h[:, None], keys, values, lengths, options)
         return state, output[:, 0], weights[:, 0]
 
     def run(self, x, state, keys, values, lengths=None, **options):
         """Return the outputs (B, L, H) and the weights (B, L, S) of all steps."""
-        queries, _ = self.cell.run(x, state)  # (B, L, H)
-        return self._attend(queries, keys, values, lengths, options)
+        h, _ = super().run(x, state)  # (B, L, H)
+        return self._attend(h, keys, values, lengths, options)
 
     def _attend(self, h, keys, values, lengths, options):
         context = self.attention(h, keys, values, lengths, **options)
