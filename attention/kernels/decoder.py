@@ -35,15 +35,14 @@ class Attention(NamedTuple):
     scale: float  # of the dot score
 
 
-def forward(arguments, parameters, history, n_steps):
+def forward(attention, cell, history, n_steps):
     """Fill ``history`` as ``_steps`` does; return False when the twin should run.
 
-    The first three arguments are the records ``AttentionArguments``, ``CellParameters``
-    and ``History`` of attention_gru.py. n_steps (B,) are the numbers of steps of the
+    The arguments are those of ``_steps``. n_steps (B,) are the numbers of steps of the
     examples. The other entries of ``history`` are left as they are, or filled with
     numbers that mean nothing. They take no time if the longest examples come first.
     """
-    memory, keys, W_q, w_v, scale, lengths = arguments
+    memory, keys, W_q, w_v, scale, lengths = attention
     inputs, _, gates, states, weights, queries = history
     (L, B, I), H, S = inputs.shape, states.shape[2], memory.shape[1]  # noqa: E741
     A, dtype = queries.shape[2], inputs.dtype
@@ -54,7 +53,7 @@ def forward(arguments, parameters, history, n_steps):
     loop(
         -(-B // EXAMPLES),
         attention_of(memory, keys, lengths, W_q if W_q is None else W_q.T, w_v, scale),
-        cell_of(*parameters, dtype),
+        cell_of(*cell, dtype),
         as_field(n_steps, np.int64),
         inputs,
         gates.reshape(4, L, B, H),

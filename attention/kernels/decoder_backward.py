@@ -39,7 +39,7 @@ class Gradients(NamedTuple):
     w_v: writes(2)  # (B, A)
 
 
-def backward(arguments, parameters, history, g):
+def backward(attention, cell, history, g):
     """Take the gradients back through all steps; return None without a compiled loop.
 
     Return dx (L, B, E), ds_0, dmemory, dkeys, dW_ih, dW_hh, db_ih, db_hh, dW_q and
@@ -47,10 +47,9 @@ def backward(arguments, parameters, history, g):
 
     g   the gradients of states (L, B, H), contexts (L, B, M) and weights (L, B, S)
 
-    The other arguments are the records of ``decoder.forward``, with the history filled.
+    The other arguments are those of ``decoder.forward``, with the history filled.
     """
-    memory, keys, W_q, w_v, scale, _ = arguments
-    weight_ih, weight_hh = parameters.weight_ih, parameters.weight_hh
+    (memory, keys, W_q, w_v, scale, _), (weight_ih, weight_hh, *_) = attention, cell
     inputs, _, gates, states, weights, queries = history
     (L, B, I), (_, S, M), H = inputs.shape, memory.shape, states.shape[2]  # noqa: E741
     A, dtype = queries.shape[2], states.dtype

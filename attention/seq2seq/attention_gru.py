@@ -96,9 +96,9 @@ def attention_gru(
     [x_t; c_t]; the gradients of the parameters are summed over t.
     """
     _check_score(keys, W_q, w_v, s0.shape[1])
-    attention = AttentionArguments(memory, keys, W_q, w_v, scale, lengths)
-    cell = CellParameters(weight_ih, weight_hh, bias_ih, bias_hh)
-    history = _start_history(x, s0, attention)
+    attention = memory, keys, W_q, w_v, scale, lengths
+    cell = weight_ih, weight_hh, bias_ih, bias_hh
+    history = _start_history(x, s0, memory, w_v)
     (B, L, _), H = x.shape, s0.shape[1]
     n_steps = np.full(B, L) if n_steps is None else n_steps
     is_filled = decoder.forward(attention, cell, history, n_steps)
@@ -125,26 +125,6 @@ def attention_gru(
     return tuple(outputs), backward
 
 
-class AttentionArguments(NamedTuple):
-    """What ``attention_gru`` receives for the attention."""
-
-    memory: np.ndarray  # (B, S, M)
-    keys: np.ndarray  # (B, S, A)
-    W_q: np.ndarray | None  # (A, H)
-    w_v: np.ndarray | None  # (A,)
-    scale: float
-    lengths: np.ndarray | None  # (B,)
-
-
-class CellParameters(NamedTuple):
-    """The parameters of the GRU cell."""
-
-    weight_ih: np.ndarray  # (3H, E + M)
-    weight_hh: np.ndarray  # (3H, H)
-    bias_ih: np.ndarray  # (3H,)
-    bias_hh: np.ndarray  # (3H,)
-
-
 class History(NamedTuple):
     """Arrays of all steps. The forward loop fills them; the backward reads them.
 
@@ -162,10 +142,10 @@ class History(NamedTuple):
     queries: np.ndarray  # (L, B, A)     W_q s_{t-1}; (L, B, 0) for the dot score
 
 
-def _start_history(x, s0, attention):
+def _start_history(x, s0, memory, w_v):
     """Return a ``History`` with x_t and s_0; the loop computes the other entries."""
-    (B, L, E), (_, S, M), H = x.shape, attention.memory.shape, s0.shape[1]
-    query_width = 0 if attention.w_v is None else len(attention.w_v)
+    (B, L, E), (_, S, M), H = x.shape, memory.shape, s0.shape[1]
+    query_width = 0 if w_v is None else len(w_v)
     inputs = np.empty((L, B, E + M), x.dtype)
     inputs[:, :, :E] = x.swapaxes(0, 1)
     states = np.empty((L + 1, B, H), x.dtype)
@@ -183,14 +163,15 @@ def _start_history(x, s0, attention):
 def _steps(attention, cell, history):
     """Run from the first step to the last, and fill ``history``."""
     memory, keys, W_q, w_v, scale, lengths = attention
+    weight_ih, W_hh, bias_ih, bias_hh = cell
     inputs, contexts, gates, states, weights, queries = history
     L, B, M = contexts.shape
     E = inputs.shape[2] - M
     # the product of all x_t with W_x needs no state, so it stands before the loop
-    x, W_x = inputs[:, :, :E].reshape(L * B, E), cell.weight_ih[:, :E]
+    x, W_x = inputs[:, :, :E].reshape(L * B, E), weight_ih[:, :E]
     r, z, _, n = gates
-    project(x, W_x, cell.bias_ih, out=(r, z, n))
-    W_c, W_hh = cell.weight_ih[:, E:], cell.weight_hh  # (3H, M), (3H, H)
+    project(x, W_x, bias_ih, out=(r, z, n))
+    W_c = weight_ih[:, E:]  # (3H, M)
     allowed = None
     if lengths is not None:
         allowed = np.arange(keys.shape[1]) < lengths[:, None, None]  # (B, 1, S)
@@ -205,7 +186,7 @@ def _steps(attention, cell, history):
         contexts[t] = (weights[t] @ memory)[:, 0]
         for gate, from_c in zip((r, z, n), by_gate(contexts[t] @ W_c.T, 3)):
             gate[rows] += from_c
-        gru_step(gates[:, rows], s @ W_hh.T + cell.bias_hh, s, out=states[t + 1])
+        gru_step(gates[:, rows], s @ W_hh.T + bias_hh, s, out=states[t + 1])
 
 
 def _steps_back(attention, cell, history, g):
@@ -215,13 +196,14 @@ def _steps_back(attention, cell, history, g):
     x has the shape (L, B, E).
     """
     memory, keys, W_q, w_v, scale, _ = attention
+    weight_ih, W_hh, bias_ih, bias_hh = cell
     inputs, contexts, gates, states, weights, queries = history
     L, B, M = contexts.shape
     H, E = states.shape[2], inputs.shape[2] - M
     g_states, g_contexts, g_weights = g  # (L, B, ...)
     previous_states = states[:L].reshape(L * B, H)  # s_{t-1} of all steps
     slopes = gru_slopes(gates, previous_states)  # (L B, 4H), of all steps
-    W_c, W_hh, z = cell.weight_ih[:, E:], cell.weight_hh, gates[1]
+    W_c, z = weight_ih[:, E:], gates[1]
     dc, de = np.empty((L, B, M), slopes.dtype), np.empty_like(weights)
     dqueries, dkeys = np.empty_like(queries), np.zeros_like(keys)
     dw_v = None if w_v is None else np.zeros_like(w_v)
@@ -258,9 +240,9 @@ def _steps_back(attention, cell, history, g):
         slopes,  # the loop has replaced every row by its da
         inputs.reshape(L * B, E + M),
         previous_states,
-        cell.weight_ih,
-        cell.bias_ih,
-        cell.bias_hh,
+        weight_ih,
+        bias_ih,
+        bias_hh,
         needs=(True, True, True, True),  # inputs, states, weight_ih, weight_hh
     )
     dx = dinputs.reshape(L, B, E + M)[:, :, :E]
