@@ -64,7 +64,7 @@ spec(
     {
         "state": _case((2,), 7, 5, 3, (7, 1), state=True),
         "vector-state": _case((2,), 7, 5, 3, (7, 5), state=True),
-        "heads": _case((2, 3), 5, 3, 2, (5, 1)),
+        "heads": _case((2, 3), 3, 2, 1, (3, 1)),
         "vector": _case((2, 3), 5, 3, 2, (5, 3)),
         "constant": _case((3,), 7, 3, 5, (1, 1)),  # RetNet
         # over 400 entries: gradcheck measures along random directions
@@ -82,7 +82,7 @@ spec(
     {
         "state": _case((2,), 7, 5, 3, (7,), beta=True, state=True),
         "no-gate": _case((2,), 7, 5, 3, None, beta=True),
-        "heads": _case((2, 3), 5, 3, 2, (5,), beta=True),
+        "heads": _case((2, 3), 3, 2, 1, (3,), beta=True),
         "no-gate-state": _case((2,), 7, 5, 3, None, beta=True, state=True),
         "chunks": _case((), 131, 3, 5, (131,), beta=True, state=True),
         "one": _case((), 1, 5, 3, (1,), beta=True, state=True),
