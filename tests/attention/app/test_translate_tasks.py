@@ -103,15 +103,12 @@ def test_every_character_has_an_id_whatever_is_drawn_and_none_is_an_end(name):
 
 
 def test_defaults_are_those_of_the_task():
-    for name in QUESTIONS:
+    lengths = {name: task_of(name).lengths for name in QUESTIONS} | {"en-de": None}
+    for name, expected in lengths.items():
         config = translation.Config(task=name)
-        assert config.lengths == task_of(name).lengths
-        for field, (_, usual) in USUAL.items():
-            assert getattr(config, field) == usual
-    config = translation.Config()
-    assert config.lengths is None
-    for field, (usual, _) in USUAL.items():
-        assert getattr(config, field) == usual
+        assert config.lengths == expected
+        for field, usual in USUAL.items():
+            assert getattr(config, field) == usual[name in QUESTIONS]
     assert translation.Config(task="sort", steps=7, lengths=[1, 5]).lengths == (1, 5)
 
 
