@@ -67,15 +67,12 @@ def count(variant, *inputs, parameters=(), **options):
     parameters   the arrays of the row's ``parameters``, in their order
     options      of the definition, such as D of "local-m"
     """
-    definition = variant if callable(variant) else definition_of(variant)
+    definition = variant
+    if not callable(variant):
+        definition = VARIANTS[one_of("count", "variant", variant, VARIANTS)].attention
     counter = OpCounter()
     arrays = [counter.array(x) for x in (*inputs, *parameters)]
     return np.asarray(definition(*arrays, **options)), counter
-
-
-def definition_of(variant):
-    """Return the definition of a variant: (q, k, v, *parameters, **options) -> o."""
-    return VARIANTS[one_of("count", "variant", variant, VARIANTS)].attention
 
 
 def polynomial(counts, letters):

@@ -52,9 +52,9 @@ def comparison(n=1024, E=64, variants=VARIANTS):
     return "\n".join(lines)
 
 
-def long_contexts(E=64, lengths=LENGTHS):
+def long_contexts(E=64):
     """Return the tables of exercise 6.4, bytes and multiplications, as text."""
-    costs = {n: [_long_cost(variant, n, E) for variant in LONG] for n in lengths}
+    costs = {n: [_long_cost(variant, n, E) for variant in LONG] for n in LENGTHS}
     head = "".join(f"{name:>11s}" for name in LONG)
     lines = [f"bytes beside the inputs, one head, width {E}, float32, by formula", ""]
     lines.append(f"{'n':>9s}{'one matrix':>11s}{head}")
@@ -66,7 +66,7 @@ def long_contexts(E=64, lengths=LENGTHS):
         "",
         f"-: the length is not a multiple of bigbird's blocks, {BLOCK} tokens.",
         "Bigbird's BlockMask is made before the call. It takes a byte for each pair of",
-        f"blocks: {size((-(-lengths[-1] // BLOCK)) ** 2)} for n = {lengths[-1]:,}.",
+        f"blocks: {size((-(-LENGTHS[-1] // BLOCK)) ** 2)} for n = {LENGTHS[-1]:,}.",
         "",
         "multiplications",
         "",
