@@ -57,26 +57,27 @@ def backward(attention, cell, history, g):
     loop = backward_loop.on_threads(dtype, work)
     if loop is None:
         return None
-    shapes = inputs.shape, (B, H), memory.shape, keys.shape, queries.shape, (B, A)
-    d = Gradients(*(np.zeros(shape, dtype) for shape in shapes))
-    sums = Sums.of(B, weight_ih, weight_hh, dtype)
-    loop(
-        len(sums.da),
-        attention_of(memory, keys, None, W_q, w_v, scale),
-        aligned(weight_ih, dtype),
-        aligned(weight_hh, dtype),
-        steps_of(inputs, gates.reshape(4, L, B, H), states),
-        weights.reshape(L, B, S),
-        queries,
-        *(as_field(each, dtype) for each in g),
-        d,
-        sums,
-    )
+    source = attention_of(memory, keys, None, W_q, w_v, scale)
+    steps = steps_of(inputs, gates.reshape(4, L, B, H), states)
+    weights = weights.reshape(L, B, S)
+    d, sums = run(loop, source, weight_ih, weight_hh, steps, weights, queries, g)
     dW_q = dw_v = None
     if w_v is not None:
         dW_q = d.queries.reshape(L * B, A).T @ states[:L].reshape(L * B, H)
         dw_v = d.w_v.sum(0)
     return d.inputs[:, :, : I - M], *d[1:4], *sums.gradients(), dW_q, dw_v
+
+
+def run(loop, attention, weight_ih, weight_hh, steps, weights, queries, g):
+    """Run the loop; return the ``Gradients`` and the ``Sums``."""
+    (_, B, A), dtype = queries.shape, queries.dtype
+    arrays = steps.x, steps.states[0], attention.memory, attention.keys, queries
+    d = Gradients(*map(np.zeros_like, arrays), np.zeros((B, A), dtype))
+    sums = Sums.of(B, weight_ih, weight_hh, dtype)
+    matrices = aligned(weight_ih, dtype), aligned(weight_hh, dtype)
+    g = [as_field(each, dtype) for each in g]
+    loop(len(sums.da), attention, *matrices, steps, weights, queries, *g, d, sums)
+    return d, sums
 
 
 @kernel

@@ -12,10 +12,9 @@ from minigrad.ops import recurrent
 from minigrad.ops.packing import check_lengths
 
 from . import decoder, decoder_backward
-from .cell import EXAMPLES, Sums, cell_of, steps_of
+from .cell import EXAMPLES, cell_of, steps_of
 from .choice import EXP
 from .compiling import as_field
-from .product import aligned
 
 
 def gru(
@@ -80,22 +79,9 @@ def gru(
         g_states = np.array(by_time(g[0]), dtype)
         g_states[steps >= n_tokens] = 0
         g_states[n_tokens - 1, np.arange(B)] += g[1][order]  # h_n is the last state
-        shapes = inputs.shape, (B, H), (B, 0, 0), (B, 0, H), (T, B, 0), (B, 0)
-        d = decoder_backward.Gradients(*(np.zeros(shape, dtype) for shape in shapes))
-        sums = Sums.of(B, weight_ih, weight_hh, dtype)
-        loop(
-            len(sums.da),
-            source,
-            aligned(weight_ih, dtype),
-            aligned(weight_hh, dtype),
-            steps_of(inputs, gates, states),
-            none,
-            none,
-            g_states,
-            none,
-            none,
-            d,
-            sums,
+        forward, g = steps_of(inputs, gates, states), (g_states, none, none)
+        d, sums = decoder_backward.run(
+            loop, source, weight_ih, weight_hh, forward, none, none, g
         )
         dh0 = np.empty_like(d.s)
         dh0[order] = d.s
