@@ -154,17 +154,7 @@ def test_an_edit_that_needs_gigabytes_is_another_mistake():
     assert np.ones(2**24).size  # the limit ends with the block
 
 
-TRAINED = {"38.4", "6.9", "E.15"}  # their checks train: a deep run judges the mistakes
-
-
-@pytest.mark.parametrize(
-    "exercise",
-    [
-        pytest.param(e, marks=[pytest.mark.deep] if e.id in TRAINED else [])
-        for e in exercises()
-    ],
-    ids=lambda e: e.id,
-)
+@pytest.mark.parametrize("exercise", exercises(), ids=lambda e: e.id)
 def test_every_written_mistake_is_noticed_and_named(exercise):
     found = audit.audit_exercise(exercise)
     assert not found.faults, "\n" + audit.table([found])
