@@ -462,10 +462,7 @@ def with_dropout(module):
     return [m for m in parts if type(vars(m).get("dropout")) is float]
 
 
-# a pointer has weights alone, and no average
-DROPPING = [
-    n for n, s in SUBJECTS.items() if with_dropout(s.make(3, 3)) and n != "pointer"
-]  # fmt: skip
+DROPPING = [n for n, s in SUBJECTS.items() if with_dropout(s.make(3, 3))]
 
 
 @pytest.mark.parametrize("name", DROPPING)

@@ -35,8 +35,12 @@ class Pointer(AdditiveAttention):
     """The additive score as logits of the places of a sequence.
 
     ``mg.cross_entropy(pointer(states, elements, allowed), places)`` is the loss.
-    Parameters and ``precompute`` are those of ``AdditiveAttention``.
+    Parameters and ``precompute`` are those of ``AdditiveAttention``. There is no dropout:
+    the scores are the result, and no weight is averaged.
     """
+
+    def __init__(self, query_size, key_size, num_hiddens, *, rng=None, bias=False):
+        super().__init__(query_size, key_size, num_hiddens, rng=rng, bias=bias)
 
     @shapes
     def forward(self, queries, keys, allowed=None):
