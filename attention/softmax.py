@@ -64,8 +64,8 @@ def softmax_over_allowed(scores, allowed=None, temperature=1.0):
 
     scores (..., S), allowed bool that broadcasts to them, or None  ->  p (..., S)
 
-    One operation, compiled if numba is installed: composed of operations, it would
-    compute five arrays of the size of the scores, and compiled it computes p alone. Its
+    It is one operation, compiled if numba is installed. Made of several, it would store
+    five arrays of the size of the scores; compiled, it stores p alone. Its
     backward needs no mask, because p_ij = 0 for a masked key.
     """
     p = softmax_kernels.forward(scores, allowed, temperature)
@@ -77,10 +77,10 @@ def softmax_over_allowed(scores, allowed=None, temperature=1.0):
 
 
 def allowed_pairs(name, shape, dtype, mask=None, lengths=None):
-    """Return which pairs of scores of a shape may attend, and what is added to them.
+    """Return which pairs may attend, for scores of a shape, and what is added to these.
 
     mask, lengths   as in ``masked_softmax``; a mask may also be a function, such as
-                       those of attention.masks
+                    those of attention.masks
 
     The first is a bool array that broadcasts to the scores, or None if all pairs may
     attend; the second a Tensor of this dtype, or None.

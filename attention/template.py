@@ -4,9 +4,9 @@
 
 Variants of attention differ in the score, in the mask or bias, in the normaliser, and
 in the source of the queries, keys and values. ``attend`` takes any score function, and
-any normaliser instead of the softmax. It computes the whole matrix of weights (L S
-numbers); the average costs L S Ev multiplications. ``exact/sdpa.py`` computes scaled
-dot-product attention, also without storing this matrix.
+any normaliser instead of the softmax. For L queries, S keys and values of width Ev, it
+computes all L S weights, and the average costs L S Ev multiplications.
+``exact/sdpa.py`` computes scaled dot products, also without storing this matrix.
 
 Bahdanau et al. 2015, equations 5 and 6; Luong et al. 2015, section 3.1.
 """
@@ -57,8 +57,9 @@ def attend(
                  lambda q, k: general(q, k, W_a)
     mask         broadcasts to (..., L, S): bool, where True = may attend, or float,
                  which is added to the scores; -inf masks a key. Or one of
-                 attention.masks, for scores (B, H, L, S)
-    lengths      (B,) or (B, L): how many keys are allowed, from the first
+                 attention.masks, for scores (B, H, L, S) of H heads
+    lengths      for each of B examples, or of their queries: how many keys are
+                 allowed, from the first
     bias         added to the scores; it may be learned
     temperature  divides the scores
     dropout_p    in training, p_ij becomes 0 with this probability, and otherwise p_ij /
@@ -123,8 +124,8 @@ def group_heads(x, keys):
 
     x (..., G Hk, L, E), keys (..., Hk, S, E)  ->  (..., Hk, G L, E)
 
-    These heads follow each other, so no key is copied. With G = 1, and if the axes
-    before the heads differ, x is returned as it is.
+    Hk is the number of key heads. The G heads are neighbours in x, so no key is copied.
+    If G = 1, or if the axes before the heads differ, x is returned as it is.
     """
     *batch, H, L, E = (1, *x.shape)[-max(x.ndim, 3) :]
     *others, Hk, _, _ = (1, *keys.shape)[-max(keys.ndim, 3) :]

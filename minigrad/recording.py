@@ -58,5 +58,5 @@ class _NoGrad(contextlib.ContextDecorator):
         _open_blocks.set(_open_blocks.get() + 1)
 
     def __exit__(self, *exception):
-        # 0 where an event loop closes an asynchronous generator in a task of its own
+        # an event loop may close an asynchronous generator in another task, with 0
         _open_blocks.set(max(_open_blocks.get() - 1, 0))

@@ -44,13 +44,13 @@ SCORED = [
 # these project contexts, so that a context of 0 is no output of 0
 PROJECTED = ("heads", "one key", "Luong's", "Bahdanau", "layer of", "multi-head", "mla",
              "pma", "isab", "perceiver")  # fmt: skip
-# of NaN times 0 there is a gradient: of projections, and of tokens that have an output
+# in these NaN * 0 = NaN is in a gradient: of a projection, or of a token with an output
 READS_NAN = (*PROJECTED, "gat", "rope-2d", "quantized")
 # the kernels of these modules take long to compile
 LARGE = {"recurrence", "delta"}
 
 # with many entries, one is near a corner, where the weight of a key becomes 0, or so
-# steep that a difference of the definition is not its slope; gradcheck takes small steps
+# steep that a difference of the definition is not its slope; gradcheck's steps are small
 CORNERS = {"kernel boxcar", "kernel triangular", "kernel epanechnikov", "gat", "gatv2",
            "ntm", "local-p, narrow"}  # fmt: skip
 
@@ -141,7 +141,7 @@ def test_definition_of_more_sizes(law, name):
 
 @every_row
 def test_leading_axes_are_examples(name):
-    """Where the function of a row takes them: layers do."""
+    """All layers take leading axes; a function that does not must refuse them."""
     row, arrays = ROWS[name], ROWS[name].inputs(5, 7)
     m = row.module(5, 7)
     try:

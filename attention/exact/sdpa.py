@@ -4,9 +4,9 @@
 
 The arguments are torch's, in torch's order and layout. The whole matrix of scores is
 computed as in ``attend``, or in tiles, which are not stored (flash.py); the results are
-the same. Each head costs L S (E + Ev) multiplications either way; the memory is L S
-numbers for the matrix, and L + S in tiles (plus a mask of L S booleans if a key or
-value is NaN or infinite).
+the same. For L queries and S keys of width E, and values of width Ev, each head costs
+L S (E + Ev) multiplications either way. The matrix has L S numbers; in tiles the memory
+grows with L + S (plus a mask of L S booleans if a key or value is NaN or infinite).
 
 Vaswani et al. 2017, equation 1; tiles: Dao 2023.
 """
@@ -76,16 +76,16 @@ def scaled_dot_product_attention(
     rng           the generator of dropout; None uses minigrad's generator
     is_causal     masks the keys after the query: j > i
     scale         a number; None is 1 / sqrt(E)
-    enable_gqa    allows H to be a multiple of Hk: query head h reads key head
-                  h // (H / Hk)
+    enable_gqa    allows H query heads to be a multiple of Hk key heads: query head h
+                  reads key head h // (H / Hk)
     bias          b_ij, with a gradient: broadcasts to (..., H, L, S), or is an
                   OffsetBias, a value for each head and offset j - i (T5, ALiBi)
     return_lse    also return lse, which tiles compute
-    path          "dense" is the whole matrix, "tiled" is tiles; None chooses: the
-                  matrix for weights, a score, a normalize, and fewer than 64 queries,
-                  where it is faster, unless lse is wanted
+    path          "dense" is the whole matrix, "tiled" is tiles. None is tiles for lse;
+                  otherwise the matrix if weights, a score or a normalize need it or if
+                  there are fewer than 64 queries, where it is faster; otherwise tiles
     normalize     a function that replaces the softmax, as in ``attend``. Tiles compute
-                  it if it has a method rescale(o, lse) -> o, such as a ``Sink``
+                  it if it has a method rescale(o, lse) -> o, as a ``Sink`` has
     score         a function (query, key) -> scores (..., H, L, S) that replaces
                   scale q_i . k_j, as in ``attend``. For the softcap of Gemma,
                   lambda q, k: c * tanh(scaled_dot(q, k) / c)

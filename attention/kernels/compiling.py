@@ -3,7 +3,7 @@
     @kernel
     def scale(start: int, stop: int, x: reads(2), factor: float, y: writes(2)): ...
 
-    loop = scale.on_threads(x.dtype, x.size)  for so many multiplications
+    loop = scale.on_threads(x.dtype, x.size)  the number of multiplications
     loop(len(x), x, 2.0, y)                   if loop is None, call the NumPy twin
 
 A kernel is written once for float32 and float64. Its annotations are its signature, so
@@ -142,8 +142,8 @@ class Kernel:
     def on_threads(self, dtype, work):
         """Return a function (items, *arguments), or None when the twin should run.
 
-        It calls the loop for all items, and spreads so many multiplications over the
-        threads.
+        It calls the loop for all items, spread over threads if ``work``, the number of
+        multiplications, is worth it.
         """
         loop = self.version(dtype, work)
         return None if loop is None else functools.partial(spread, loop, work)

@@ -2,8 +2,8 @@
 
 The twins, and the ones to read, are ``scan`` in ``variants/recurrence.py``, for one
 number a_t for each token, and ``delta_scan`` in ``variants/delta_rule.py``. It is one
-recurrence; the delta rule has u in the place of v. The backward of what the delta rule
-writes is in delta.py; otherwise it is the same pass again, of other arrays.
+recurrence; the delta rule has u in the place of v. A backward is the same pass again,
+over other arrays; for the gradients of u it is in delta.py.
 
 A work item is one head, read in chunks of 64: the state holds the sums over the chunks
 before, and inside a chunk there is a small masked product. With M, f and l the products
@@ -24,8 +24,8 @@ from .compiling import Helper, as_field, kernel, reads, writes
 from .product import multiply
 
 CHUNK = 64
-SHORT = 16  # fewer tokens: the twin computes them alone, the loop a chunk of CHUNK
-BLOCK = 16  # tokens whose errors depend on each other, in ``write_errors``
+SHORT = 16  # fewer tokens: the twin runs, as the loop would compute a whole chunk
+BLOCK = 16  # tokens whose errors depend on each other, in ``solve_errors``
 
 
 class Memory(NamedTuple):
@@ -163,7 +163,7 @@ def add_values(o: writes(2), p: reads(2), v: reads(2), reverse: bool):
 def products(
     m: writes(2), f: writes(1), l: writes(1), a: reads(1), begin: int, reverse: bool
 ):
-    """m[j, i] = M_ij for key j and query i, and the decays of ``products`` (decay.py).
+    """m[j, i] = M_ij for key j and query i, and ``row_products`` (its twin).
 
     f   from the state before to each query; l: from each key to the state after
     """

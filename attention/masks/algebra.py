@@ -5,8 +5,9 @@
 | means "or" and ~ means "not" in the same way.
 
 Query i of a window, and of a causal or padding mask, may attend to one range of keys,
-lo[i] <= key < hi[i]. So O(L) numbers say what the mask allows, and those of m & n
-follow from the ranges of m and n. Other masks are evaluated, some queries at a time.
+lo[i] <= key < hi[i]. So O(L) numbers for L queries say what the mask allows, and the
+ranges of m & n follow from those of m and n. Other masks are evaluated, some queries at
+a time.
 """
 
 import operator
@@ -31,7 +32,7 @@ class Mask:
     and, if you like,
 
         key_ranges(L, S)         the range of keys of each query, or None
-        check(L, S)              raises ValueError if the mask is for other numbers
+        check(L, S)              raises ValueError if L or S does not fit the mask
 
     A subclass of another mask that overrides ``allowed`` does not inherit its ranges
     and its repr. ``check_mask`` compares the ranges that you write.
@@ -110,7 +111,7 @@ class Mask:
         return (lo <= kv) & (kv < hi)
 
     def numbers(self, B, H):
-        """Return B and H if the mask fits them; its own for None, or None."""
+        """Return B and H if the mask fits them. For None, return its own, or None."""
         return self._number("examples", "B", B), self._number("heads", "H", H)
 
     def allowed(self, b, h, q, kv):
@@ -124,7 +125,7 @@ class Mask:
         """Return lo and hi, int arrays that broadcast to (B | 1, H | 1, L).
 
         Query i may attend to the keys lo[i] <= key < hi[i] and to no others; a query
-        without keys has 0, 0. None: the keys are no ranges.
+        without keys has 0, 0. None: the keys of a query may have gaps.
         """
         return None
 

@@ -1,4 +1,4 @@
-"""What a call is given as masks, and the one mask and the one bias that they mean."""
+"""Turn the masks and float arrays that a call is given into one mask and one bias."""
 
 import functools
 import math

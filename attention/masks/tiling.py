@@ -1,4 +1,4 @@
-"""The kinds of the tiles of a mask, a tile being a block of queries by one of keys.
+"""The kind of each tile of a mask: of the pairs of a block of queries and one of keys.
 
     EMPTY     no query of the tile may attend to a key of it: nothing to compute
     FULL      every query may attend to every key: nothing to mask
@@ -20,8 +20,9 @@ def kinds_of_ranges(lo, hi, L, S, block):
 
     lo, hi (B | 1, H | 1, L | 1)  ->  uint8 (B | 1, H | 1, nq, nk)
 
-    Each query is counted in the tiles that its range touches and in those that it
-    fills: O(L + tiles).
+    block is (Tq, Tk), the size of a tile; there are nq rows of nk tiles. Each query
+    is counted in the tiles that its range touches and in those that it fills: the work
+    is O(L + nq nk).
     """
     shape = np.broadcast_shapes(lo.shape, hi.shape, (1, 1, L))
     lo, hi = np.broadcast_to(lo, shape), np.broadcast_to(hi, shape)

@@ -1,7 +1,7 @@
 """Masks by kind of token: padding, prefixes, documents, global tokens.
 
     padding j < len_b;   prefix_lm j < prefix_b or j <= i;   document d_i = d_j;
-    global_tokens: i or j is a global token
+    global_tokens: i or j is a global token         query i, key j, example b
 
 padding excludes keys that are not tokens; a prefix is known in advance; documents are
 separate texts in one row; global tokens exchange information with all others. Each mask

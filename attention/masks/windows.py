@@ -9,15 +9,15 @@ and a cache holds the keys of the earlier ones.
 
 A window of w keys allows L w of the L S pairs: time and memory grow with L instead of
 L S. It suits text in which near tokens matter most. A dilated window reaches farther at
-the same cost. Both together are strided attention, of some 2 sqrt(n) keys for each of n
-queries if l is sqrt(n):
+the same cost. Both together are strided attention. With l = sqrt(n), each of n queries
+has about 2 sqrt(n) keys:
 
     causal & (sliding_window(l - 1, 0) | dilated(n, l))
 
 ``local`` sets the centre of each window, for a source and a target in different orders.
 
-Beltagy et al. 2020, section 3.1; Child et al. 2019 (strided); Luong et al. 2015, section
-3.2 (``local``).
+Beltagy et al. 2020, section 3.1; Child et al. 2019 (strided); Luong et al. 2015,
+section 3.2 (``local``).
 """
 
 import numpy as np
@@ -239,7 +239,7 @@ def dilated_pairs(L, S, window, dilation):
 
 
 def strided_pairs(L, S, stride):
-    """Count the pairs of strided attention: the last keys, and multiples before them."""
+    """Count the pairs of strided attention: the last keys, and multiples before."""
     i = np.arange(L)
     low, high = window_ends(i, S, stride - 1, 0)
     # the multiples of the stride among the distances from stride, or i - S + 1, to i

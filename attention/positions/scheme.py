@@ -56,8 +56,8 @@ class Scheme(nn.Module):
 class Scores(Scheme):
     """A scheme whose scores are more than products and a bias.
 
-    A subclass has a method ``scores(attention, q, k, first)``. The first query has this
-    position, and G query heads share a key head:
+    A subclass has a method ``scores(attention, q, k, first)``, where first is the
+    position of the first query. G query heads share each of Hk key heads:
 
         q (B, Hk, G, L, E), k (B, Hk, 1, S, E)  ->  scores (B, Hk, G, L, S)
     """
@@ -82,8 +82,8 @@ class Position:
 
     scheme           (config, causal, rng) -> the scheme of a stack
     definition       of definitions.py: what is added or rotated, or the scores
-    multiplications  of the scores of one head of a layer, beside what is computed once
-                     for all layers
+    multiplications  of the scores of one head of a layer, without those that are made
+                     once for all layers
     inputs           of the definition, after q (L, E) and k (S, E), and their shapes
     about, file      what the map says; its page
     """

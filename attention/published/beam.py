@@ -2,7 +2,7 @@
 
     score(y_1 ... y_n) = sum_t ln P(y_t | y_<t, x) / n^a         a: length_penalty
 
-The search keeps K prefixes. Each step extends all prefixes by all words and takes the
+The search keeps K prefixes. Each step extends all of them by all V words and takes the
 2 K best of these K V candidates, in the order of their scores. A candidate that ends
 with EOS is finished if it is among the first K. Of the other candidates, the first K
 are the next prefixes. The K best finished sentences are kept. When K sentences are

@@ -2,7 +2,7 @@
 
 Encoder, over the source x_1 ... x_S, and decoder, over the target y_1 ... y_T so far:
 
-    embed(x)_i  = c E[x_i] + P_i                    c = sqrt(d), or 1
+    embed(x)_i  = c E[x_i] + P_i                    c = sqrt(d), or 1; d: the width
     encoder     x = LN(x + self(x));                            x = LN(x + ffn(x))
     decoder     y = LN(y + self(y));  y = LN(y + cross(y, x));  y = LN(y + ffn(y))
     ffn(x)      = W_2 f(W_1 x + b_1) + b_2
@@ -10,9 +10,9 @@ Encoder, over the source x_1 ... x_S, and decoder, over the target y_1 ... y_T s
 
 The blocks are post-norm, without a last norm. P has the sines first and then the
 cosines, [sin p w_0, ..., cos p w_0, ...], a permutation of the columns of
-``sinusoidal``; the first token has p = 0. The decoder reads y_t and predicts y_{t+1};
+``sinusoidal``; p is the position, from 0. The decoder reads y_t and predicts y_{t+1};
 y_1 is PAD. E' is E, the decoder's table if the two sides have their own, or a table of
-its own if they are not tied.
+its own if the output is not tied.
 
 ``load`` reads a folder:
 

@@ -8,8 +8,8 @@
 
 for each f in turn. In pre-norm, x is a sum that no LN changes: it grows from block to
 block, and the stack of blocks ends with one more LN. The gradients have about the same
-size in every layer, and training needs no warm-up (Xiong et al. 2020). An attention has
-4 D^2 weights, a feed-forward network of hidden width F has 2 D F.
+size in every layer, and training needs no warm-up (Xiong et al. 2020). For tokens of
+width D, an attention has 4 D^2 weights, a network of hidden width F has 2 D F.
 
 Vaswani et al. 2017, sections 3.1 and 3.3.
 """
@@ -110,7 +110,7 @@ class Block(nn.Module):
 
         positions     of the tokens in their texts; None counts from 0
         memory        the encoder's output, or the result of ``cross_attn.precompute``
-        mask          True for tokens, also for those in the cache; False for padding
+        mask          True for tokens, False for padding, of all T tokens with the cache
         memory_mask   the same for the memory
         cache         a KVCache with the earlier tokens of this block; a StateCache if
                       it has a memory
@@ -150,7 +150,7 @@ class Block(nn.Module):
         return norm(x + self.dropout(f(x)))
 
     def _choice(self, mask):
-        """Return the function that chooses blocks; they begin at a row's first token."""
+        """Return the function that chooses blocks, from a row's first token on."""
         first = FIRST if mask is None else mask[:, 0, 0].argmax(-1)  # (B,)
 
         def choose(q, k):

@@ -45,8 +45,8 @@ def decay_attention(q, k, v, log_decay, state=None):
     state       S_0, the result of an earlier call; None is 0. The new state is S_L, for
                 the next call: decoding makes calls with L = 1
 
-    Nothing is divided: divide q by sqrt(E), and normalise o of each head. It costs
-    2 E Ev + 64 (E + Ev) multiplications for each token, or 3 E Ev if L = 1.
+    Divide q by sqrt(E) first, and normalise o of each head: neither is done here.
+    It costs 2 E Ev + 64 (E + Ev) multiplications for each token, or 3 E Ev if L = 1.
     """
     return recurrence.unchecked(q, k, v, unsqueeze(log_decay, -1), state)
 

@@ -10,14 +10,15 @@ length 1, returns S_t^T k_t = (1 - b_t) S'^T k_t + b_t v_t: with b_t = 1, v_t al
 step is one step of gradient descent on |S^T k_t - v_t|^2 / 2 with the rate b_t.
 
 Write u_t = b_t r_t. Then S_t = a_t S_(t-1) + k_t u_t^T is linear attention with decay
-whose values are u (recurrence.py). The weights of the values v are no such products of a
-query and a key, because every u depends on all earlier keys and values.
+whose values are u (recurrence.py). The weights of the values v are not M_ij (q_i .
+k_j), because every u depends on all earlier keys and values.
 
 **Chunks.** With the letters of recurrence.py, the errors in a chunk are
 
     r_i = v_i - f_i S^T k_i - sum_(j < i) B_ij b_j r_j        B_ij = M_ij (k_i . k_j)
 
-These linear equations have a triangular matrix. To solve them once replaces C steps:
+These linear equations have a triangular matrix. To solve them once replaces C steps. R
+has the rows r_i here:
 
     R = T (V - f (K S)),    T = (I + B b)^-1        column j of B b has the factor b_j
 
@@ -33,8 +34,8 @@ state after the chunk, through later chunks alone:
 
     Y = T^T b (P^T G + l (K D)),    P = M * Q K^T
 
-Now y and u are known, and all other gradients are scans of recurrence.py. k_t is used twice:
-as a query that reads S', with the gradient -y_t, and as a key that writes u_t:
+Now y and u are known, and all other gradients are scans of recurrence.py. k_t is used
+twice: as a query that reads S', with the gradient -y_t, and as a key that writes u_t:
 
     dq_t = S_t g_t,    dk_t = read_t + written_t
     read_t = -S' y_t,  written_t = D_t u_t

@@ -27,7 +27,7 @@ def gated_linear_attention(q, k, v, log_decay, state=None):
     log_decay   ln a_t, 0 or less
     state       S_0, the result of an earlier call; None is 0. The new state is S_L
 
-    Nothing is divided: divide q by sqrt(E), and normalise o of each head.
+    Divide q by sqrt(E) first, and normalise o of each head: neither is done here.
     """
     return recurrence.unchecked(q, k, v, log_decay, state)
 

@@ -3,8 +3,9 @@
     o_i = sum_j w_ij v_j
     w_ij = phi(q_i) . phi(k_j) / (sum_l phi(q_i) . phi(k_l) + eps)
 
-Softmax attention has exp(q . k) instead of phi(q) . phi(k), and must compute it for
-every pair. A dot product can be taken out of the sum:
+phi, the feature map, is a function of one query or key. Softmax attention has
+exp(q . k) instead, and must compute it for every pair. A dot product can be taken out
+of the sum:
 
     sum_j (phi(q_i) . phi(k_j)) v_j = (sum_j phi(k_j) v_j^T)^T phi(q_i) = S^T phi(q_i)
 
@@ -13,8 +14,8 @@ n queries and n keys cost 2 n E Ev multiplications instead of n^2 (E + Ev), and 
 no matrix of weights. A decoder stores S and z instead of all earlier keys and values.
 
 If causal, S_i is the sum over the keys j <= i: the state of recurrence.py, with a = 1.
-With the values [v; 1], its last column is z_i, and so numerator and denominator are the
-outputs of one scan. To continue a sequence, keep that state:
+With a 1 after each value, [v; 1], its last column is z_i, so numerator and denominator
+are the outputs of one scan. To continue a sequence, keep that state:
 
     sums, state = decay_attention(phi(q), phi(k), [v; 1], np.zeros(1), state)
 

@@ -10,20 +10,20 @@ With S_t written out, it is attention to the keys j <= i:
 
 **Chunks.** Key by key, this would be L steps of E Ev multiplications. A chunk of C
 tokens begins with the state S of the earlier tokens. Let f_i be the product of a from
-the first token of the chunk to i, and l_j that from j + 1 to the last token. Then, with
-rows multiplied by f and l, there are only products of matrices:
+the first token of the chunk to i, and l_j that from j + 1 to the last. With q_i as row
+i of Q, and so on, f Q multiplies row i by f_i. So there are only products of matrices:
 
     O = (f Q) S + (pairs within the chunk),        S <- diag(f_C) S + (l K)^T V
 
-**Pairs, with one number.** They are (M * Q K^T) V. The rows of M are products, M_ij =
-a_i M_(i-1)j. A quotient of cumulative products would be 0 / 0 after some hundred
+**Pairs, if a_t is one number.** They are (M * Q K^T) V. The rows of M are products,
+M_ij = a_i M_(i-1)j. A quotient of cumulative products would be 0 / 0 after some hundred
 tokens, and a difference of cumulative logarithms loses its digits after a token whose a
 is near 0.
 
-**Pairs, with a vector.** M has E numbers for each pair, too many to compute. With c_i =
-ln a_1 + ... + ln a_i, the sum over e is the product of q_i exp(c_i) and k_j exp(-c_j);
-but exp(-c_j) overflows in float32 after some hundred tokens. Take a block of 2h tokens,
-with i in its later half and j in the earlier one, which ends with the token m. Then
+**Pairs, if a_t is a vector.** M has E numbers for each pair, too many to compute. With
+c_i = ln a_1 + ... + ln a_i, the sum over e is the product of q_i exp(c_i) and k_j
+exp(-c_j); but exp(-c_j) overflows in float32 after some hundred tokens. Take 2h tokens,
+with i in their later half and j in the earlier one, which ends with the token m. Then
 
     M_ij = f_i l_j        f_i = a_(m+1) ... a_i,    l_j = a_(j+1) ... a_m
 
@@ -165,7 +165,7 @@ def step(q, k, v, a, S, *, reverse=False, columns=False, own=True):
         f, l = l, f
     pairs = pairs_by_halves
     if a.shape[-1] == 1:
-        pairs, columns = pairs_by_matrix, True  # rows or columns: it is one number
+        pairs, columns = pairs_by_matrix, True  # one number: rows decay as columns do
     inside = pairs(q, k, v, a, reverse, columns, own)
     if columns:
         return f * (q @ S) + inside, all_a * S + transposed(k) @ (l * v)
@@ -180,7 +180,7 @@ def pairs_by_matrix(q, k, v, a, reverse, columns, own):
 
 
 def pair_decays(a):
-    """Return M (..., C, C): M_ij = a_(j+1) ... a_i for j <= i, else 0; a (..., C, 1)."""
+    """Return M (..., C, C) of a (..., C, 1): a_(j+1) ... a_i for j <= i, else 0."""
     below = np.tri(a.shape[-2], k=-1, dtype=bool)  # j < i
     return np.tril(np.where(below, a, a.dtype.type(1)).cumprod(-2))
 
@@ -188,7 +188,7 @@ def pair_decays(a):
 def pairs_by_halves(q, k, v, a, reverse, columns, own):
     """Return sum_j (sum_e q_ie k_je M_ije) v_j of a chunk, in blocks of 2, 4, ...
 
-    columns   M_ijn belongs to v_jn instead
+    columns   M_ij has a number for each entry of v_j instead, and not of k_j
     """
     C = q.shape[-2]
     q, k, v, a = (_padded(x, n) for x, n in ((q, 0), (k, 0), (v, 0), (a, 1)))
@@ -210,7 +210,7 @@ def pairs_by_halves(q, k, v, a, reverse, columns, own):
 
 
 def _padded(x, number):
-    """Return x (..., C, n) with rows of a number up to the next power of 2."""
+    """Return x (..., C, n) with more rows, of a number, so that C is a power of 2."""
     C = x.shape[-2]
     more = (1 << (C - 1).bit_length()) - C
     rows = np.full((*x.shape[:-2], more, x.shape[-1]), number, x.dtype)
@@ -224,11 +224,11 @@ def _halves(x, h):
 
 
 def through_the_state(k, v, a, S_0, R):
-    """Return the parts of dk and dL/d ln a_t, both (..., L, E), by R = dL/dS_L.
+    """Return what R = dL/dS_L adds to dk and to dL/d ln a_t, both (..., L, E).
 
         S_L = f_L S_0 + sum_j l_j k_j v_j^T
 
-    a_t is a factor of S_0 and of the keys j < t. The sum over E is that of one a_t.
+    a_t is a factor of S_0 and of the keys j < t. If it is one number, sum over E.
     """
     if not R.any():  # as a rule: only the outputs are used
         return 0, np.zeros_like(a)

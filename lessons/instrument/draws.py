@@ -7,7 +7,7 @@ import minigrad as mg
 
 
 def shuffled(rng, rows, n):
-    """Return the numbers below n in a random order, in each of so many rows."""
+    """Return (rows, n): the numbers below n, in a random order in each row."""
     return rng.permuted(np.tile(np.arange(n), (rows, 1)), axis=1)
 
 
@@ -30,9 +30,9 @@ def tokens(width, names, values, asked):
 def pairs_once(n, names, kinds, writes, questions, *key):
     """Draw texts that write names, each once, with values, and then ask for some.
 
-    names       how many there are, of which so many are written
-    kinds       of values
-    questions   names that are asked
+    names, writes   how many names there are, and how many of them are written
+    kinds           how many values there are
+    questions       how many names are asked
 
     -> tokens (n, writes + questions, names + kinds), the values that are asked
     (n, questions), and how many pairs stand before each of their pairs

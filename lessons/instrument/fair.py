@@ -66,7 +66,7 @@ class Study(study.Study):
     ignored             the number of an answer that does not count
     batch               the number of examples of a step, drawn with key (seed, step)
     held_out            the numbers of examples of the validation and of the test
-    held_keys           with which these are drawn
+    held_keys           the keys with which ``draw`` makes these two
 
     A setting or method of the class is replaced by an argument or in a subclass. The
     functions are those of a module, so that processes can find them. A model that is
@@ -237,7 +237,7 @@ class Explaining(Study):
 
 
 def evaluated(method, arm, model):
-    """Return what a method of a ``Study`` finds, as it describes."""
+    """Return method(arm, model), in evaluation mode and without gradients."""
     model.eval()
     with mg.no_grad():
         found = method(arm, model)

@@ -47,7 +47,7 @@ def sweep(rounds, say, lengths=LENGTHS, seconds=3.0, variants=VARIANTS):
 
 @contextlib.contextmanager
 def nothing_old_collected():
-    """Exclude the objects that already exist from garbage collection."""
+    """Exclude the objects that exist from garbage collection: it would take time."""
     gc.collect()
     frozen = gc.get_freeze_count()
     gc.freeze()

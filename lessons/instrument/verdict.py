@@ -2,8 +2,8 @@
 
     verdict(above(0), over_seeds([.02, .03, .01]))      "holds"
 
-    holds       the whole interval lies in the range; if training ended before a plateau,
-                for models of so many steps ("after N steps" stands beside the number)
+    holds       the whole interval lies in the range. If training ended before a
+                plateau, "after N steps" beside the number says of which models
     no          the whole interval lies outside, and all models were trained long enough
     near        it lies outside, by no more than the margin of the range
     unfinished  it lies outside, but a run had no plateau: more steps could change it
@@ -140,7 +140,7 @@ def share(k, n, of="seeds", kind="trained"):
 def student(n, part=0.975):
     """Return the factor t by which n values of unknown spread widen an interval.
 
-    part   how much of Student's distribution lies below t: 0.975 for an interval of 95 %
+    part   how much of Student's distribution lies below t: 0.975 for a 95 % interval
 
     Student's density with x = sqrt(n - 1) tan(a) is cos(a)^(n - 2), up to a factor.
     """

@@ -28,7 +28,7 @@ RATIO = 16  # between one step and the next
 
 @dataclass
 class Slopes:
-    """Numeric slopes of one array: of its entries, or along directions.
+    """P numeric slopes of one array x: of its entries, or along directions.
 
     value        (P,)  the slopes
     bar          (P,)  their error bars
@@ -165,7 +165,7 @@ class Point:
         rows = len(self.weights)
         with np.errstate(all="ignore"):
             first = [self.measure(v, unit, self.first_step) for v, unit in lines]
-            largest = np.zeros(rows)  # slope of the array
+            largest = np.zeros(rows)  # the largest slope that is certainly not 0
             for value, _, _, truncation, rounding, *_ in first:
                 size, bar = np.abs(value), truncation + rounding
                 largest = np.fmax(largest, np.where(size > 10 * bar, size, 0))

@@ -179,7 +179,7 @@ class Run:
             )
         self.size = sum(n.output_index is None for n in nodes)
         node = next((t._node for t in self.outputs if t._node), None)
-        if node is not None:  # one output of an operation with several has its own
+        if node is not None:  # each of several outputs has a node of its own
             self.op = node.op if node.output_index is None else node.parents[0].op
 
     def _check_outputs(self):
@@ -202,7 +202,7 @@ class Run:
             )
 
     def _run_backward(self):
-        node = g = culprit = None  # culprit: the first that wrote into its g
+        node = g = culprit = None  # culprit: the first operation that changed its g
         copies = []
 
         def compare():
