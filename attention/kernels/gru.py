@@ -1,7 +1,7 @@
 """The compiled form of ``minigrad.gru``: the decoder's loops without attention.
 
-The twin is ``minigrad/ops/recurrent.py``. A decoder whose source has no positions, of
-width 0, is a GRU over its inputs: its loops take some examples through all the steps.
+The twin is ``minigrad/ops/recurrent.py``. A decoder with an empty source, of no
+positions, is a GRU over its inputs: its loops take some examples through all the steps.
 Arrays are in order of time: t first, then the examples, the longest first, so that the
 examples which are still running at a step are the first few.
 """

@@ -2,9 +2,9 @@
 
     token i stands in row i // columns and column i % columns
 
-Axial attention reads the own row and the own column, so two layers connect any two
-tokens, and a query of n tokens has some 2 sqrt(n) keys. A neighbourhood is a window in
-two dimensions.
+In axial attention a query reads its own row and its own column. So two layers connect
+any two tokens, and each of n queries has about 2 sqrt(n) keys. A neighbourhood is a
+window in two dimensions.
 
 Ho et al. 2019 (axial); Parmar et al. 2018 (neighbourhoods).
 """
@@ -57,7 +57,7 @@ class neighbourhood(Mask):
 
 
 def axial_pairs(L, S, columns):
-    """Count the pairs of masks.axial: the own row and the own column."""
+    """Count the pairs of ``axial``: each query's row and column."""
     row, column = np.divmod(np.arange(L), columns)
     in_row = np.clip(S - row * columns, 0, columns)
     in_column = (S - column + columns - 1) // columns

@@ -157,7 +157,7 @@ def _first_bad_backward(loss):
 
 
 def _finite(gradients):
-    """Return whether a gradient, or each of several, is finite; None is."""
+    """Return whether a gradient, or each of several, is finite, as None is."""
     several = isinstance(gradients, (tuple, list))
     arrays = gradients if several else [gradients]
     return all(np.isfinite(each).all() for each in arrays if each is not None)

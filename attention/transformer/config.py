@@ -72,8 +72,8 @@ class TransformerConfig:
     base             for "sinusoidal", "transformer-xl" and "rope...": the longest
                      wavelength is about 2 pi base
     tied             whether the embedding table also computes the logits
-    attention        the kind of self-attention. Names of ``NORMALIZERS`` (variants/
-                     table.py), such as "softmax", "sparsemax", or "sink", which learns
+    attention        the kind of self-attention. A name of ``NORMALIZERS`` (in the same
+                     file), such as "softmax", "sparsemax", or "sink", which learns
                      a number for each head; and
         "qk-norm"        queries and keys are normalised, see variants/qk_norm.py
         "forgetting"     causal self-attention has forgetting gates; they do not fit

@@ -1,7 +1,7 @@
 """Name mistakes by identities: the right numbers in another order, for example.
 
-``identity`` is the first that holds. One of few or of round numbers may hold by chance:
-it counts only where ``is_evidence`` is true.
+``identity`` returns the first that holds. With few numbers, or round ones, an identity
+may hold by chance: it counts only where ``is_evidence`` is true.
 """
 
 import contextlib

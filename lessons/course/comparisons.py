@@ -1,4 +1,4 @@
-"""The long runs of 38.4 and 6.9: two models, trained with a learner's functions."""
+"""The long runs of the exercises 38.4 and 6.9: two models, by a learner's functions."""
 
 import functools
 import math
@@ -61,7 +61,7 @@ class Held:
 
 
 class Scaling(OwnModels):
-    """Both kinds, at the width of the chapter's exercise."""
+    """38.4: scores divided by sqrt(d) or not, at the width of the exercise."""
 
     name, question = "scaling", "Width 256: does it help to divide scores by 16?"
     measure = "probability of the right symbol in unseen strings, geometric mean"
@@ -191,7 +191,7 @@ class Corpus:
         self.target = Vocabulary.build([t for _, t in self.train])
 
     def word_by_word(self, pairs):
-        """Translate each word of the sources by the word that it was linked with most."""
+        """Translate each word of the sources by the word it was linked with most."""
         linked = [(*pair, links) for pair, links in zip(self.train, self.alignments)]
         return word_by_word(linked, [source for source, _ in pairs])
 
@@ -251,7 +251,7 @@ class Model(mg.nn.Module):
 
 
 class Attending(OwnModels):
-    """Both decoders, with an encoder of their width."""
+    """6.9: decoders with attention and without, each with an encoder of its width."""
 
     name, question = "attention", "What does attention add, with 500 pairs?"
     measure, resolution = "BLEU", 1.0

@@ -148,7 +148,7 @@ def leaves(value):
 
 
 def same(a, b):
-    """Return whether two results are equal: numbers, arrays, and collections of them."""
+    """Return whether two results are equal: numbers, arrays, collections of them."""
     if isinstance(a, dict) and isinstance(b, dict):
         return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
     if isinstance(a, Exception) or isinstance(b, Exception):
@@ -189,7 +189,7 @@ def less_memory():
 
 @contextlib.contextmanager
 def limited(seconds):
-    """Raise OutOfTime in the block after this processor time, where that is possible."""
+    """Raise OutOfTime in the block after this processor time, where possible."""
     main = threading.current_thread() is threading.main_thread()
     if not main or not hasattr(signal, "setitimer"):
         raise OutOfTime  # nothing would stop an edited loop that does not end

@@ -2,7 +2,8 @@
 
 A mutation changes what a backward returns, or what it is given. Each is a mistake that
 people make: a forgotten sign, a mean for a sum, an upstream gradient that is ignored.
-``mutants`` makes those of one call whose gradients differ from the right ones.
+``mutants`` yields those that change the gradients of one call. In all of them, d is the
+gradient of one input, and g is a list with the gradient of each output.
 """
 
 import numpy as np
@@ -13,7 +14,7 @@ from minigrad.broadcasting import unbroadcast
 from .harness import cotangents
 from .spec import as_tuple, is_input
 
-# Of the gradient of one input: gradient -> wrong gradient, of the same shape
+# Change the gradient of one input: d -> wrong gradient, of the same shape
 
 
 def negated(d):
@@ -62,11 +63,11 @@ def in_float16(d):
     return d.astype(np.float16).astype(d.dtype)
 
 
-# Of all gradients: (the right backward, g) -> gradients; g has an array for each output
+# Change all gradients: (the right backward, g) -> wrong gradients
 
 
 def ignores_g(back, g):
-    """The gradients of the sum of the outputs, whatever is asked for."""
+    """The gradients of the sum of the outputs, whatever g is."""
     return back([np.ones_like(each) for each in g])
 
 
@@ -102,7 +103,7 @@ OF_ONE = [
 OF_ALL = [ignores_g, rectified, first_output_alone, last_output_alone, exchanged]
 
 
-# Right in the first call alone: the right backward -> a wrong one
+# Change each call but the first: the right backward -> a wrong one
 
 
 def stale(back):
