@@ -69,7 +69,7 @@ def _run(argv, is_program):
 
 
 def _in_words(problem, args):
-    """Return the text of an error; of a file's, with the path and an option."""
+    """Return the text of an error; for a file's error, add the path and an option."""
     if not getattr(problem, "filename", None):
         return problem
     chosen = [option for option in ("figure", "out") if getattr(args, option, None)]

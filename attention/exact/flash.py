@@ -14,8 +14,8 @@ score appears, the sum so far is rescaled (the online softmax):
 
 O is a sum of values, l of weights. m, l and O begin as -inf, 0 and 0, and at the end
 o = O / l and lse = m + ln l. Tiles in which no pair is allowed are skipped.
-``forward_twin`` and ``backward_twin`` are the two algorithms in NumPy;
-kernels/tiled_forward.py and tiled_backward.py compile the same.
+``forward_twin`` and ``backward_twin`` are the two algorithms in NumPy; their compiled
+forms are kernels/tiled_forward.py and tiled_backward.py.
 
 Dao et al. 2022; Dao 2023, algorithms 1 and 2; the online softmax is Milakov and
 Gimelshein 2018.

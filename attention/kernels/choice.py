@@ -48,7 +48,7 @@ def backend(name: str | None = None) -> Any:
 
 
 def is_compiled(work):
-    """Return whether a call of so many multiplications is compiled."""
+    """Return whether a call of ``work`` multiplications is compiled."""
     return backend() == "numba" and (_Chosen.explicit or work >= WORTH_COMPILING)
 
 

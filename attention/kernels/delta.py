@@ -2,8 +2,8 @@
 
 The twin is ``errors_backward`` in ``attention/variants/delta_rule.py``; the derivation
 is there. (The forward is that of recurrence.py, as are the scans for all other
-gradients.)
-With D = dL/dS after a chunk, e_t the gradient of u_t and y_t = beta_t e_t,
+gradients.) With D = dL/dS after a chunk, e_t the gradient of u_t, y_t = beta_t e_t, and
+M, f and l of recurrence.py,
 
     e_j = l_j D^T k_j + sum_(i >= j) M_ij (q_i . k_j) g_i - sum_(i > j) B_ij y_i
     D <- f_C D + (f Q)^T G - (f K)^T Y            B_ij = M_ij (k_i . k_j)

@@ -2,9 +2,9 @@
 
     s[k, q] = scale Q[q] . K[k] + a bias of k - q + added[q, k],  -inf where masked
 
-With queries along, every loop of the softmax runs over 64
-numbers that lie side by side, and no sum or maximum is taken inside a vector register.
-A block of queries is transposed and scaled once (``pack``), for all its tiles.
+Queries lie along a row, so every loop of the softmax runs over 64 numbers side by side,
+and no sum or maximum is taken inside a vector register. A block of queries is
+transposed and scaled once (``pack``), for all its tiles.
 """
 
 from typing import NamedTuple

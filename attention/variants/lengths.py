@@ -1,4 +1,4 @@
-"""Lay masks and ``lengths`` over keys: refuse what could be of examples or heads."""
+"""Lay masks and ``lengths`` over keys: refuse an axis that has two meanings."""
 
 import numpy as np
 

@@ -2,8 +2,8 @@
 
     y_i = o_i * sigmoid(W_g q_i)        o_i = sum_j p_ij v_j
 
-A softmax cannot return nothing; a gate near 0 can. It is computed from the query alone,
-so it cannot know whether a key fits, as the sink of sink.py does. W_g has a row for each
+A softmax cannot return nothing; a gate near 0 can. It is computed from the query alone:
+unlike the sink of sink.py, it does not know whether a key fits. W_g has a row for each
 entry of o, or a single row, one gate for all. In a Transformer the gate of each head
 stands before W_o, and makes the product W_o W_v of two matrices nonlinear.
 

@@ -48,7 +48,7 @@ class MAB(nn.Module):
 
     @shapes
     def forward(self, x, y, lengths=None):
-        """Let each x read all y; the first ``lengths`` of them.
+        """Let each row of x read the rows of y, or the first ``lengths`` of them.
 
         x (..., m, self.width), y (..., n, self.width), lengths? (B,) int
             ->  out (..., m, self.width)

@@ -280,7 +280,7 @@ def _lesson_experiment(args, error):
 
 
 def _chosen(id, folders, name):
-    """Return the script and the name of an experiment; raise UsageError without it."""
+    """Return the script and the name of an experiment; raise UsageError for none."""
     there = {each: folder for folder in folders for each in experiments_of(folder)}
     wanted = name or "experiment"
     if wanted in there:

@@ -1,9 +1,9 @@
 """Name a mistake: by the edit of the reference answer that gives the same results.
 
-An edit is the name if it returns what the learner's function returned in every call of
-the check, and in those of a second draw of its random numbers. First come the mistakes
-that the exercise's file names, then the identities of the engine, such as a transpose,
-then edits by rule (``slips``), of which the shortest sentence counts.
+An edit names the mistake if it returns what the learner's function returned, in every
+call of the check and in those of a second draw of its random numbers. First come the
+mistakes that the exercise's file names, then the identities of the engine, such as a
+transpose, then edits by rule (``slips``), of which the shortest sentence counts.
 """
 
 import contextlib
@@ -138,7 +138,7 @@ def evidence(pairs):
 
 
 def leaves(value):
-    """Return the arrays of a result; of an object that is none, []."""
+    """Return the arrays of a result; [] for an object without arrays."""
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, (tuple, list)):

@@ -1,6 +1,6 @@
 """The work of the benchmark, done by PyTorch: eager, compiled or fused.
 
-A model is a function of the parameters of ours, by their names.
+Each model here is a function of the parameters of our model, by their names.
 """
 
 

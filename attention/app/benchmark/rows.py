@@ -206,7 +206,7 @@ def reversal_sides(quick, peer, steps=None):
 
 
 def reported(run):
-    """Return the seconds that a call says it has taken, or those that it has."""
+    """Run a call; return the seconds that it reports, or else those measured."""
     elapsed = timed(run)
     return getattr(run, "seconds", elapsed)
 

@@ -146,7 +146,7 @@ def rotated(names, turn):
 
 
 def seconds(run):
-    """Return the mean seconds of a call, over so many calls that they take SHORT.
+    """Return the mean seconds of a call, over enough calls to take SHORT seconds.
 
     The first of several short calls does not count: it is slowed by the threads and
     caches of the side before it.
@@ -240,7 +240,7 @@ def difference(arrays, others):
 
 
 def as_arrays(result):
-    """Return the arrays of a list of Tensors, of torch or ours; None of None."""
+    """Return the arrays of a list of Tensors, of torch or ours; None for None."""
     if result is None:
         return None
     arrays = [np.asarray(x.detach() if hasattr(x, "detach") else x) for x in result]

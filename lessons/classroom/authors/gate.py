@@ -33,7 +33,7 @@ KINDS = {  # kind -> its tests
 
 
 def gate(args, weave):
-    """Say what is missing, or write what is made and run the tests; the exit code.
+    """Say what is missing, or write and test the new thing; return the exit code.
 
     weave   writes the page of a lesson
     """
@@ -61,7 +61,7 @@ def gate(args, weave):
 
 
 def run_tests(kind, name):
-    """Run the tests of a kind, of their parameters those with the name."""
+    """Run the tests of a kind, with the parameters that contain the name."""
     files = list(KINDS[kind])
     if kind == "command":
         files.append(f"tests/attention/app/test_{name}.py")
@@ -73,7 +73,7 @@ def run_tests(kind, name):
 
 
 def missing(kind, name):
-    """Yield a sentence for each part that a thing of this kind has not."""
+    """Yield a sentence for each part that a new thing of this kind lacks."""
     if kind == "operation":
         yield from _operation(name)
     elif kind == "mask":
