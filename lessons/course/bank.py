@@ -74,7 +74,7 @@ def equal(a, b, close=EXACT):
 
 
 def is_evidence(want, arguments):
-    """Return whether an identity of ``want`` is no chance: its numbers are not round.
+    """Return whether an identity of ``want`` is evidence: enough numbers are not round.
 
     One or two numbers are evidence if they come from data that is not round.
     """

@@ -47,7 +47,7 @@ def load(source, path, text=None, seed=0):
 
 
 def run(text, path):
-    """Return the names of a text that runs as a module."""
+    """Run a text as a module; return {name: value} of its names."""
     lines = text.splitlines(True)  # for tracebacks
     linecache.cache[path] = (len(text), None, lines, path)
     names = vars(types.ModuleType("answer")) | {"__file__": path}
@@ -83,7 +83,7 @@ def steps(my):
 
 
 def rng_of(function, seed):
-    """Return the random numbers of a function; those of others do not change them."""
+    """Return a generator that depends on the seed and the function's name alone."""
     return np.random.default_rng((seed, zlib.crc32(function.__name__.encode())))
 
 
@@ -428,7 +428,7 @@ def as_arrays(value):
 
 
 def written(my):
-    """Return the outcome of the first test: the functions are there, and one's own."""
+    """Return the outcome of the first test: the functions exist, and are own work."""
     place = "written: functions", "failed"
     for name, function in my.source.functions.items():
         if name[0] == "_" and name not in my.made:

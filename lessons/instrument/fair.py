@@ -344,7 +344,7 @@ def figures(record, arm, what="figure"):
 
 
 def steps_without_plateau(record, *arms):
-    """Return the budget if a reported run of these arms used it up, or None."""
+    """Return the budget if a reported run of these arms had no plateau, or None."""
     ended = [run["plateau"] for run in record["runs"] if run["arm"] in arms]
     return None if all(ended) else record["budget"]
 

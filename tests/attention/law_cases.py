@@ -185,9 +185,9 @@ def is_given(f, name, x, options):
 
 
 def called(function, names, change, *inputs):
-    """Call a function, with ``change(f, name)`` for f with one of the arguments.
+    """Call a function with ``change(f, name)`` in the place of f.
 
-    f is the function, or a public one that it calls.
+    f is the function, or a public one that it calls, and has an argument of ``names``.
     """
     if (name := argument_of(function, names)) is not None:
         return change(function, name)(*inputs)
