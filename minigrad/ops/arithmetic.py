@@ -115,7 +115,7 @@ def pow(a, b, *, needs=(True, True)):
         if needs[0]:
             da = np.where(b != 0, g * (b * a ** (b - 1)), 0)
         if needs[1]:
-            db = np.where((a != 0) | (b < 0), g * (y * np.log(real(a))), 0)
+            db = np.where((a != 0) | (b < 0), g * (y * np.log(np.asarray(a, y.dtype))), 0)
         return da, db
 
     return y, backward

@@ -41,6 +41,17 @@ def test_another_precision(spec, case, dtype):
 
 
 @pytest.mark.parametrize("spec, case", FIRST_CASES)
+def test_a_backward_in_float32_computes_in_float32(spec, case):
+    """The engine would convert its gradients: no result shows the float64 between."""
+    case = spec.case(case).map(lambda a: a.astype(np.float32))
+    if spec.name == "astype":
+        pytest.skip("astype changes the dtype")
+    outputs, backward = case.run(spec.op.raw)
+    gradients = pull(case, outputs, backward, cotangents(as_tuple(outputs)))
+    assert {d.dtype for d in gradients if d is not None} <= {np.dtype(np.float32)}
+
+
+@pytest.mark.parametrize("spec, case", FIRST_CASES)
 def test_each_input_alone(spec, case):
     """Whether the other inputs require a gradient changes nothing."""
     case = spec.case(case)
