@@ -8,7 +8,7 @@ the same. For L queries and S keys of width E, and values of width Ev, each head
 L S (E + Ev) multiplications either way. The matrix has L S numbers; in tiles the memory
 grows with L + S (plus a mask of L S booleans if a key or value is NaN or infinite).
 
-Vaswani et al. 2017, equation 1; tiles: Dao 2023.
+Vaswani et al. 2017, equation 1; tiles: Dao et al. 2022; Dao 2023.
 """
 
 import functools

@@ -280,6 +280,8 @@ def test_an_experiment_leaves_a_record_and_a_figure(lessons, monkeypatch):
     [("score", "rotated", ["Score(\"rotated\", …)", "variants/rotated.py"]),
      ("operation", "cubed", ["@differentiable", "__all__", "spec(\"cubed\", …)"]),
      ("command", "cubed", ["COMMANDS", "commands/cubed.py", "test_cubed.py"]),
+     ("position", "far-off", ["Position(\"far-off\", …)", "positions/far_off.py"]),
+     ("exercise", "Z.9", ["dev new NN Z.9"]),
      ("lesson", "77", ["lessons/book/77_WORD"])],
 )  # fmt: skip
 def test_the_gate_says_what_is_missing(lessons, kind, name, fragments):
@@ -295,5 +297,6 @@ def test_the_gate_runs_the_tests_of_one_thing(lessons, monkeypatch, kind, name):
     done = subprocess.CompletedProcess([], 1)
     monkeypatch.setattr(subprocess, "run", lambda argv, **_: commands.append(argv) or done)
     assert lessons("dev", "check", kind, name)[0] == 1
-    assert " ".join(commands[0][3:7]) == f"-q --deep --about {name}"
+    about = f" --about {name}" if kind == "score" else " tests/attention/masks"
+    assert " ".join(commands[0][3:]).startswith(f"-q --deep{about}")
     assert all((catalogue.ROOT / file).exists() for file in gate.KINDS[kind])

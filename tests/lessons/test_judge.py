@@ -19,8 +19,9 @@ def wrongly(verdicts):
     ]
 
 
-def test_the_answers_are_to_all_exercises_and_no_two_are_the_same():
-    assert {*judge.ids()} == {exercise.id for exercise in catalogue.exercises()}
+def test_the_answers_are_to_exercises_and_no_two_are_the_same():
+    """A new exercise has none: its file has the mistakes that are known."""
+    assert {*judge.ids()} <= {exercise.id for exercise in catalogue.exercises()}
     for id in judge.ids():
         texts = [answer.text for answer in judge.answers(id)]
         assert len(texts) == len(set(texts))

@@ -3,8 +3,7 @@
     python -m lessons dev check score rotated
 
 It says which parts are missing, writes the files that are made from others, and runs
-the tests of this thing, with their long tail. CONTRIBUTING.md has a recipe for each
-kind.
+the tests of this thing, with their long tail. CONTRIBUTING.md has the recipes.
 """
 
 import argparse
@@ -12,7 +11,7 @@ import re
 import subprocess
 import sys
 
-from ..catalogue import LESSONS, ROOT, UsageError, find
+from ..catalogue import LESSONS, ROOT, UsageError, find, header, lesson_folders
 from ..terminal import say
 
 LAWS = ("tests/test_laws.py", "tests/attention/test_definitions.py")
@@ -24,7 +23,7 @@ KINDS = {  # kind -> its tests
     "score": (*VARIANT, "tests/attention/seq2seq"),
     "normaliser": (*VARIANT, "tests/attention/test_normalize.py"),
     "pattern": VARIANT,
-    "mask": ("tests/attention/masks", *LAWS),
+    "mask": ("tests/attention/masks",),  # all of them: a case has a name of its own
     "position": (*LAWS, COSTS, "tests/attention/transformer"),
     "command": ("tests/attention/app/test_main.py",),
     "exercise": ("tests/lessons/test_course.py", "tests/lessons/test_catalogue.py"),
@@ -43,10 +42,9 @@ def gate(args, weave):
             f"dev check: found no folder tests in {ROOT}; expected a checkout of the "
             "project. An installed package has no tests."
         )
-    lacks = list(missing(kind, name))
-    for line in lacks:
-        say(f"missing: {line}")
+    lacks = [f"missing: {line}" for line in missing(kind, name)]
     if lacks:
+        say("\n".join(lacks))
         return 1
     failed = 0
     if kind == "exercise":
@@ -64,30 +62,20 @@ def run_tests(kind, name):
     """Run the tests of a kind, with the parameters that contain the name."""
     files = list(KINDS[kind])
     if kind == "command":
-        files.append(f"tests/attention/app/test_{name}.py")
+        files.append(f"tests/attention/app/test_{name.split()[0]}.py")
     if kind == "lesson":
         name = next((LESSONS / "book").glob(f"{name}_*")).name
-    command = ["-m", "pytest", "-q", "--deep", "--about", name, *files]
+    about = [] if kind == "mask" else ["--about", name]
+    command = ["-m", "pytest", "-q", "--deep", *about, *files]
     say(" ".join(["python", *command]))
     return subprocess.run([sys.executable, *command], cwd=ROOT).returncode
 
 
 def missing(kind, name):
-    """Yield a sentence for each part that a new thing of this kind lacks."""
-    if kind == "operation":
-        yield from _operation(name)
-    elif kind == "mask":
-        yield from _mask(name)
-    elif kind == "command":
-        yield from _command(name)
-    elif kind == "exercise":
-        find(name)  # says which exercises there are
-    elif kind == "lesson":
-        folders = [f.name for f in (LESSONS / "book").glob(f"{name}_*")]
-        if not folders:
-            yield f"a folder lessons/book/{name}_WORD with lesson.py"
-    else:
-        yield from _row(kind, name)
+    """Return a sentence for each part that a new thing of this kind lacks."""
+    own = {"operation": _operation, "mask": _mask, "command": _command}
+    own |= {"exercise": _exercise, "lesson": _lesson}
+    return own[kind](name) if kind in own else _row(kind, name)
 
 
 def _operation(name):
@@ -104,25 +92,23 @@ def _operation(name):
 
 
 def _row(kind, name):
-    from attention.variants import table
-    from attention.variants.row import About
-
-    rows = {
-        "score": table.SCORES, "normaliser": table.NORMALIZERS,
-        "pattern": table.PATTERNS, "position": table.POSITIONS,
-    }.get(kind, table.VARIANTS)  # fmt: skip
+    try:
+        from attention.variants import row, table
+    except (AttributeError, ImportError, ValueError) as error:
+        yield f"something without which the pages cannot be read: {error}"
+        return
+    rows = table.POSITIONS if kind == "position" else table.VARIANTS
     folder = {"position": "positions", "pattern": "masks"}.get(kind, "variants")
     form = {"normaliser": "Normalizer"}.get(kind, kind.capitalize())
-    if name not in rows:
-        yield f'{form}("{name}", …) in the list ROWS at the foot of its page'
-        if not (ROOT / "attention" / folder / f"{name}.py").exists():
-            yield f"a page, attention/{folder}/{name.replace('-', '_')}.py"
+    if not isinstance(rows.get(name), getattr(table, form)):
+        page = f"attention/{folder}/{name.replace('-', '_')}.py"
+        yield f'{form}("{name}", …) in the list ROWS at the foot of its page, {page}'
         return
-    try:
-        About.of(rows[name])
-    except ValueError as error:
-        yield f"the cells of the map: {error}"
-
+    about = row.About.of(rows[name])
+    text = (ROOT / "attention" / about.file).read_text(encoding="utf-8")
+    above = " ".join(text.partition("\nROWS = ")[0].split())  # the row names it anyway
+    if about.source != "Own" and about.source not in above:
+        yield f"{about.source!r} in the text of {about.file} above its row"
 
 
 def _mask(name):
@@ -138,8 +124,27 @@ def _mask(name):
 def _command(name):
     from attention.app.arguments import COMMANDS
 
-    if name not in str(COMMANDS):
+    if name not in COMMANDS:
         yield f"a row of COMMANDS in attention/app/arguments.py, with {name!r}"
-    for file in f"attention/app/commands/{name}.py", f"tests/attention/app/test_{name}.py":
-        if not (ROOT / file).exists():
-            yield file
+    module = COMMANDS[name].module if name in COMMANDS else name.replace(" ", "_")
+    test = f"tests/attention/app/test_{name.split()[0]}"
+    for file in f"attention/app/commands/{module}", test:
+        if not (ROOT / f"{file}.py").exists():
+            yield f"{file}.py"
+
+
+def _exercise(name):
+    try:
+        exercise = find(name)
+    except UsageError:
+        yield f'its file: python -m lessons dev new NN {name} "TITLE" writes it'
+        return
+    if "Why a right answer works." in exercise.file.read_text(encoding="utf-8"):
+        yield f"an exercise in {exercise.file.name}, which is as dev new wrote it"
+    if not any(exercise.id in header(f).exercises for f in lesson_folders()):
+        yield f'{exercise.id} after "Exercises:" in the lesson {exercise.lesson}'
+
+
+def _lesson(name):
+    if not [*(LESSONS / "book").glob(f"{name}_*")]:
+        yield f"a folder lessons/book/{name}_WORD with lesson.py"
