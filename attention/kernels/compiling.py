@@ -3,8 +3,8 @@
     @kernel
     def scale(start: int, stop: int, x: reads(2), factor: float, y: writes(2)): ...
 
-    loop = scale.on_threads(x.dtype, x.size)  the number of multiplications
-    loop(len(x), x, 2.0, y)                   if loop is None, call the NumPy twin
+    loop = scale.on_threads(x.dtype, x.size)   for a call of x.size multiplications
+    loop(len(x), x, 2.0, y)                    if loop is None, call the NumPy twin
 
 A kernel is written once for float32 and float64. Its annotations are its signature, so
 there is exactly one compiled version for each dtype: arrays are C-contiguous, and

@@ -42,8 +42,15 @@ def _rows():
 
 
 def _of(kind):
-    """Return {name: row} of the rows of a kind."""
-    return {row.name: row for row in _ALL if isinstance(row, kind)}
+    """Return {name: row} of the rows of a kind; ValueError for two of one name."""
+    found = {}
+    for row in _ALL:
+        if isinstance(row, kind) and found.setdefault(row.name, row) is not row:
+            raise ValueError(
+                f"{row.file} and {found[row.name].file} have a row {row.name!r} each; "
+                "expected another name for one of them."
+            )
+    return found
 
 
 _ALL = _rows()

@@ -35,15 +35,14 @@ FIRST_CASES = [  # the first of every operation, a telling one; --deep: the othe
     for name, spec in SPECS.items()
     for i, case in enumerate(spec.cases)
 ]
-QUICK = 3  # cases of an operation that are checked without --deep
-CHECKED_CASES = [
+CHECKED_CASES = [  # --deep: those of more than a hundred tokens
     pytest.param(
         spec,
         case,
         id=f"{name}-{case}",
-        marks=[pytest.mark.deep] if i >= QUICK else [],
+        marks=[pytest.mark.deep] if case.endswith("chunks") else [],
     )
     for name, spec in SPECS.items()
-    for i, case in enumerate(spec.checked())
+    for case in spec.checked()
 ]
 ZOO = [pytest.param(s, tag, id=f"{n}-{tag}") for n, s in SPECS.items() for tag in s.zoo]
