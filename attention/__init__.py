@@ -17,11 +17,11 @@ seq2seq/        recurrent models with attention
 transformer/    Transformer blocks and models
 decoding/       greedy decoding, beam search, sampling, verified drafts
 training/       the training loop, which can be stopped and resumed
-metrics/        accuracy, BLEU, word alignment, patterns of weights
+metrics/        accuracy, BLEU, word alignment
 published/      published translation models, read and run
 tasks/          what the models learn: reversal, grammars, your own text
 costs/          what attention costs: formulas, counted, measured
-plotting/       figures of weights, masks and training runs
+plotting/       figures of weights and training runs
 app/            the command line
 
 public.py lists the public names, such as ``attention.attend``. It is imported when the
@@ -29,6 +29,7 @@ first name is used, so that ``python -m attention --help`` does not wait for Num
 variants/table.py collects the rows at the foot of the pages.
 """
 
+import functools
 import importlib
 import pkgutil
 from typing import TYPE_CHECKING
@@ -58,6 +59,7 @@ def __dir__():
     return {*__getattr__("__all__"), *_modules(), *globals()}
 
 
+@functools.cache
 def _modules():
     found = {each.name for each in pkgutil.iter_modules(__path__)}
     return found - {"__main__"}

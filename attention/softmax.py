@@ -89,10 +89,7 @@ def allowed_pairs(name, shape, dtype, mask=None, lengths=None):
     if mask is not None and given.is_function(mask):
         mask = given.dense(mask, shape)
     elif mask is not None:
-        mask = arguments.mask(name, "mask", mask, shape)
-        if mask.dtype != bool:
-            bias = given.cast(mask, dtype)
-            mask = bias._data != -np.inf
+        mask, bias = given.from_numbers(name, "mask", mask, shape, dtype)
     if lengths is None:
         return mask, bias
     if len(shape) <= lengths.ndim:

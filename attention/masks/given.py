@@ -32,12 +32,10 @@ def one_mask(name, argument, shape, dtype, *given):
         if is_function(mask):
             masks.append(mask)
             continue
-        array = check_mask(name, argument, mask, shape)
-        if array.dtype != bool:
-            terms.append(cast(array, dtype))
-            array = terms[-1]._data != -np.inf
-        if not array.all():
-            masks.append(_mask_of(array, shape))
+        allowed, term = from_numbers(name, argument, mask, shape, dtype)
+        terms += [] if term is None else [term]
+        if not allowed.all():
+            masks.append(_mask_of(allowed, shape))
     bias = functools.reduce(operator.add, terms) if terms else None
     if len(masks) == 1 and isinstance(masks[0], BlockMask):
         return masks[0], bias  # its plan of tiles is kept from call to call
@@ -47,6 +45,18 @@ def one_mask(name, argument, shape, dtype, *given):
             masks[i] = mask.mask
     masks = [as_mask(mask) for mask in masks]
     return functools.reduce(operator.and_, masks) if masks else None, bias
+
+
+def from_numbers(name, argument, mask, shape, dtype):
+    """Return the bool array of a mask that is an array, and what it adds to scores.
+
+    The second is a Tensor of this dtype if the mask holds floats, and otherwise None.
+    """
+    mask = check_mask(name, argument, mask, shape)
+    if mask.dtype == bool:
+        return mask, None
+    added = cast(mask, dtype)
+    return added._data != -np.inf, added
 
 
 def dense(mask, shape):
