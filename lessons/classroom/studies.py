@@ -74,7 +74,7 @@ def compare(comparison, folder, command, kept=None):
         chosen = {arm: earlier.get(arm, middle) for arm in comparison.arms}
         comparison, folder = comparison.quick(), folder / "quick"
     found = fair.run(comparison, States(folder, command), chosen, say)
-    columns = "rate", "mean", "every seed", "plateaus", "minus"
+    columns = "rate", "mean", "every seed", "doubling", "minus"
     say(f"\n{fair.table(found, columns)}\nchance is {found['chance']:.3g}\n")
     return found
 

@@ -8,12 +8,16 @@
 
 The models that are compared are the *arms*. Their data are the same, and so are
 
-1. the grid of learning rates. Each arm is trained with each of them, from the seeds
-   ``choosing``. The rate with the best validation figure is its own; those runs are
-   not reported.
-2. the training. The rate rises in ``warmup`` steps and stays until the validation
-   figure has reached a plateau, or until ``budget`` steps are taken. Then it falls to
-   0, in a fifth as many steps. Only then the model is tested.
+1. the grid of learning rates. Each arm is trained with each of them, from the three
+   seeds ``choosing``; those runs are not reported. Of the rates whose mean validation
+   figure is within ``resolution`` of the best, the smallest is the arm's own. While the
+   best is at an end of the grid, ahead of the rate beside it by more than that, and
+   the arm has not solved the task, the grid grows.
+2. the training. The rate rises in ``warmup`` steps and stays for ``budget`` steps. Then
+   it falls to 0, in a fifth as many. Only then the model is tested. After half of the
+   budget a copy of the model is taken through such a fall and tested, too. So a record
+   says what the second half of the steps added, and the verdicts ask it. A copy that
+   has solved the task ends the run.
 3. the seeds of the runs that are reported. A seed draws the same batches for each
    arm, so two arms are compared seed by seed.
 
@@ -34,10 +38,11 @@ from attention.training import Diverged, Run, fit
 from minigrad import optim
 from minigrad.optim.schedule import Schedule
 
-from .verdict import judged, over_seeds, paired
+from .verdict import counts, judged, over_seeds, paired, verdict
 
 TAIL = 1 / 5  # the steps in which the rate falls to 0, for each step before
-FEWEST = 24  # validations before a plateau; fewer do not show what is noise
+FEWEST = 24  # of records of an earlier rule: validations before a plateau
+GROWS = 3  # the largest number of rates that are added at an end of the grid
 
 
 class Study(study.Study):
@@ -52,11 +57,11 @@ class Study(study.Study):
     rates        the learning rates that each arm is trained with
     choosing     seeds of the runs that choose a rate
     seeds        seeds of the runs that are reported
-    budget       the largest number of steps before the rate falls
-    least        the smallest number; ``budget`` where a noisy figure hides a rise
+    budget       the number of steps before the rate falls
     every        the number of steps between two validations
     chance       the figure of a model that has learned nothing
-    trivial      a figure that needs no more than a trivial solution; None: ``chance``
+    trivial      a figure that needs no more than a trivial solution, to be printed
+    ceiling      the largest figure
     resolution   a difference of the figure that does not count
     processes    whether runs may be trained at the same time, in processes
 
@@ -76,9 +81,9 @@ class Study(study.Study):
     name = question = ""
     measure = "share of right answers"
     arms = rates = ()
-    choosing, seeds = (101,), (1, 2, 3, 4, 5)
-    budget, least, every, warmup = 2000, 0, 50, 50
-    chance, trivial, resolution = 0.0, None, 0.01
+    choosing, seeds = (101, 102, 103), (1, 2, 3, 4, 5)
+    budget, every, warmup = 2000, 50, 50
+    chance, trivial, ceiling, resolution = 0.0, None, 1.0, 0.01
     processes = True
     model = draw = inputs = None
     ignored = -100
@@ -144,38 +149,60 @@ class Study(study.Study):
         """The largest number of steps of a run."""
         return self.budget + round(TAIL * self.budget)
 
-    def train(self, job, saved, save, progress):
-        """Train one model until a plateau; return (Run, whether it was finished)."""
+    def is_solved(self, figure):
+        """Return whether a validation figure is at the ceiling."""
+        return figure >= self.ceiling - self.resolution / 2
+
+    def begun(self, job):
+        """Return the ``Run`` of a job before its first step, with its schedule."""
         arm, rate, seed = job
         run = self.build(arm, rate, seed)
-        run.batches, run.diverged = self.batches(seed), False
-        run.schedule = Stages(run.optimizer, self.warmup)
+        run.batches, run.schedule = self.batches(seed), Stages(run.optimizer, self.warmup)
+        return run
+
+    def train(self, job, saved, save, progress):
+        """Train one model for its budget; return (Run, whether it was finished)."""
+        arm, _, seed = job
+        run = self.begun(job)
         run.curve, found = [], evaluated(self.watch, arm, run.model)
         run.watched = {name: [x] for name, x in found.items()}
+        run.half, run.diverged = None, False
         if "run" in saved:
             run.load_state_dict(saved["run"])
-            run.curve, run.watched = saved["curve"], saved["watched"]
+            run.curve, run.watched, run.half = (saved[x] for x in MORE)
 
         def save_all(state):
-            save(state, curve=run.curve, watched=run.watched)
+            save(state, **{name: getattr(run, name) for name in MORE})
 
-        def train_until(step):
+        def train_until(step, run, *saving):
             return fit(
-                run, step, lambda i: self.loss_at(arm, run, seed, i), save_all,
-                progress, seed=seed,
-            )  # fmt: skip
+                run, step, lambda i: self.loss_at(arm, run, seed, i), *saving, seed=seed
+            )
 
         try:
             while run.schedule.falls_at is None:
-                if not train_until(self.every * (len(run.curve) + 1)):
+                if run.half is None and 2 * run.steps >= self.budget:
+                    half = self.begun(job)
+                    half.load_state_dict(run.state_dict())
+                    if not train_until(half.schedule.fall_at(run.steps), half):
+                        save_all(run.state_dict())
+                        return run, False
+                    run.half = evaluated(self.test, arm, half.model)
+                    if self.is_solved(evaluated(self.validate, arm, half.model)):
+                        for name in (*MORE, "diverged"):
+                            setattr(half, name, getattr(run, name))
+                        return half, True
+                if run.steps >= self.budget:
+                    run.schedule.fall_at(run.steps)
+                    break
+                if not train_until(
+                    self.every * (len(run.curve) + 1), run, save_all, progress
+                ):
                     return run, False
                 run.curve.append(float(evaluated(self.validate, arm, run.model)))
                 for name, x in evaluated(self.watch, arm, run.model).items():
                     run.watched[name].append(x)
-                ends = run.steps >= self.least and self.may_end(run.curve)
-                if ends or run.steps >= self.budget:
-                    run.schedule.fall_at(run.steps)
-            if not train_until(run.schedule.falls_at + run.schedule.tail):
+            if not train_until(run.schedule.ends_at, run, save_all, progress):
                 return run, False
         except Diverged:  # the parameters are those before the step that failed
             run.diverged = True
@@ -184,24 +211,22 @@ class Study(study.Study):
     def result(self, job, run):
         """Return what the record keeps of a run."""
         arm, rate, seed = job
+        found = evaluated(self.test, arm, run.model)
         return {
             "arm": arm, "rate": rate, "seed": seed, "curve": run.curve,
             "watched": run.watched,
             "validation": float(evaluated(self.validate, arm, run.model)),
-            "steps": run.schedule.falls_at or run.steps,
-            "plateau": not run.diverged and self.may_end(run.curve),
+            "steps": run.schedule.falls_at or run.steps, "half": run.half or found,
             "diverged": run.diverged,
-            "parameters": run.model.num_parameters(), "seconds": run.seconds,
-            **evaluated(self.test, arm, run.model),
+            "parameters": run.model.num_parameters(), "seconds": run.seconds, **found,
         }  # fmt: skip
 
     def line(self, job, result):
         """Sum up a finished run in a line."""
-        end = "plateau" if result["plateau"] else "end of the budget"
-        end = "diverged" if result["diverged"] else end
+        end = "  diverged" if result["diverged"] else ""
         return (
             f"{result['arm']:<16} rate {result['rate']:g}  seed {result['seed']:<3} "
-            f"{result['figure']:.3f}  {end} at step {result['steps']}"
+            f"{result['figure']:.3f}  {result['steps']} steps{end}"
         )
 
     def quick(self):
@@ -210,15 +235,8 @@ class Study(study.Study):
         small.seeds = self.seeds[:1]
         return small
 
-    def may_end(self, curve):
-        """Return whether training may end: the figure has reached a plateau.
 
-        A figure that is no better than a trivial solution may begin to rise later. So
-        it is no plateau, and the run takes its whole budget.
-        """
-        trivial = self.chance if self.trivial is None else self.trivial
-        learned = np.mean(curve[-3:]) > trivial + 3 * self.resolution
-        return bool(learned and is_plateau(curve, self.resolution))
+MORE = "curve", "watched", "half"  # what is saved beside the state of a run
 
 
 class Explaining(Study):
@@ -245,27 +263,6 @@ def evaluated(method, arm, model):
     return found
 
 
-def is_plateau(curve, resolution):
-    """Return whether a curve moved by less than its noise over its last half.
-
-    curve        a figure at equal distances of steps
-    resolution   a smaller movement does not count, even without noise
-
-    The movement is the mean of the last quarter minus that of the quarter before, and
-    the noise is the standard error of this difference. If single figures scatter by s,
-    a mean of m figures scatters by s / sqrt(m), and s^2 is half the mean square of the
-    difference of two neighbours, which a slow rise changes little.
-    """
-    if len(curve) < FEWEST:
-        return False
-    m = len(curve) // 4
-    quarters = np.array(curve[-2 * m :]).reshape(2, m)
-    before, last = quarters.mean(1)
-    variances = (np.diff(quarters) ** 2).mean(1) / 2  # of single figures
-    noise = np.sqrt(variances.sum() / m)
-    return bool(abs(last - before) <= max(noise, resolution))
-
-
 class Stages(Schedule):
     """A rate that rises in ``warmup`` steps, stays, and at last falls to 0."""
 
@@ -281,8 +278,14 @@ class Stages(Schedule):
         return lr
 
     def fall_at(self, t):
-        """Let the rate fall from step t on."""
+        """Let the rate fall from step t on; return the step at which it is 0."""
         self.falls_at, self.tail = t, round(TAIL * t)
+        return self.ends_at
+
+    @property
+    def ends_at(self):
+        """The step at which the rate is 0."""
+        return self.falls_at + self.tail
 
 
 def run(comparison, folder, chosen=None, log=print):
@@ -306,53 +309,103 @@ def run(comparison, folder, chosen=None, log=print):
     workers = (os.cpu_count() or 1) if c.processes else 1
     choices = c.train_all(tried, folder, workers, log)
     if chosen is None:
-        chosen = {arm: best_rate(choices, arm) for arm in c.arms}
+        while more := beyond_the_grid(c, choices):
+            choices += c.train_all(more, folder, workers, log)
+        chosen = {arm: best_rate(choices, arm, c.resolution) for arm in c.arms}
     # seed by seed, so that a part of the runs is already a comparison
     jobs = [(arm, chosen[arm], seed) for seed in c.seeds for arm in c.arms]
     runs = c.train_all(jobs, folder, workers, log)
     return {
         "question": c.question, "measure": c.measure, "arms": list(c.arms),
         "rates": list(c.rates), "chosen": chosen, "choosing": list(c.choosing),
-        "seeds": list(c.seeds), "budget": c.budget, "least": c.least, "every": c.every,
+        "seeds": list(c.seeds), "budget": c.budget, "every": c.every,
         "chance": c.chance, "trivial": c.trivial, "resolution": c.resolution,
-        "versions": versions(), "choices": choices, "runs": runs,
+        "versions": versions(), "choices": [short(run) for run in choices], "runs": runs,
     }  # fmt: skip
 
 
-def best_rate(choices, arm):
-    """Return the rate with the best mean validation figure of an arm; NaN is worst."""
-    figures = {}
+def short(run):
+    """Return what the record keeps of a run that chose a rate."""
+    return {name: x for name, x in run.items() if name not in ("half", "watched")}
+
+
+def by_rate(choices, arm):
+    """Return {rate: mean validation figure} of an arm; NaN counts as -inf."""
+    found = {}
     for one in choices:
         if one["arm"] == arm:
-            figures.setdefault(one["rate"], []).append(one["validation"])
-    means = {rate: np.mean(figures[rate]) for rate in figures}
-    return max(means, key=lambda rate: (not np.isnan(means[rate]), means[rate]))
+            found.setdefault(one["rate"], []).append(one["validation"])
+    means = {rate: np.mean(found[rate]) for rate in sorted(found)}
+    return {rate: -np.inf if np.isnan(x) else float(x) for rate, x in means.items()}
 
 
-def figures(record, arm, what="figure"):
+def tied_rates(choices, arm, resolution):
+    """Return the rates of an arm within the resolution of its best, smallest first."""
+    means = by_rate(choices, arm)
+    return [rate for rate in means if means[rate] >= max(means.values()) - resolution]
+
+
+def best_rate(choices, arm, resolution=0.0):
+    """Return the smallest rate whose validation figure is as good as the best."""
+    return tied_rates(choices, arm, resolution)[0]
+
+
+def beyond_the_grid(comparison, choices):
+    """Return the jobs of further rates, of arms whose best is at an end.
+
+    It is better than the rate beside it by more than the resolution.
+    """
+    c, jobs = comparison, []
+    for arm in c.arms:
+        means = by_rate(choices, arm)
+        rates, best = list(means), max(means, key=means.get)
+        if len(rates) < 2 or c.is_solved(means[best]):
+            continue
+        below = sum(rate < min(c.rates) for rate in rates)
+        above = sum(rate > max(c.rates) for rate in rates)
+        ends = (rates[0], rates[1], below), (rates[-1], rates[-2], above)
+        for end, neighbour, added in ends:
+            matters = means[end] > means[neighbour] + c.resolution
+            if best == end and matters and added < GROWS:
+                rate = float(f"{end * end / neighbour:.3g}")
+                jobs += [(arm, rate, seed) for seed in c.choosing]
+    return jobs
+
+
+def figures(record, arm, what="figure", of="runs", rate=None):
     """Return what each reported run of an arm has measured, by seed.
 
     what   a key of a run, several keys one in another, or a function of a run
+    of     "choices": of the runs that chose the rates, those with this rate; "half": of
+           the reported runs after half of their steps
     """
     keys = [what] if isinstance(what, str) else what
+    runs = sorted(record["choices" if of == "choices" else "runs"], key=_seed)
+    mine = [run for run in runs if run["arm"] == arm]
+    if rate is not None:
+        mine = [run for run in mine if run["rate"] == rate]
+    if of == "half":
+        mine = [run | run["half"] for run in mine]
+    return np.array(
+        [what(x) if callable(what) else functools.reduce(getitem, keys, x) for x in mine]
+    )
 
-    def of(run):
-        return what(run) if callable(what) else functools.reduce(getitem, keys, run)
 
-    runs = sorted(record["runs"], key=lambda run: run["seed"])
-    return np.array([of(run) for run in runs if run["arm"] == arm])
+def _seed(run):
+    return run["seed"]
 
 
 def steps_without_plateau(record, *arms):
-    """Return the budget if a reported run of these arms had no plateau, or None."""
-    ended = [run["plateau"] for run in record["runs"] if run["arm"] in arms]
+    """Of a record of the earlier rule: the budget, if a run of these arms still rose."""
+    ended = [run.get("plateau", True) for run in record["runs"] if run["arm"] in arms]
     return None if all(ended) else record["budget"]
 
 
 def of_arm(record, arm, what="figure"):
     """Return the mean of an arm over its seeds, ``Measured``."""
-    values = figures(record, arm, what)
-    return over_seeds(values, steps=steps_without_plateau(record, arm))
+    values, steps = figures(record, arm, what), steps_without_plateau(record, arm)
+    half = figures(record, arm, what, "half") if _has_halves(record) else None
+    return over_seeds(values, steps=steps, half=half)
 
 
 def difference(record, a, b, what="figure", resolution=None):
@@ -360,29 +413,70 @@ def difference(record, a, b, what="figure", resolution=None):
 
     resolution   that of ``what``, if it has another unit than the figure
     """
-    x, y = figures(record, a, what), figures(record, b, what)
+    x, y = (figures(record, arm, what) for arm in (a, b))
+    halves = None
+    if _has_halves(record):
+        halves = [figures(record, arm, what, "half") for arm in (a, b)]
     resolution = record["resolution"] if resolution is None else resolution
-    return paired(x, y, steps_without_plateau(record, a, b), resolution)
+    return paired(x, y, steps_without_plateau(record, a, b), resolution, halves)
 
 
-def judge(record, *claims):
+def _has_halves(record):
+    return all("half" in run for run in record["runs"])
+
+
+def judge(record, *claims, beyond=False):
     """Format claims on the difference of two arms, each with its verdict.
 
     claims   (words, range, arm, other arm), and what is measured if not the figure
+    beyond   it was measured beyond the trained range, where the rate was not chosen: a
+             verdict has to be the same at all rates that the trained range cannot tell
+             apart
     """
-    return "\n".join(
-        judged(words, claimed, difference(record, *measured))
-        for words, claimed, *measured in claims
-    )
+    lines = []
+    for words, claimed, *measured in claims:
+        found = difference(record, *measured)
+        line = judged(words, claimed, found)
+        if beyond:
+            line = _at_all_rates(record, line, claimed, verdict(claimed, found), *measured)
+        lines.append(line)
+    return "\n".join(lines)
 
 
-COLUMNS = "rate", "numbers", "mean", "every seed", "plateaus"
+def _at_all_rates(record, line, claimed, word, a, b, what="figure"):
+    """Return the line of a verdict, undecided if another rate gives another one."""
+    choices, resolution = record["choices"], record["resolution"]
+    others = []
+    for mine in tied_rates(choices, a, resolution):
+        for other in tied_rates(choices, b, resolution):
+            x = figures(record, a, what, "choices", mine)
+            y = figures(record, b, what, "choices", other)
+            found = paired(x, y, resolution=resolution)
+            others.append((verdict(claimed, found), found.value))
+    least, most = min(x for _, x in others), max(x for _, x in others)
+    if any(each != word for each, _ in others):
+        line = line.replace(f": {word}\n", ": undecided, it depends on the rate\n", 1)
+    return f"{line}\n    at other rates {least:+.3f} to {most:+.3f}"
+
+
+def at_every_rate(record, what="figure"):
+    """Format what the choosing runs have measured: a row for each arm, by rate."""
+    rates = sorted({run["rate"] for run in record["choices"]})
+    rows = [["", *(f"{rate:g}" for rate in rates)]]
+    for arm in record["arms"]:
+        mine = [figures(record, arm, what, "choices", rate) for rate in rates]
+        rows.append([arm, *(f"{x.mean():.3f}" if len(x) else "" for x in mine)])
+    return _columns(rows)
+
+
+COLUMNS = "rate", "numbers", "mean", "every seed", "doubling"
 
 
 def table(record, columns=COLUMNS, arms=None):
     """Format a record: a row for each arm.
 
-    columns   some of these names, or "minus", the difference from the first arm; or a
+    columns   some of these names ("doubling" is what the second half of the steps added
+              to the mean), or "minus", the difference from the first arm; or a
               pair: a head, and what ``figures`` measures, of which the mean is shown,
               or {arm: text}
     """
@@ -390,11 +484,15 @@ def table(record, columns=COLUMNS, arms=None):
     rows = [["", *(f"minus {record['arms'][0]}" if h == "minus" else h for h in heads)]]
     for arm in arms or record["arms"]:
         rows.append([arm, *(_cell(record, arm, column) for column in columns)])
+    return "\n".join([record["measure"]] * ("mean" in columns) + [_columns(rows)])
+
+
+def _columns(rows):
     first, *widths = (max(map(len, column)) for column in zip(*rows))
-    lines = [record["measure"]] if "mean" in columns else []
-    for arm, *cells in rows:
+    lines = []
+    for name, *cells in rows:
         shown = (f"{cell:>{width}}" for cell, width in zip(cells, widths))
-        lines.append(f"{arm:{first}} {' '.join(shown)}".rstrip())
+        lines.append(f"{name:{first}} {' '.join(shown)}".rstrip())
     return "\n".join(lines)
 
 
@@ -405,7 +503,9 @@ def _cell(record, arm, column):
         return f"{figures(record, arm, 'parameters')[0]}"
     if column == "every seed":
         return " ".join(f"{x:.3f}" for x in figures(record, arm))
-    if column == "plateaus":
+    if column == "doubling":
+        return f"{of_arm(record, arm).added:+.3f}"
+    if column == "plateaus":  # of a record of the earlier rule
         ended = figures(record, arm, "plateau")
         return f"{sum(ended)} of {len(ended)}"
     if column == "minus":
@@ -415,4 +515,6 @@ def _cell(record, arm, column):
     what = "figure" if column == "mean" else column[1]
     if isinstance(what, dict):
         return what.get(arm, "")
-    return f"{figures(record, arm, what).mean():.3f}"
+    measured = figures(record, arm, what)
+    groups = counts(measured, record["resolution"]) if column == "mean" else ""
+    return groups or f"{measured.mean():.3f}"

@@ -23,7 +23,7 @@ class Translating(Study):
     arms       {name: further options}
     """
 
-    options, arms = {}, {}
+    options, arms, ceiling = {}, {}, float("inf")  # BLEU has another one than a share
 
     def config_of(self, arm, rate=None, seed=0):
         """Return the ``TranslationConfig`` of a run."""

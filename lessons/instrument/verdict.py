@@ -2,11 +2,11 @@
 
     verdict(above(0), over_seeds([.02, .03, .01]))      "holds"
 
-    holds       the whole interval lies in the range. If training ended before a
-                plateau, "after N steps" beside the number says of which models
-    no          the whole interval lies outside, and all models were trained long enough
+    holds       the whole interval lies in the range, and would if as many steps again
+                changed the measurement as much as the second half of the steps did
+    no          the whole interval lies outside, and would
     near        it lies outside, by no more than the margin of the range
-    unfinished  it lies outside, but a run had no plateau: more steps could change it
+    unfinished  it lies inside or outside, but as many steps again could change that
     undecided   the interval contains an end of the range, or a difference is too small
                 to count, or all runs are at 1.00: more seeds, or a harder task, could
                 change it
@@ -14,7 +14,7 @@
 
 import functools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -33,13 +33,24 @@ class Range:
     high: float
     margin: float = 0.0
 
+    def places(self, low, high):
+        """Return where an interval lies: "inside", "outside", "near" or "" (across)."""
+        if self.low <= low and high <= self.high:
+            return "inside"
+        if high < self.low - self.margin or low > self.high + self.margin:
+            return "outside"
+        is_number = not math.isnan(low) and not math.isnan(high)
+        return "near" if self.margin and is_number else ""
+
 
 @dataclass(frozen=True)
 class Measured:
     """A number, the interval in which it lies, and what it rests on.
 
-    steps        after how many steps it was measured, if the figure of a model still
-                 moved then; None if all models had reached their plateaus
+    added        what the second half of the training steps added to the number
+    down, up     by how much as many steps again could lower and raise it: the ends of
+                 the interval of ``added``, where they are below and above 0
+    steps        of an earlier rule: the budget, if the figure of a model still moved
     resolution   "ahead" and "behind" need a larger difference than this
     """
 
@@ -51,20 +62,22 @@ class Measured:
     words: str = ""  # shown in place of the number
     steps: int | None = None
     resolution: float = 0.0
+    added: float | None = None
+    down: float = 0.0
+    up: float = 0.0
 
 
 def verdict(claimed, found):
     """Compare the interval of a measurement with the range of a claim."""
     if found.words == CEILING or too_small(claimed, found):
         return "undecided"
-    if claimed.low <= found.low and found.high <= claimed.high:
-        return "holds"
-    below, above = claimed.low - claimed.margin, claimed.high + claimed.margin
-    outside = found.high < below or found.low > above
-    if outside:
-        return "no" if found.steps is None else "unfinished"
-    inside = found.high >= below and found.low <= above  # neither, for NaN
-    return "near" if claimed.margin and inside else "undecided"
+    now = claimed.places(found.low, found.high)
+    later = claimed.places(found.low - found.down, found.high + found.up)
+    if now in ("inside", "outside") and later != now:
+        return "unfinished"
+    if now == "outside" and found.steps is not None:
+        return "unfinished"
+    return {"inside": "holds", "outside": "no", "near": "near"}.get(now, "undecided")
 
 
 def too_small(claimed, found):
@@ -76,7 +89,7 @@ def too_small(claimed, found):
 
 
 def written(found, digits=2, sign="+"):
-    """Return "+0.03 [+0.01, +0.05], 5 seeds", and after how many steps.
+    """Return "+0.03 [+0.01, +0.05], 5 seeds", and what the last steps added to it.
 
     sign   "" for a number that is no difference
     """
@@ -84,8 +97,12 @@ def written(found, digits=2, sign="+"):
         return CEILING
     numbers = found.value, found.low, found.high
     value, low, high = (f"{x:{sign}.{digits}f}" for x in numbers)
-    after = f", after {found.steps} steps" if found.steps else ""
-    return f"{value} [{low}, {high}], {found.rests_on}{after}"
+    text = f"{value} [{low}, {high}], {found.rests_on}"
+    if found.steps:
+        return f"{text}, after {found.steps} steps"
+    if found.added is None:
+        return text
+    return f"{text}; the second half of the steps {found.added:+.{digits}f}"
 
 
 def judged(says, claimed, found):
@@ -111,21 +128,76 @@ def below(high):
     return Range(-math.inf, math.nextafter(high, -math.inf))
 
 
-def over_seeds(values, words="", steps=None, resolution=0.0):
-    """Return the mean over trained models, with Student's interval."""
+def over_seeds(values, words="", steps=None, resolution=0.0, half=None):
+    """Return the mean over trained models, with Student's interval.
+
+    half   the same figures after half of the steps
+    """
     values = np.asarray(values, float)
     n, mean = len(values), values.mean()
-    half = math.inf if n == 1 else student(n) * values.std(ddof=1) / n**0.5
+    low, high = _interval(values, 0.975)
     rests_on = f"{n} seed{'s' * (n > 1)}"
-    ends = mean - half, mean + half
-    return Measured(mean, *ends, "trained", rests_on, words, steps, resolution)
+    later = {}
+    if half is not None:
+        added = values - np.asarray(half, float)
+        least, most = _interval(added, 0.95) if n > 1 else (added[0], added[0])
+        later = {"added": added.mean(), "down": max(-least, 0.0), "up": max(most, 0.0)}
+    return Measured(
+        mean, low, high, "trained", rests_on, words, steps, resolution, **later
+    )
 
 
-def paired(x, y, steps=None, resolution=0.0):
-    """Return the mean of x minus y, seed by seed, and whether the task can tell."""
+def _interval(values, part):
+    """Return the ends of Student's interval of a mean, of this part on each side."""
+    n, mean = len(values), values.mean()
+    half = math.inf if n == 1 else student(n, part) * values.std(ddof=1) / n**0.5
+    return mean - half, mean + half
+
+
+def paired(x, y, steps=None, resolution=0.0, halves=None):
+    """Return the mean of x minus y, seed by seed, and whether the task can tell.
+
+    halves   x and y after half of the steps
+
+    Runs in two groups have no mean that describes them. Then the interval contains the
+    difference of each run of one arm from each of the other.
+    """
     solved = all((np.round(figures, 2) == 1).all() for figures in (x, y))
     words = CEILING if solved else ""
-    return over_seeds(np.subtract(x, y), words, steps, resolution)
+    half = None if halves is None else np.subtract(*halves)
+    found = over_seeds(np.subtract(x, y), words, steps, resolution, half)
+    counted = [counts(figures, resolution) for figures in (x, y)]
+    if not any(counted):
+        return found
+    ends = {"low": np.min(x) - np.max(y), "high": np.max(x) - np.min(y)}
+    groups = " against ".join(c or f"{np.mean(f):.2f}" for c, f in zip(counted, (x, y)))
+    return replace(found, **ends, rests_on=f"{found.rests_on}, {groups}")
+
+
+def counts(values, resolution=0.0):
+    """Return "3 at 0.97 and 2 at 0.78" if the values are in two groups, or "".
+
+    They are, if the gap between the groups is more than twice as wide as each of them,
+    and than five times the resolution.
+    """
+    x = np.sort(np.asarray(values, float))
+    if len(x) < 3 or not np.isfinite(x).all():
+        return ""
+    i = int(np.diff(x).argmax()) + 1
+    lower, upper = x[:i], x[i:]
+    widest = max(np.ptp(lower), np.ptp(upper))
+    if upper[0] - lower[-1] <= max(2 * widest, 5 * resolution, 0.01):
+        return ""
+    return " and ".join(f"{len(g)} at {g.mean():.2f}" for g in (upper, lower))
+
+
+def smallest(values, cells=1):
+    """Return the smallest mean difference that such values could show.
+
+    A larger one has a p-value below 0.05 / cells, where so many are looked at.
+    """
+    n, spread = len(values), np.std(values, ddof=1)
+    return student(n, 1 - 0.025 / cells) * spread / n**0.5
 
 
 def share(k, n, of="seeds", kind="trained"):

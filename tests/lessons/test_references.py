@@ -348,10 +348,6 @@ def comparison(my, rng):
     yield factor, round(verdict.student(5), 2)
     half = (ours.high - ours.low) / 2 * factor / verdict.student(5)
     yield (mean, low, high), (ours.value, ours.value - half, ours.value + half)
-    curves = [run["curve"] for run in kept["runs"]]
-    curves += [rng.normal(np.sqrt(np.arange(n)), 1.0) for n in (20, 24, 31, 90)]
-    for curve in curves:
-        yield my._is_plateau(curve, 0.01), fair.is_plateau(curve, 0.01)
 
 
 @case("E.17")

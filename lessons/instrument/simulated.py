@@ -1,0 +1,98 @@
+"""How often is a verdict wrong? Studies of two arms whose curves are known.
+
+    python -m lessons.instrument.simulated
+
+The figure of an arm after n steps, in units of the budget, is one of three curves
+
+    exponential   top - (top - start) exp(-n / tau)
+    power         top - (top - start) (1 + n / tau)^-0.7
+    late          start + (top - start) / (1 + exp(-10 (n - tau)))
+
+whose constants are drawn for each study. A seed has its own top and tau, and each test
+has an error. A verdict is wrong if it says "holds" of a claim that is false, or "no" of
+one that is true, for the mean over 200 seeds after twice as many steps.
+"""
+
+import numpy as np
+
+from .verdict import above, between, paired, verdict
+
+CLAIMS = {"ahead": above(0), "within .02": between(-0.02, 0.02)}
+START, RESOLUTION = 0.1, 0.01
+
+
+def error_rates(studies=1000, seeds=5, looks_back=True, later=2):
+    """Return {claim: {verdict: share of the studies, "wrong": of those decided}}.
+
+    looks_back   whether the verdict knows the figures after half of the steps
+    later        after how many budgets a claim is true or false
+    """
+    rng, kept = np.random.default_rng(0), {claim: [] for claim in CLAIMS}
+    for _ in range(studies):
+        draw = arms(rng)
+        half, end, truth = measured(draw, rng, seeds, later)
+        found = paired(
+            *end, resolution=RESOLUTION, halves=half if looks_back else None
+        )
+        for claim, claimed in CLAIMS.items():
+            is_true = claimed.low <= truth <= claimed.high
+            kept[claim].append((verdict(claimed, found), is_true))
+    return {claim: summary(pairs) for claim, pairs in kept.items()}
+
+
+def summary(pairs):
+    """Return the shares of the verdicts, and how many of "holds" and "no" are wrong."""
+    words = [word for word, _ in pairs]
+    wrong = sum((w, true) in (("holds", False), ("no", True)) for w, true in pairs)
+    shares = {
+        word: words.count(word) / len(words)
+        for word in ("holds", "no", "undecided", "unfinished")
+    }
+    decided = words.count("holds") + words.count("no")
+    return shares | {"wrong": wrong / max(decided, 1)}
+
+
+def arms(rng):
+    """Draw the constants of two arms: (curve, tops, taus, spreads over seeds)."""
+    tops = rng.uniform(0.3, 1, 2)
+    kind = rng.random()
+    if kind < 0.4:
+        tops[1] = tops[0]  # as good in the end
+    elif kind < 0.7:
+        tops[1] = np.clip(tops[0] + rng.uniform(-0.08, 0.08), 0, 1)
+    taus = np.exp(rng.uniform(np.log(0.05), np.log(1.5), 2))
+    spreads = rng.choice([0.002, 0.01, 0.03]), rng.choice([0.05, 0.3])
+    return rng.choice(["exponential", "power", "late"]), tops, taus, spreads
+
+
+def measured(draw, rng, seeds, later):
+    """Return the figures of both arms at half, at the end, and the true difference."""
+    curve, tops, taus, (of_top, of_tau) = draw
+
+    def constants(n):
+        top = np.clip(tops[:, None] + rng.normal(0, of_top, (2, n)), 0, 1)
+        return top, taus[:, None] * np.exp(rng.normal(0, of_tau, (2, n)))
+
+    few, error = constants(seeds), rng.choice([0.003, 0.01])
+    half, end = (
+        np.clip(figure(curve, n, *few) + rng.normal(0, error, (2, seeds)), 0, 1)
+        for n in (0.5, 1.0)
+    )
+    many = figure(curve, later, *constants(200)).mean(1)
+    return half, end, many[0] - many[1]
+
+
+def figure(curve, n, top, tau):
+    """Return the figure after n budgets."""
+    if curve == "late":
+        return START + (top - START) / (1 + np.exp(-10 * (n - tau)))
+    left = np.exp(-n / tau) if curve == "exponential" else (1 + n / tau) ** -0.7
+    return top - (top - START) * left
+
+
+if __name__ == "__main__":
+    for n in (3, 5):
+        for looks in (False, True):
+            for claim, rates in error_rates(seeds=n, looks_back=looks).items():
+                shown = "  ".join(f"{word} {x:.3f}" for word, x in rates.items())
+                print(f"{n} seeds, {'both looks' if looks else 'one look'}, {claim}: {shown}")
