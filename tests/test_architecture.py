@@ -228,8 +228,8 @@ LINES = {
     "attention/masks": 16, "attention/positions": 18, "attention/seq2seq": 13,
     "attention/transformer": 8, "attention/variants": 56, "lessons": 387,
     "lessons/book": 200, "lessons/classroom": 26, "lessons/course": 42,
-    "lessons/exercises": 78, "lessons/instrument": 13, "lessons/pages": 23,
-    "tests": 302, "tests/attention": 165, "tests/lessons": 35, "tests/minigrad": 53,
+    "lessons/exercises": 78, "lessons/instrument": 13, "lessons/pages": 24,
+    "tests": 303, "tests/attention": 165, "tests/lessons": 36, "tests/minigrad": 53,
     "tests/ops": 28,
 }  # fmt: skip
 

@@ -6,11 +6,17 @@ and pictures, written as ``<img src=... alt=...>``.
 The terminal, the site and the notebooks read pages through this module.
 """
 
+import itertools
 import re
 from dataclasses import dataclass
 
 FENCE = re.compile(r"(```+)(\w*)$")
 FIGURE = re.compile(r"!\[(.*)\]\((\S+)\)$")
+FURTHER = re.compile(
+    r'^<details><summary>(Further: .*?)</summary><a id="\S*"></a>\n(.*?)\n\n</details>'
+    r"(?=\s+(?:## |<details><summary>Further: |---\n)|\s*\Z)",
+    re.M | re.S,
+)
 ITEM = re.compile(r"(?:-|\d+\.) +")
 SPAN = re.compile(
     r"(?P<ticks>`+)(?P<code>.+?)(?<!`)(?P=ticks)(?!`)"
@@ -55,6 +61,11 @@ def split(text):
         else:
             found.append(_next_block(lines))
     return found
+
+
+def unfolded(text):
+    """Return a page whose folded sections are headings and text again."""
+    return FURTHER.sub(r"## \1\n\2", text)
 
 
 def spans(text):
@@ -105,8 +116,9 @@ def _next_block(lines):
         return Block("code", "\n".join(x[4:] for x in taken).rstrip(), label="text")
     if line.startswith("<details>"):
         summary = re.sub("<.*?>", "", lines.pop(0))
-        inner = _take(lines, lambda x: x != "</details>")
-        del lines[:1]
+        steps = ((x == "</details>") - x.startswith("<details>") for x in lines)
+        n = [*itertools.accumulate(steps)].index(1)  # others may be folded inside
+        inner, lines[: n + 1] = lines[:n], []
         return Block("fold", label=summary, parts=tuple(split("\n".join(inner))))
     if line.startswith("|"):
         rows = [_cells(x) for x in _take(lines, lambda x: x.startswith("|"))]

@@ -2,6 +2,7 @@
 
     # %% [markdown]               prose, as comment lines
     # %%                          code, shown with what it prints
+    # %% [folded]                 code, folded; what it prints is shown
     # %% [figure]                 code that draws: the figure is shown, the code folded
     # %% [source] package.name    the source of a function or class of the library
     # %% [claims]                 code, not shown: its verdicts go into the box above it
@@ -34,7 +35,7 @@ from ..classroom.catalogue import ROOT
 from . import blocks, claims
 
 MARK = re.compile(r"# ?%%(.*)$")
-KINDS = ("code", "markdown", "figure", "source", "claims")
+KINDS = ("code", "markdown", "folded", "figure", "source", "claims")
 EXPRESSION = re.compile(r"\{\{ (.+?) \}\}")
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 CODE = re.compile(r"(\$?)(`+)(?!`).*?(?<!`)\2(?!`)\$?")
@@ -54,7 +55,7 @@ class LessonError(Exception):
 class Cell:
     """One cell of a script.
 
-    kind    "preamble", "code", "markdown", "figure", "source" or "claims"
+    kind    "preamble" or one of KINDS
     line    the number of the first line of ``text`` in the file, from 1
     text    code as it stands; prose without its comment signs
     name    of a source cell: the dotted name
@@ -209,7 +210,7 @@ def source(name, where):
 def headings(text):
     """Return [(level, text)] of the headings of a page."""
     found = []
-    for _, line in outside_fences(text):
+    for _, line in outside_fences(blocks.unfolded(text)):
         mark, _, words = line.partition(" ")
         if mark and not mark.strip("#") and len(mark) <= 6:
             found.append((len(mark), words.strip()))
@@ -263,7 +264,7 @@ def _kind(words, where):
     if kind == bracket or kind not in KINDS[1:] or bool(name) != (kind == "source"):
         raise LessonError(
             f"{where}: no cell begins with `# %% {words}`. There are `# %%`, `# %% "
-            "[markdown]`, `[figure]`, `[claims]` and `[source] package.name`."
+            "[markdown]`, `[folded]`, `[figure]`, `[claims]`, `[source] package.name`."
         )
     return kind, name
 

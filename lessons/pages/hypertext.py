@@ -59,8 +59,11 @@ def _block(block, link):
             items = "".join(f"<li>{_item(item, link)}</li>\n" for item in block.parts)
             return f"<{tag}>\n{items}</{tag}>"
         case "fold":
-            inner = _blocks(block.parts, link)
-            return f"<details><summary>{block.label}</summary>\n{inner}\n</details>"
+            tag, inner = "<details>", _blocks(block.parts, link)
+            if block.label.startswith("Further: "):  # opens when a link leads into it
+                tag = '<details class="further">'
+                inner = f'<div id="{blocks.anchor(block.label)}">\n{inner}\n</div>'
+            return f"{tag}<summary>{block.label}</summary>\n{inner}\n</details>"
     return "<hr>"
 
 

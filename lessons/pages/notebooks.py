@@ -11,16 +11,17 @@ import re
 
 from ..classroom.catalogue import LESSONS, lesson_folders, work_folder
 from ..classroom.terminal import display_path
-from .blocks import SPAN
+from .blocks import SPAN, unfolded
 from .figures import as_outputs
 
 PART = re.compile(
     r"^(?P<ticks>```+)(?P<language>python|text)\n(?P<code>.*?)\n(?P=ticks)$"
     r"|^!\[(?P<alt>[^\n]*)\]\((?P<file>\S+)\)$(?:\n\n\*(?P<caption>[^*\n].*?)\*$)?"
-    r"|^(?P<fold></?details>)[^\n]*$"
+    r"|^(?P<fold></?details>[^\n]*)$"
     r"|^<!--.*?-->$",
     re.M | re.S,
 )
+HEADING = re.compile(r"^(## Further: .*)\n*", re.M)
 SOURCE = re.compile(r"`[\w.]+`, from \[.*\]\(.*\):$")
 FIRST = """import os
 
@@ -47,18 +48,20 @@ def notebooks(args):
 def notebook(folder):
     """Return the notebook of a lesson, the object that its JSON contains."""
     text = (folder / "README.md").read_text(encoding="utf-8").partition("\n---\n")[0]
-    cells, outputs, folded, start = [_code(FIRST)], [], False, 0
+    text, cells, outputs, fold, start = unfolded(text), [_code(FIRST)], [], "", 0
     for part in [*PART.finditer(text), None]:
         prose = text[start : part.start() if part else None].strip()
         start = part.end() if part else 0
         if prose or part is None:
             _add_outputs(cells, outputs)
-        if prose:
-            cells.append(_cell("markdown", as_jupyter(prose)))
+        for piece in filter(None, HEADING.split(prose)):
+            cells.append(_cell("markdown", as_jupyter(piece)))
+            if HEADING.match(piece):
+                cells[-1]["metadata"]["jp-MarkdownHeadingCollapsed"] = True
         if part is None:
             break
         if part["fold"]:
-            folded = part["fold"] == "<details>"
+            fold = part["fold"].removeprefix("</details>")
         elif part["file"]:
             outputs += _picture(folder / part["file"], part["caption"] or part["alt"])
         elif part["language"] == "text":
@@ -69,9 +72,11 @@ def notebook(folder):
         elif SOURCE.search(prose):
             cells[-1]["source"] += "\n\n" + part[0]
         elif part["language"]:
-            if not folded:  # the outputs so far are those of the cell above
+            if "figure" not in fold:  # the outputs so far are those of the cell above
                 _add_outputs(cells, outputs)
             cells.append(_code(part["code"]))
+            if fold:
+                cells[-1]["metadata"]["jupyter"] = {"source_hidden": True}
             _add_outputs(cells, outputs)
     for k, cell in enumerate(cells):
         cell["id"] = f"cell-{k}"

@@ -83,7 +83,7 @@ def in_columns(text, columns, folder):
 
     Folded code is left out, and so is what follows the rule at the end of a page.
     """
-    found = blocks.split(text)
+    found = blocks.split(blocks.unfolded(text))
     end = next((k for k, b in enumerate(found) if b.kind == "rule"), len(found))
     shown = [block for block in found[:end] if block.kind != "fold"]
     return "\n\n".join(_lines(block, columns, folder) for block in shown)

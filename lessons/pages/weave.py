@@ -166,18 +166,41 @@ def page(performed, folder):
             parts.append(_source_with_link(cell, folder))
         elif cell.kind == "code":
             parts.append(fence(cell.text, "python"))
+        elif cell.kind == "folded":
+            parts.append(_folded_code(cell, "cell"))
         if cell.kind not in ("markdown", "claims") and text:
             parts.append(fence(text.rstrip("\n"), "text"))
         parts += [_figure_with_caption(picture) for picture in pictures]
         if cell.kind == "figure":
-            summary = "<details><summary>The code of this figure</summary>"
-            parts.append(f"{summary}\n\n{fence(cell.text, 'python')}\n\n</details>")
+            parts.append(_folded_code(cell, "figure"))
     parts.append(
         "---\n\n[The script of this page](lesson.py) runs as it is: "
         f"`python -m lessons run {int(number(folder))}`. "
         "[All lessons](../../README.md)."
     )
-    return "\n\n".join(parts) + "\n"
+    return folded("\n\n".join(parts[:-1])) + f"\n\n{parts[-1]}\n"
+
+
+def folded(text):
+    """Return a page whose sections ``## Further: …`` are folded."""
+    titles = {k: x[3:] for k, x in outside_fences(text) if x.startswith("## ")}
+    lines, is_open = [], False
+    for k, line in enumerate(text.splitlines(), 1):
+        if k in titles:
+            lines += ["</details>", ""] * is_open
+            is_open = titles[k].startswith("Further: ")
+            if is_open:
+                if re.search(r"[`$*\[<&]", line):
+                    raise LessonError(f"{line!r}: such a title is plain words.")
+                line = f"<details><summary>{titles[k]}</summary>"
+                line += f'<a id="{blocks.anchor(titles[k])}"></a>'
+        lines.append(line)
+    return "\n".join(lines + ["", "</details>"] * is_open)
+
+
+def _folded_code(cell, of):
+    summary = f"<details><summary>The code of this {of}</summary>"
+    return f"{summary}\n\n{fence(cell.text, 'python')}\n\n</details>"
 
 
 def _first_lines(folder):

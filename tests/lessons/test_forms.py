@@ -121,7 +121,7 @@ def test_a_notebook_has_the_cells_and_the_outputs_of_its_page(
     assert len({cell["id"] for cell in found}) == len(found)
     script = cells.parse((folder / "lesson.py").read_text(encoding="utf-8"))
     code = [c["source"] for c in found if c["cell_type"] == "code"]
-    assert code[1:] == [c.text for c in script if c.kind in ("code", "figure")]
+    assert code[1:] == [c.text for c in script if c.kind in ("code", "folded", "figure")]
     prose = [c["source"] for c in found if c["cell_type"] == "markdown"]
     prose = "\n\n".join(prose)
     assert prose.count("\n```python\n") == [c.kind for c in script].count("source")

@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from lessons.classroom.catalogue import ROOT
-from lessons.pages import cells, weave
+from lessons.pages import blocks, cells, hypertext, notebooks, reading, weave
 from lessons.pages.cells import Cell, LessonError, evaluate_prose, source
 
 ALT = 'alt="Squares of the whole numbers, from 0 to 16."'
@@ -36,6 +36,26 @@ show(fig, "squares", {ALT})
 
 # %% [markdown]
 # The mean is {{{{ f"{{x.mean():.1f}}" }}}}, of {{{{ len(x) }}}} numbers.
+#
+# ## Further: cubes
+#
+# See [the end](#further-the-end), or [more](#more).
+#
+# ### More
+
+# %% [folded]
+# a comment
+## Further: code
+print("cube", x[2] ** 3)
+
+# %% [markdown]
+# ## Further: the end
+#
+# The end.
+#
+# ## The last
+#
+# The last words.
 '''
 
 
@@ -146,12 +166,37 @@ def test_the_page_has_prose_code_output_source_and_figure(folder):
     assert "```text\nsum 10.0\n6\n```" in page
     assert "The mean is 2.0, of 5 numbers." in page
     assert "minigrad/ops/activation.py#L" in page and "def tanh(x):" in page
+    assert "<details><summary>The code of this cell</summary>\n\n```python\n#" in page
+    assert "\n\n</details>\n\n```text\ncube 8.0\n```\n\n</details>\n\n<det" in page
     svg = (folder / "figures" / "squares.svg").read_text()
     assert len(svg) > 2000
     for word in ("<text", "dc:date", "Matplotlib v", "#ffffff", "#000000"):
         assert word not in svg, word
     first = contents(folder)
     assert do(folder) == 0 and contents(folder) == first
+
+
+def test_a_section_further_is_folded_and_has_its_heading_in_other_forms(folder):
+    page, own = (folder / "README.md").read_text(), "Further: cubes"
+    summary = f'<summary>{own}</summary><a id="further-cubes"></a>\n\nSee'
+    assert summary in page and f"## {own}" not in page
+    parts = blocks.split(page)
+    last = [b.label or b.text for b in parts if b.kind == "fold" or b.level == 2]
+    assert last[-3:] == [own, "Further: the end", "The last"]
+    found = [words for _, words in cells.headings(page)]
+    assert found[1:] == [own, "More", "Further: the end", "The last"]
+    site = hypertext.as_html(page, lambda target: target)
+    assert f'further"><summary>{own}</summary>\n<div id="further-cubes">' in site
+    assert site.count("<details") == site.count("</details>") == 4
+    read = reading.in_columns(page, 80, folder)
+    assert f"{own}\n-----" in read and "| cube 8.0" in read and "x[2]" not in read
+    made = notebooks.notebook(folder)["cells"]
+    mark = "jp-MarkdownHeadingCollapsed"
+    closed = [c["source"] for c in made if mark in c["metadata"]]
+    assert closed == [f"## {own}", "## Further: the end"]
+    (cell,) = (c for c in made if "x[2] ** 3" in c["source"])
+    assert cell["outputs"][0]["text"] == "cube 8.0\n"
+    assert cell["metadata"] == {"jupyter": {"source_hidden": True}}
 
 
 @pytest.mark.parametrize(
