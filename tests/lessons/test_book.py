@@ -5,8 +5,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from lessons.classroom.catalogue import BOOK, lesson_folders, number
-from lessons.pages import claims, weave
+from lessons.classroom.catalogue import BOOK, header, lesson_folders, number
+from lessons.pages import blocks, claims, weave
 
 BY_DEFAULT = ("01", "03", "04")  # the others are woven in a deep run
 LARGEST = 120_000  # bytes of an SVG
@@ -45,6 +45,57 @@ def test_links_lead_somewhere_figures_have_words_and_prints_fit_a_terminal(folde
     assert printed
     wide = [x for _, out in printed for x in out.splitlines() if len(x) > WIDEST]
     assert not wide, "\n".join(wide)
+
+
+# the core of a page
+
+PACE = 90  # visible words a minute, formulas and code among them
+MOST = 45  # minutes
+# The pages that are still over: the words that they reached. A page may only get shorter.
+LONGER = {
+    "00": 4045, "01": 3923, "02": 4911, "03": 4261, "04": 7102, "05": 5827,
+    "06": 3709, "07": 6392, "08": 7308, "09": 7908, "10": 9475, "11": 8277,
+    "12": 7532, "13": 8616, "14": 9204, "15": 4691, "16": 4761, "17": 6050,
+    "18": 7087, "19": 7012, "20": 3776,
+}  # fmt: skip
+# Figures whose alternative text is still a name
+NAMED = """
+tape check encoder-decoder forced-and-greedy one-step four-scores padded-batch two-layers
+model local-window coverage query-key-value heads block orders places tiles merge links
+third
+""".split()
+# Pages that have still more than one box in their core
+BOXES = {
+    "02": 4, "03": 5, "04": 11, "05": 6, "06": 2, "07": 3, "08": 5, "09": 9, "10": 6,
+    "11": 4, "12": 5, "13": 5,
+}  # fmt: skip
+
+
+def core(folder):
+    """Return what a page shows before its first section Further, and nothing folded."""
+    text = blocks.FURTHER.sub("", (folder / "README.md").read_text(encoding="utf-8"))
+    return re.sub("<details>.*?</details>", "", text, flags=re.S)
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=number)
+def test_the_core_of_a_page_is_read_in_the_time_that_it_states(folder):
+    text, n, minutes = core(folder), number(folder), header(folder).minutes
+    words, may = len(text.split()), PACE * min(minutes, MOST)
+    assert words <= max(may, LONGER.get(n, 0)), f"{words} words, {minutes} minutes"
+    assert minutes <= MOST or n in LONGER
+    assert text.count("> **The book says**") <= BOXES.get(n, 1)
+    for alt, name in re.findall(r"^!\[(.*)\]\(figures/(.*)\.svg\)$", text, re.M):
+        assert re.match(r'["A-Z].* .*[.?]', alt) or name in NAMED, f"{alt}: no sentence"
+
+
+@pytest.mark.deep
+def test_the_lists_of_pages_that_are_not_yet_as_they_should_be_hold_no_other():
+    cores = {number(folder): core(folder) for folder in FOLDERS}
+    limits = {number(f): PACE * min(header(f).minutes, MOST) for f in FOLDERS}
+    assert {*LONGER} <= {n for n in cores if len(cores[n].split()) > limits[n]}
+    assert {*BOXES} <= {n for n in cores if cores[n].count("**The book says**") > 1}
+    text = "".join(cores.values())
+    assert all(re.search(rf"^!\[[^.?]*\]\(figures/{n}\.", text, re.M) for n in NAMED)
 
 
 # the claims of the book
