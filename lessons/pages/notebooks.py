@@ -8,6 +8,7 @@ so that a notebook can be read before it is run.
 
 import json
 import re
+import shutil
 
 from ..classroom.catalogue import LESSONS, lesson_folders, work_folder
 from ..classroom.terminal import display_path
@@ -32,15 +33,17 @@ KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 
 
 def notebooks(args):
-    """Write the notebooks and the glossary: the verb ``notebooks``."""
+    """Write the notebooks and the pages of terms: the verb ``notebooks``."""
     target = (args.folder or work_folder() / "notebooks").absolute()
     target.mkdir(parents=True, exist_ok=True)
     folders = lesson_folders()
     for folder in folders:
         text = json.dumps(notebook(folder), ensure_ascii=False, indent=1) + "\n"
         (target / f"{folder.name}.ipynb").write_text(text, encoding="utf-8")
-    glossary = (LESSONS / "GLOSSARY.md").read_text(encoding="utf-8")
-    (target / "GLOSSARY.md").write_text(as_jupyter(glossary), encoding="utf-8")
+    for name in "GLOSSARY.md", "MEASURES.md":
+        text = as_jupyter((LESSONS / name).read_text(encoding="utf-8"))
+        (target / name).write_text(text, encoding="utf-8")
+    shutil.copytree(LESSONS / "figures", target / "figures", dirs_exist_ok=True)
     print(f"{len(folders)} notebooks: {display_path(target)}")
     return 0
 
@@ -104,8 +107,8 @@ def _span(found):
     if not found["target"]:
         return found[0]
     target = re.sub(r".*?(\w+)/README\.md.*", r"\1.ipynb", found["target"])
-    target = re.sub(r".*(GLOSSARY\.md)", r"\1", target)
-    leads = target.endswith(".ipynb") or re.match(r"GLOSSARY\.md|https?:", target)
+    target = re.sub(r".*((GLOSSARY|MEASURES)\.md)", r"\1", target)
+    leads = re.search(r"\.ipynb$|^(GLOSSARY|MEASURES)\.md|^https?:", target)
     return f"[{found['words']}]({target})" if leads else found["words"]
 
 
