@@ -14,7 +14,7 @@ and to that whose number begins the name of its file.
 
 A lesson is found by its number (5, 05), its folder (05_scaling), a word of its folder
 or title (scaling), a section of a chapter that it computes (§38.5, §6.2.3), a word of
-the table in lessons/README.md (transformer, notes), or one of its exercises (E.7). The
+the table in lessons/TEXTS.md (transformer, notes), or one of its exercises (E.7). The
 section §38.5 is not the exercise 38.5.
 
 Nothing is imported to make the lists, so that they appear at once.
@@ -175,8 +175,10 @@ def _fields(path):
         id, title, dots, minutes, *rest = re.split(r"\s{2,}", line)
         options = dict(field.split(" ", 1) for field in rest)
         minutes = int(minutes.removesuffix(" min"))
-        unknown = set(options) - {"needs", "book"}
+        unknown = set(options) - {"needs", "book", "importance"}
         if len(dots) != 4 or set(dots) - set("●○") or unknown:
+            raise ValueError(line)
+        if not re.fullmatch("★{0,3}", options.setdefault("importance", "")):
             raise ValueError(line)
         if not re.fullmatch(rf"{ID}|\d\d", id):
             raise ValueError(id)
@@ -209,6 +211,7 @@ class Header:
     minutes: int
     needs: tuple
     dots: str
+    importance: str  # ★ to ★★★, which is the core route; or ""
     question: str
     exercises: tuple
 
@@ -227,12 +230,24 @@ def number(folder):
 def header(folder):
     """Return the ``Header`` of a lesson."""
     path = folder / "lesson.py"
-    id, title, dots, minutes, needs, _ = _fields(path)
+    id, title, dots, minutes, needs, options = _fields(path)
     text = path.read_text(encoding="utf-8")
     question = " ".join(text.split('"""')[1].partition("\n")[2].split())
     listed = LISTED.search(text)
     ids = re.findall(rf"\b{ID}\b", listed[1]) if listed else ()
-    return Header(id, title, minutes, needs, dots, question, tuple(ids))
+    stars = options["importance"]
+    return Header(id, title, minutes, needs, dots, stars, question, tuple(ids))
+
+
+def first_lines(folder):
+    """Return the title of a lesson's page and, below it, what the header says."""
+    about, folders = header(folder), lesson_folders(folder.parent)
+    names = {number(each): each.name for each in folders}
+    needs = ", ".join(f"[lesson {n}](../{names[n]}/README.md)" for n in about.needs)
+    facts = [f"{about.dots} {about.minutes} minutes."]
+    facts += [f"Importance {about.importance}."] * bool(about.importance)
+    facts += [f"Needs {needs}."] * bool(needs)
+    return f"# {about.number}. {about.title}\n\n{' '.join(facts)}"
 
 
 def find_lessons(name, book=BOOK):
@@ -242,7 +257,7 @@ def find_lessons(name, book=BOOK):
         return found
     if re.fullmatch(ID, _id_of(name).title()):
         return _lesson_of_exercise(name, book)
-    rows = _table_rows(book.parent / "README.md")
+    rows = _table_rows(book.parent / "TEXTS.md")
 
     def listed(matches):
         return {each for row in rows if matches(*row) for each in row[2]}
@@ -262,7 +277,7 @@ def find_lessons(name, book=BOOK):
     near = _perhaps(name, {f.name: f"{f.name} {header(f).title}" for f in folders})
     raise UsageError(
         f"There is no lesson {name}. {near}There are: {', '.join(map(number, folders))}; "
-        "python -m lessons list shows their titles, and lessons/README.md has a table "
+        "python -m lessons list shows their titles, and lessons/TEXTS.md has a table "
         "of the chapters' sections."
     )
 
@@ -277,7 +292,7 @@ def _named_lessons(name, book=BOOK):
     section = re.fullmatch(rf"§ ?(\d+|{SECTION})|(\d+|\d+\.\d+\.[\d.]*\d)", key)
     if not section:
         return []
-    rows = _table_rows(book.parent / "README.md")
+    rows = _table_rows(book.parent / "TEXTS.md")
     inside = [row[2] for row in rows if _has_section(row[1], section[1] or section[2])]
     return [f for f in folders if any(number(f) in numbers for numbers in inside)]
 
@@ -330,10 +345,10 @@ def _sort_key(exercise):
     return (ORDER.index(group) if group in ORDER else len(ORDER), group, int(place))
 
 
-def _table_rows(readme):
+def _table_rows(page):
     """Return [(source, section, numbers)]; an empty source repeats the row above."""
     found, source = [], ""
-    text = readme.read_text(encoding="utf-8") if readme.exists() else ""
+    text = page.read_text(encoding="utf-8") if page.exists() else ""
     for row in re.findall(r"^\|(.*)\|$", text, re.M):
         cells = [cell.strip() for cell in row.split("|")]
         if len(cells) == 3:

@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass
 
 from ..classroom.catalogue import (
-    BOOK, ROOT, find_lessons, header, lesson_folders, number,
+    BOOK, ROOT, find_lessons, first_lines, lesson_folders, number,
 )  # fmt: skip
 from . import blocks, claims
 from .cells import (
@@ -155,7 +155,7 @@ def page(performed, folder):
         "<!-- woven from lesson.py; edit that file, then: python -m lessons dev weave "
         f"{number(folder)} -->"
     )
-    parts = [head, _first_lines(folder)]
+    parts = [head, first_lines(folder)]
     for cell, text, pictures in performed:
         if cell.kind == "markdown":
             parts.append(text)
@@ -201,14 +201,6 @@ def folded(text):
 def _folded_code(cell, of):
     summary = f"<details><summary>The code of this {of}</summary>"
     return f"{summary}\n\n{fence(cell.text, 'python')}\n\n</details>"
-
-
-def _first_lines(folder):
-    """Return the title of a page, its difficulty, its minutes and what it needs."""
-    about, names = header(folder), {number(f): f.name for f in lesson_folders(folder.parent)}
-    needs = ", ".join(f"[lesson {n}](../{names[n]}/README.md)" for n in about.needs)
-    facts = f"{about.dots} {about.minutes} minutes.{f' Needs {needs}.' * bool(needs)}"
-    return f"# {about.number}. {about.title}\n\n{facts}"
 
 
 def fence(text, language):

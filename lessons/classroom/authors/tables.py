@@ -4,7 +4,8 @@ import re
 
 from .. import copies
 from ..catalogue import (
-    LESSONS, ROOT, exercises, header, in_book_order, lesson_folders, lessons_of, number,
+    LESSONS, ROOT, exercises, first_lines, header, in_book_order, lesson_folders,
+    lessons_of, number,
 )  # fmt: skip
 from ..terminal import display_path, say
 from .map_page import map_page
@@ -14,6 +15,7 @@ TABLE = re.compile(r"(<!-- (lessons|exercises) -->\n).*?(?=<!-- /\2 -->)", re.DO
 # a week of the syllabus: the author writes its question and its lessons
 WEEK = re.compile(r"^(\| \d+ \| [^|]+ \| (\d\d(?:, \d\d)*) \|).*$", re.MULTILINE)
 COUNT = re.compile(r"\d+ lessons and\s\d+ exercises")
+CORE = re.compile(r"\d+ lessons, about\s\d+ hours")
 
 
 def sync(args):
@@ -31,10 +33,16 @@ def sync(args):
 def pages():
     """Return {path: text}: the pages as they follow from the first lines."""
     count = f"{len(lesson_folders())} lessons and {len(exercises())} exercises"
+    core = [h.minutes for h in map(header, lesson_folders()) if h.importance == "★★★"]
+    hours = f"{len(core)} lessons, about {round(sum(core) / 60)} hours"
     found = {LESSONS / "MAP.md": map_page()}
+    for path in (folder / "README.md" for folder in lesson_folders()):
+        if path.exists():
+            mark, _, _, text = path.read_text(encoding="utf-8").split("\n\n", 3)
+            found[path] = f"{mark}\n\n{first_lines(path.parent)}\n\n{text}"
     for path in filter(lambda path: path.exists(), PAGES):
         text = TABLE.sub(_table, path.read_text(encoding="utf-8"))
-        found[path] = COUNT.sub(count, WEEK.sub(_week, text))
+        found[path] = COUNT.sub(count, CORE.sub(hours, WEEK.sub(_week, text)))
     return found
 
 
@@ -47,11 +55,12 @@ def _table(found):
 
 def lesson_rows():
     """Return the cells of the table of lessons, its head first."""
-    rows = [("lesson", "question", "difficulty", "minutes")]
-    for folder in lesson_folders():
-        h = header(folder)
-        link = f"[{h.number}. {h.title}](book/{folder.name}/README.md)"
-        rows.append((link, h.question, h.dots, str(h.minutes)))
+    rows = [("lesson", "question", "needs", "difficulty", "importance", "minutes")]
+    pages = {number(f): f"(book/{f.name}/README.md)" for f in lesson_folders()}
+    for h in map(header, lesson_folders()):
+        link = f"[{h.number}. {h.title}]{pages[h.number]}"
+        needs = ", ".join(f"[{n}]{pages[n]}" for n in h.needs)
+        rows.append((link, h.question, needs, h.dots, h.importance, str(h.minutes)))
     return rows
 
 
