@@ -1,4 +1,4 @@
-"""06  Masks and padding  ●●○○  40 min  needs 03, 05
+"""06  Masks and padding  ●●○○  30 min  needs 03, 05
 
 Does a translation depend on the other sentences of its batch?
 """
@@ -7,25 +7,21 @@ Does a translation depend on the other sentences of its batch?
 # You translate "cats sleep". Then you translate it again, together with a longer
 # sentence. Should the translation depend on which other sentence stood beside it?
 #
-# It should not, and it easily does. Sentences have different lengths, and the rows of
-# an array have one length. So short sentences are filled up with *padding*, numbers
-# that mean nothing. Padding takes part in every computation, unless something keeps it
-# out. This lesson shows what padding does, how a [mask](../../GLOSSARY.md#mask) keeps
-# it out, and which common ways of masking fail.
+# *Why it matters: a forgotten mask raises no error. The model trains, its numbers look
+# right, and they change with the other sentences of the batch.*
+#
+# Sentences have different lengths, and the rows of an array have one length. So short
+# sentences are filled up with *padding*, numbers that mean nothing. Padding takes part
+# in every computation, unless something keeps it out. This lesson shows what padding
+# does, how a [mask](../../GLOSSARY.md#mask) keeps it out, and which common ways of
+# masking fail.
 
 # %%
 import numpy as np
 
 import minigrad as mg
-from attention import (
-    AdditiveAttention,
-    DotProductAttention,
-    attend,
-    masked_softmax,
-    scaled_dot_product_attention,
-    show_heatmaps,
-)
-from lessons.pages.figures import GREY, figure, neutral_style, show
+from attention import AdditiveAttention, DotProductAttention, attend, masked_softmax
+from lessons.pages.figures import BLUE, GREEN, GREY, ORANGE, figure, show
 
 rng = np.random.default_rng(0)
 
@@ -54,11 +50,9 @@ print(mask)
 # The [padding](../../GLOSSARY.md#padding) is usually a vector of zeros. The mask says
 # for each key whether a query may attend to it. Suppose that the two words of the first
 # sentence have the scores 2 and 1. A zero vector has the dot product 0 with every
-# query. So by a dot product, the padding has the score 0. (By the additive score of
-# lesson 03 it has the score $v^\top \tanh(W_s s)$, the same for each place of padding.)
-#
-# Compute the weights without and with a mask. The function `masked_softmax` of the
-# library leaves out the keys where the mask is False; we come to how it does this:
+# query, so the padding has the score 0. How much weight will thirty places of padding
+# take? The function `masked_softmax` of the library leaves out the keys where the mask
+# is False:
 
 # %%
 two = np.array([2.0, 1.0])  # scores of "cats" and "sleep"
@@ -78,11 +72,9 @@ for n in (0, 3, 30):  # places of padding
 #
 # Padding has a weight, but its value is zero, and a zero adds nothing to a sum. So does
 # it change the context at all? Take one query, five keys and values, and behind them
-# more and more rows of zeros. (Here the key and the value of a word are two vectors. In
-# the decoders of lessons 03 and 04 both were its state; [lesson
-# 09](../09_self_attention/README.md) says what is gained by two.) The function `attend`
-# computes scaled dot products, weights and the average, and returns context and
-# weights. Its argument `lengths` says how many keys of each sentence are real:
+# more and more rows of zeros. The function `attend` computes scaled dot products,
+# weights and the average, and returns context and weights. Its argument `lengths` says
+# how many keys of each sentence are real:
 
 
 # %%
@@ -103,14 +95,16 @@ for n in (0, 1, 5, 20):
 # %% [figure]
 fig, ax = figure("How much attention does unmasked padding take?", size=(7.2, 3))
 pads, share = np.arange(0, 41, 2), {}
-for n, style in ((3, "o-"), (8, "s--"), (24, "^-.")):
+for n, style, colour in ((3, "o-", BLUE), (8, "s--", ORANGE), (24, "^-.", GREEN)):
     e = rng.normal(size=(200, n))  # scores of 200 queries
     rows = [mg.softmax(np.pad(e, ((0, 0), (0, m)))).data[:, n:].sum(1) for m in pads]
     share[n] = np.mean(rows, 1)
-    ax.plot(pads, share[n], style, label=f"{n} real keys")
-ax.plot(pads, 0 * pads, color=GREY, label="masked")
+    ax.plot(pads, share[n], style, color=colour)
+    ax.text(41, share[n][-1], f"{n} real keys", color=colour, va="center")
+ax.plot(pads, 0 * pads, color=GREY)
+ax.text(41, 0, "masked", color=GREY, va="center")
 ax.set(xlabel="rows of padding, score 0", ylabel="weight on padding", ylim=(-0.02, 1))
-ax.legend()
+ax.set(xlim=(-1, 48))
 alt = f"""Mean weight on padding against the number of padded rows, for real scores from
 a normal distribution. At 20 rows three real keys leave {share[3][10]:.2f} to the
 padding, eight {share[8][10]:.2f}, twenty-four {share[24][10]:.2f}; masked it is 0."""
@@ -119,13 +113,8 @@ show(fig, "unmasked", alt)
 # %% [markdown]
 # So padding does change the context. It draws the context towards 0 by exactly the
 # share that it takes. The shorter the sentence, the larger this share. What is worse,
-# the same sentence gives another result beside a longer neighbour. In the printed
-# lines, the masked context is the same for every number of pads.
-#
-# This is no small matter. A textbook trains four scores on padded strings without a
-# mask, and tests them on strings without padding (38.6). The winner is the score that
-# suffers least when the padding is missing. [Lesson 07](../07_reversal/README.md)
-# repeats the comparison with a mask.
+# the same sentence gives another result beside a longer neighbour. With the mask, the
+# context is the same for every number of pads.
 #
 # ## What should a masked softmax be?
 #
@@ -143,65 +132,40 @@ show(fig, "unmasked", alt)
 # | $e_j$ | the score of key $j$ |
 # | $p_j$ | its weight |
 # | $m$ | the largest allowed score; to subtract it changes no weight, and keeps the exponentials from growing too large |
+#
+# In plain NumPy these are eight lines:
 
-# %% [source] attention.kernels.softmax.forward_twin
+
+# %%
+def plain(e, allowed):  # scores and mask (..., S) -> weights (..., S)
+    s = np.where(allowed, e, -np.inf)  # a key that is not allowed: exp(-inf) = 0
+    m = s.max(-1, keepdims=True)  # (..., 1), the largest allowed score
+    m = np.where(m == -np.inf, 0.0, m)  # nothing allowed: -inf - (-inf) is not a number
+    exps = np.exp(s - m)  # (..., S), at most 1
+    total = exps.sum(-1, keepdims=True)  # (..., 1), and 0 if nothing is allowed
+    total = np.where(total == 0, 1.0, total)  # 0 / 1 = 0: all weights are 0
+    return exps / total
+
+
+e = rng.normal(size=(3, 4))
+allowed = np.array([[1, 1, 0, 0], [0, 0, 0, 0], [1, 1, 1, 1]]) == 1
+print(plain(e, allowed).round(3))
+same = np.allclose(plain(e, allowed), masked_softmax(e, mask=allowed).data)
+print("equal to masked_softmax of the library:", same)
 
 # %% [markdown]
-# The library computes this twice: in a compiled loop, and in NumPy. The NumPy version
-# is called the *twin* of the loop, and both give the same numbers. The `mask` is a
-# boolean array, which is True where a score counts. Lengths become such an array first.
-# (The `temperature` divides the scores; here it is 1.)
-#
-# Its `x` holds our scores $e$, and `s` the same with $-\infty$ where a score does not
-# count. Two of its lines take care of a row in which nothing is allowed. There $m$ is
-# $-\infty$, and $-\infty - (-\infty)$ is not a number. So 0 replaces $m$, and each
-# exponential is $e^{-\infty} = 0$. Then the sum is 0, and 1 replaces it before the
-# division: each weight is $0 / 1 = 0$. The last line is for a score that counts and is
-# NaN ("not a number"). The sum of its row is NaN, and would make the weights of the
-# padding NaN, too; the line sets these to 0.
+# Two of the lines are there for the second row, in which nothing is allowed. Without
+# them it would be NaN ("not a number"). Such rows are not rare: an empty sentence makes
+# one, and so do two masks such that no key satisfies both.
 #
 # There are two ways to state a mask: a boolean array, or the *lengths* of the
 # sentences. Let the batch have $B$ sentences, and let each have $L$ queries and $S$
 # keys, padding included. Lengths of shape (B,) hold for all queries of a sentence.
-# Lengths of shape (B, L) give each query its own. The number of axes decides which is
-# meant, and never the sizes, because $B$ and $L$ may be equal.
-#
-# To test both shapes of lengths, we use two examples from a web page on scoring
-# functions ("Attention Scoring Functions", in "Dive into Deep Learning"). Its program
-# draws random scores and prints the weights, not the scores. But the logarithm of a
-# weight is its score, up to a constant: $p_j = \exp(e_j) / \sum_l \exp(e_l)$, so
-# $\ln p_j$ is $e_j$ minus a number that is the same for all $j$. And a constant does
-# not change a softmax. The printed weights below have the axes sentence, query and key.
-# Where the printed weight is 0, the example has padding. There we put NaN, which spoils
-# every sum that it enters:
-
-# %%
-first = np.array([
-    [[0.6731507, 0.32684928, 0, 0], [0.37237114, 0.6276289, 0, 0]],
-    [[0.35941443, 0.35476714, 0.28581837, 0], [0.406084, 0.30974853, 0.28416747, 0]],
-])  # fmt: skip
-second = np.array([
-    [[1, 0, 0, 0], [0.3033781, 0.2762389, 0.42038298, 0]],
-    [[0.55870575, 0.44129428, 0, 0], [0.19670235, 0.2990804, 0.14326371, 0.36095354]],
-])  # fmt: skip
-
-# %%
-for printed, lens in ((first, [2, 3]), (second, [[1, 3], [2, 4]])):
-    e = np.log(np.where(printed > 0, printed, np.nan))  # (B, L, S) = (2, 2, 4)
-    p = masked_softmax(e, lengths=np.array(lens)).data
-    print("lengths", lens, "  as printed:", np.allclose(p, printed, atol=1e-6))
-
-# %% [claims]
-from lessons.pages.claims import claim
-
-claim("scoring", "the first printed weights sum to 1.0000000", "1.0000000",
-      first[0, 0].sum())
-
-# %% [markdown]
-# Our function returns what the web page prints, and no NaN comes through.
+# Lengths of shape (B, L) give each query its own.
 #
 # A mask can say more than which words are padding. Let query $i$ attend to the keys at
-# a distance of at most 1, a *window*. This is a boolean array of queries and keys:
+# a distance of at most 1, a *window*. This is a boolean array of queries and keys, and
+# two masks are joined by "and":
 
 # %%
 i, j = np.arange(4)[:, None], np.arange(5)  # 4 queries, 5 keys
@@ -210,8 +174,7 @@ real = j < 4  # the last key is padding
 print((near & real).astype(int))
 
 # %% [markdown]
-# Two masks are joined by "and". [Lesson 08](../08_local_coverage/README.md) is about
-# windows.
+# ([Lesson 08](../08_local_coverage/README.md) is about windows.)
 #
 # ## Why not a large negative number?
 #
@@ -228,7 +191,6 @@ def with_sentinel(e, allowed, dtype=np.float32):
         e = np.where(allowed, e, -1e6).astype(dtype)
         exps = np.exp(e - e.max(-1, keepdims=True))
         return exps / exps.sum(-1, keepdims=True)
-
 
 # %%
 e, none = np.array([2.0, 1.0, 0.0, 3.0]), np.zeros(4, bool)
@@ -256,29 +218,13 @@ for name, (x, allowed, dtype) in rows.items():
 #   the two places of padding, a half to each. (Numbers of 32 bits still tell the real
 #   scores apart here: ours are right. Ours have 32 bits in all rows.)
 #
-# Rows with nothing allowed are not rare. An empty sentence makes one. So does a window
-# that lies outside of the sentence, or two masks such that no key satisfies both. Our
-# result there has weights of 0 and a context of 0.
-#
-# [Lesson 12](../12_exact_and_cheap/README.md) computes attention in pieces. To join
-# them it needs one more number of each row: the logarithm of the sum of exponentials,
-# $\ln \sum_l e^{e_l}$, its [log-sum-exp](../../GLOSSARY.md#log-sum-exp). Its derivative
-# with respect to a score $e_j$ follows from the chain rule: first the derivative of
-# $\ln$, then that of the sum. In exercise E.7 you compute it. In a row with nothing
-# allowed the sum is empty, and its logarithm is $-\infty$:
-
-# %%
-x = rng.normal(size=(3, 4))
-allow = np.array([[1, 1, 0], [0, 0, 0], [1, 1, 1]]) == 1  # the second query: nothing
-out, lse = scaled_dot_product_attention(x, x, x, attn_mask=allow, return_lse=True)
-print("context", out.data[1], "  lse", lse.data.round(3))
-
-# %% [markdown]
 # > **The book says** (the page on scoring functions) that scores set to a large
 # > negative number have an exponential of zero. It uses $-10^6$. That holds in rows
 # > with ordinary scores, and fails in three of the four rows above.
 
 # %% [claims]
+from lessons.pages.claims import claim
+
 row, half = with_sentinel(e, none), with_sentinel(e, some, np.float16)
 ours = masked_softmax(e, mask=none).data.max()
 claim("scoring", "a mask of -1,000,000 gives padding the weight 0 (in a row with "
@@ -290,11 +236,12 @@ claim("scoring", "a mask of -1,000,000 gives padding the weight 0, also with 16 
 # %% [markdown]
 # ## What comes back through a mask?
 #
-# The gradient should ignore padding, too. With $`g_j = \partial L / \partial p_j`$ the
-# backward of the softmax ([lesson 00](../00_tape/README.md)) is
+# The gradient should ignore padding, too. With the loss $\ell$ and
+# $`g_j = \partial \ell / \partial p_j`$ the backward of the softmax
+# ([lesson 00](../00_tape/README.md)) is
 #
 # ```math
-# \frac{\partial L}{\partial e_j} = p_j \Big(g_j - \sum_l p_l\, g_l\Big)
+# \frac{\partial \ell}{\partial e_j} = p_j \Big(g_j - \sum_l p_l\, g_l\Big)
 # ```
 #
 # It needs no mask: where $p_j = 0$, the gradient is 0. In a row with nothing allowed it
@@ -312,97 +259,20 @@ print("gradient check:", check.ok)
 
 # %% [markdown]
 # With a sentinel the second query would have equal weights, $1/4$ on each of the four
-# values, although it may see none of them. So the gradient of its context would flow
-# into all four, a quarter to each.
+# values, although it may see none of them, and a gradient would flow into all four.
 #
-# One leak remains that no weight can stop. A weight of 0 times a value of NaN is NaN,
-# and memory that was never written may hold anything. So `attend` first looks for NaN
-# and infinity among all keys and values. If it finds one, it replaces every key and
-# value that *no* query may see by 0. (A key that some query may see is a real key. If
-# that is NaN, the results are NaN, and should be.)
-
-# %%
-K, V = (np.concatenate([x, np.full((2, 4), np.nan)])[None] for x in (k, v))
-with np.errstate(invalid="ignore"):
-    weights = np.array([0.2, 0.2, 0.2, 0.2, 0.2, 0, 0])
-    print("weights of 0 alone:", weights @ V[0])
-c, _ = attend(q[None], K, V, lengths=np.array([5]))
-print("attend, equal to no padding at all:", np.allclose(c.data[0], alone.data))
-
-# %% [markdown]
-# ## How do I use it?
+# Exercise E.7 asks for one number more of each row: the logarithm of the sum of
+# exponentials, its [log-sum-exp](../../GLOSSARY.md#log-sum-exp).
+# [Lesson 12](../12_exact_and_cheap/README.md) joins pieces of attention with it. Its
+# derivative follows from the chain rule, first of $\ln$, then of the sum:
 #
-# The library's layers take lengths. Here are two of them, with the example of the web
-# page: the scaled dot product and the additive score. There are two sentences. Each has
-# ten keys of width 2, ten values of width 4, and one query. The lengths are 2 and 6.
-# For the additive score the queries are 20 wide, and its $v$ has 8 numbers:
-
-# %%
-keys, values = rng.normal(size=(2, 10, 2)), rng.normal(size=(2, 10, 4))
-lens = np.array([2, 6])
-mg.manual_seed(0)
-layers = {
-    "dot product": (DotProductAttention(dropout=0.5), rng.normal(size=(2, 1, 2))),
-    "additive": (AdditiveAttention(20, 2, 8, dropout=0.1), rng.normal(size=(2, 1, 20))),
-}  # the additive layer: width of a query, of a key, of v
-
-# %% [markdown]
-# Both have [dropout](../../GLOSSARY.md#dropout): in training, random weights become 0,
-# and the others are divided by the share that is kept (so `dropout=0.5` doubles them).
-# A model then does not rely on a single key. A layer is either in training mode or in
-# evaluation mode. The methods `train` and `eval` choose the mode, and dropout works in
-# training mode only. The layer keeps the weights from *before* the dropout. Do they sum
-# to 1 in both modes?
-
-# %%
-maps = []
-for name, (layer, queries) in layers.items():
-    for mode in (layer.train, layer.eval):  # with dropout, without
-        mode()
-        c = layer(queries, keys, values, lens)
-        sums = layer.attention_weights.data.sum(-1).ravel()
-        print(f"{name:12s} {mode.__name__:5s} context {c.shape}   sums {sums.round(4)}")
-    maps.append(layer.attention_weights.data[:, 0])  # (2, 10)
-
-# %% [figure]
-neutral_style()
-fig = show_heatmaps(
-    np.stack(maps)[None], "keys", "sentences", list(layers), (7.2, 2.0)
-)  # (1, 2, 2, 10)
-for ax in fig.axes:
-    ax.grid(False)
-alt = f"""Two heatmaps of ten keys by two sentences. In both, the first sentence has
-weight on keys 0 and 1 only, the second on keys 0 to 5; all else is 0. The largest
-weight is {maps[0].max():.2f} for the dot product, {maps[1].max():.2f} for the additive
-score."""
-show(fig, "two-layers", alt)
-
-# %% [markdown]
-# They do, because they are from before the dropout. The figure shows the weights in
-# evaluation mode: none lies on padding.
+# ```math
+# \mathrm{lse} = \ln \sum_l e^{e_l}, \qquad
+# \frac{\partial\, \mathrm{lse}}{\partial e_j} = \frac{e^{e_j}}{\sum_l e^{e_l}} = p_j
+# ```
 #
-# > **The book says** (the page on scoring functions) that its example has "2 queries".
-# > The shapes say a batch of two sentences with *one* query each. And the page's class
-# > for the additive score takes the numbers `key_size` and `query_size` and never uses
-# > them. Its matrices get their widths at the first call, so a wrong number is not
-# > noticed.
-
-# %% [claims]
-shape = layers["dot product"][1].shape
-claim("scoring", "its example has 2 queries for each sentence", "2", shape[1],
-      f"of shape {shape}: batch, queries, width")
-
-# %% [markdown]
-# Our layer makes its matrices with the widths that it is given. A query of 19 numbers
-# is then an error:
-
-# %%
-try:
-    layers["additive"][0](rng.normal(size=(2, 1, 19)), keys, values, lens)
-except ValueError as error:
-    print(str(error).replace("; ", ";\n"))
-
-# %% [markdown]
+# In a row with nothing allowed the sum is empty, and its logarithm is $-\infty$.
+#
 # ## Where else does padding leak?
 #
 # Attention is one place of several. One test finds them all: compute twice, with
@@ -416,22 +286,22 @@ except ValueError as error:
 # the targets of the loss, $-1$ stands for a padded place. The function `cross_entropy`
 # leaves such places out if it gets $-1$ as a third argument. "Loss over all" counts
 # them, with word 1 as the right answer (`abs` makes 1 of $-1$). The matrix `W_o` makes
-# three [logits](../../GLOSSARY.md#logit) of each word. A "token" is a unit of a
-# sequence, here a word ([glossary](../../GLOSSARY.md#token)). Which of these leak?
+# three scores of each word, one for each word of a small vocabulary. Which of these
+# leak?
 
 # %%
-x, n = rng.normal(size=(1, 8, 3)), 5  # five tokens, three of padding
+x, n = rng.normal(size=(1, 8, 3)), 5  # five words, three of padding
 y = x.copy()
 y[:, n:] = rng.normal(size=(1, 3, 3))
 gru = mg.nn.GRU(3, 4, bidirectional=True)
 target = np.array([1, 2, 0, 1, 2, -1, -1, -1])  # -1: ignore
-lengths, W_o = np.array([n]), rng.normal(size=(3, 3))  # W_o: token -> 3 logits
+lengths, W_o = np.array([n]), rng.normal(size=(3, 3))  # W_o: word -> 3 scores
 
 # %%
 places = {
     "GRU, last state forward": lambda x: gru(x)[1][0],
-    "GRU, real tokens forward": lambda x: gru(x)[0][:, :n, :4],
-    "GRU, real tokens backward": lambda x: gru(x)[0][:, :n, 4:],
+    "GRU, real words forward": lambda x: gru(x)[0][:, :n, :4],
+    "GRU, real words backward": lambda x: gru(x)[0][:, :n, 4:],
     "GRU with lengths, all": lambda x: gru(x, lengths=lengths)[0],
     "mean over all places": lambda x: mg.Tensor(x).mean(1),
     "loss over all": lambda x: mg.cross_entropy(x[0] @ W_o, abs(target)),
@@ -445,9 +315,7 @@ for name, f in places.items():
 # A GRU that reads forward is tight up to the last real word, because it does not see
 # what comes later. Its *last* state is not tight: it has read the padding. The backward
 # direction begins in the padding, and leaks everywhere. With the lengths, the GRU stops
-# at the last word. The loss is the [cross-entropy](../../GLOSSARY.md#cross-entropy):
-# minus the logarithm of the probability of the right word, as a mean over the words. It
-# has to leave out the padded places, too.
+# at the last word. The loss has to leave out the padded places, too.
 #
 # ## What would break it?
 #
@@ -466,3 +334,106 @@ for name, f in places.items():
 #
 # Exercises: E.7 (the masked softmax and its backward), 38.5 (a window as a mask) and
 # 6.5 (additive attention by hand, with a mask): `python -m lessons start E.7`.
+#
+# ## Further: what if padding holds NaN?
+#
+# One leak remains that no weight can stop. A weight of 0 times a value of NaN is NaN,
+# and memory that was never written may hold anything. So `attend` first looks for NaN
+# and infinity among all keys and values. If it finds one, it replaces every key and
+# value that *no* query may see by 0. (A key that some query may see is a real key. If
+# that is NaN, the results are NaN, and should be.)
+
+# %%
+K, V = (np.concatenate([x, np.full((2, 4), np.nan)])[None] for x in (k, v))
+with np.errstate(invalid="ignore"):
+    weights = np.array([0.2, 0.2, 0.2, 0.2, 0.2, 0, 0])
+    print("weights of 0 alone:", weights @ V[0])
+c, _ = attend(q[None], K, V, lengths=np.array([5]))
+print("attend, equal to no padding at all:", np.allclose(c.data[0], alone.data))
+
+# %% [markdown]
+# ## Further: the layers of the library
+#
+# The library's layers take lengths. Here are two of them, with the example of a web
+# page ("Attention Scoring Functions", in "Dive into Deep Learning"): the scaled dot
+# product and the additive score. There are two sentences. Each has ten keys of width 2,
+# ten values of width 4, and one query. The lengths are 2 and 6. For the additive score
+# the queries are 20 wide, and its vector $v$ has 8 numbers:
+
+# %%
+keys, values = rng.normal(size=(2, 10, 2)), rng.normal(size=(2, 10, 4))
+lens = np.array([2, 6])
+mg.manual_seed(0)
+layers = {
+    "dot product": (DotProductAttention(dropout=0.5), rng.normal(size=(2, 1, 2))),
+    "additive": (AdditiveAttention(20, 2, 8, dropout=0.1), rng.normal(size=(2, 1, 20))),
+}  # the additive layer: width of a query, of a key, of v
+
+# %% [markdown]
+# Both have [dropout](../../GLOSSARY.md#dropout): in training, random weights become 0,
+# and the others are divided by the share that is kept. A layer keeps the weights from
+# *before* the dropout. Do they sum to 1 in both modes?
+
+# %%
+maps = []
+for name, (layer, queries) in layers.items():
+    for mode in (layer.train, layer.eval):  # with dropout, without
+        mode()
+        c = layer(queries, keys, values, lens)
+        sums = layer.attention_weights.data.sum(-1).ravel()
+        print(f"{name:12s} {mode.__name__:5s} context {c.shape}   sums {sums.round(4)}")
+    maps.append(layer.attention_weights.data[:, 0])  # (2, 10)
+
+# %% [figure]
+fig, axes = figure("Where do two sentences look?", columns=2, size=(7.2, 1.9))
+for ax, name, weights in zip(axes, layers, maps):
+    picture = ax.imshow(weights, cmap="Blues", vmin=0, vmax=1)
+    ax.set(title=name, xlabel="key", xticks=range(10))
+    ax.set_yticks((0, 1), ["2 words", "6 words"])
+    ax.grid(False)
+    for row, n in enumerate(lens):  # padding begins behind the last word
+        ax.plot([n - 0.5] * 2, [row - 0.5, row + 0.5], color=ORANGE)
+fig.colorbar(picture, ax=axes, label="weight")
+alt = f"""Two heatmaps of ten keys by two sentences. In both, the first sentence has
+weight on keys 0 and 1 only, the second on keys 0 to 5; right of the orange lines, where
+the padding is, all is 0. The largest weight is {maps[0].max():.2f} for the dot product,
+{maps[1].max():.2f} for the additive score."""
+show(fig, "two-layers", alt)
+
+# %% [markdown]
+# ## Further: what the texts say
+#
+# The same web page prints weights of random scores, and not the scores. But the
+# logarithm of a weight is its score, up to a constant, which does not change a softmax:
+# $\ln p_j = e_j - \ln \sum_l \exp(e_l)$. So both shapes of lengths can be tested. Where the
+# printed weight is 0, the example has padding. There we put NaN, which spoils every sum
+# that it enters:
+
+# %%
+first = np.array([
+    [[0.6731507, 0.32684928, 0, 0], [0.37237114, 0.6276289, 0, 0]],
+    [[0.35941443, 0.35476714, 0.28581837, 0], [0.406084, 0.30974853, 0.28416747, 0]],
+])  # fmt: skip
+second = np.array([
+    [[1, 0, 0, 0], [0.3033781, 0.2762389, 0.42038298, 0]],
+    [[0.55870575, 0.44129428, 0, 0], [0.19670235, 0.2990804, 0.14326371, 0.36095354]],
+])  # fmt: skip
+
+# %%
+for printed, lens in ((first, [2, 3]), (second, [[1, 3], [2, 4]])):
+    e = np.log(np.where(printed > 0, printed, np.nan))  # (B, L, S) = (2, 2, 4)
+    p = masked_softmax(e, lengths=np.array(lens)).data
+    print("lengths", lens, "  as printed:", np.allclose(p, printed, atol=1e-6))
+
+# %% [markdown]
+# > **The book says** (the page on scoring functions) that its example has "2 queries".
+# > The shapes say a batch of two sentences with *one* query each. And the page's class
+# > for the additive score takes the numbers `key_size` and `query_size` and never uses
+# > them, so a wrong number is not noticed.
+
+# %% [claims]
+claim("scoring", "the first printed weights sum to 1.0000000", "1.0000000",
+      first[0, 0].sum())
+shape = layers["dot product"][1].shape
+claim("scoring", "its example has 2 queries for each sentence", "2", shape[1],
+      f"of shape {shape}: batch, queries, width")
