@@ -12,10 +12,10 @@ and number for exercises that a teacher adds.
 An exercise belongs to the lessons that list it in their last paragraph, "Exercises: …",
 and to that whose number begins the name of its file.
 
-A lesson is found by its number (5, 05), its folder (05_scaling), a word of its folder
-or title (scaling), a section of a chapter that it computes (§38.5, §6.2.3), a word of
-the table in lessons/TEXTS.md (transformer, notes), or one of its exercises (E.7). The
-section §38.5 is not the exercise 38.5.
+A lesson is found by its number (5, 05; "start" for the prologue), its folder
+(05_scaling), a word of its folder or title (scaling), a section of a chapter that it
+computes (§38.5, §6.2.3), a word of the table in lessons/TEXTS.md (transformer, notes),
+or one of its exercises (E.7). The section §38.5 is not the exercise 38.5.
 
 Nothing is imported to make the lists, so that they appear at once.
 """
@@ -31,6 +31,7 @@ LESSONS = pathlib.Path(__file__).resolve().parent.parent
 ROOT, BOOK = LESSONS.parent, LESSONS / "book"
 ORDER = ("38", "6", "E")  # of the groups in the list
 SECTION = r"\d+(?:\.\d+)+"
+PROLOGUE = "start"  # in place of a number: the lesson before all others
 ID = r"(?:\d+|[A-Z][A-Za-z]*)\.\d+"
 LISTED = re.compile(r"^# Exercises:(.*?)`python -m lessons start", re.M | re.S)
 
@@ -180,7 +181,7 @@ def _fields(path):
             raise ValueError(line)
         if not re.fullmatch("★{0,3}", options.setdefault("importance", "")):
             raise ValueError(line)
-        if not re.fullmatch(rf"{ID}|\d\d", id):
+        if not re.fullmatch(rf"{ID}|\d\d|{PROLOGUE}", id):
             raise ValueError(id)
     except ValueError:
         raise UsageError(
@@ -215,14 +216,20 @@ class Header:
     question: str
     exercises: tuple
 
+    @property
+    def heading(self):
+        """Its number and title: "05. Scaling"."""
+        return f"{self.number.capitalize()}. {self.title}"
+
 
 def lesson_folders(book=BOOK):
     """Return the folders of all lessons, in order."""
-    return sorted(p.parent for p in book.glob("[0-9][0-9]_*/lesson.py"))
+    numbered = sorted(book.glob("[0-9][0-9]_*/lesson.py"))
+    return [path.parent for path in (*book.glob(f"{PROLOGUE}_*/lesson.py"), *numbered)]
 
 
 def number(folder):
-    """Return the number of a lesson, "05"."""
+    """Return the number of a lesson: "05", or that of the prologue, "start"."""
     return folder.name.partition("_")[0]
 
 
@@ -247,7 +254,7 @@ def first_lines(folder):
     facts = [f"{about.dots} {about.minutes} minutes."]
     facts += [f"Importance {about.importance}."] * bool(about.importance)
     facts += [f"Needs {needs}."] * bool(needs)
-    return f"# {about.number}. {about.title}\n\n{' '.join(facts)}"
+    return f"# {about.heading}\n\n{' '.join(facts)}"
 
 
 def find_lessons(name, book=BOOK):
@@ -286,7 +293,7 @@ def _named_lessons(name, book=BOOK):
     """Return the folders for a number, a folder, a chapter or a section: 5, §38.5."""
     folders, key = lesson_folders(book), name.rstrip("/")
     for folder in folders:
-        if folder.name == key or re.fullmatch(f"0?{int(number(folder))}", key):
+        if key in (folder.name, number(folder), number(folder).removeprefix("0")):
             return [folder]
     # without the sign, 38.5 is an exercise
     section = re.fullmatch(rf"§ ?(\d+|{SECTION})|(\d+|\d+\.\d+\.[\d.]*\d)", key)

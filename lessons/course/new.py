@@ -48,7 +48,7 @@ WHY = """Why a right answer works. The second sentence says more."""
 
 def new(args):
     """Write lessons/exercises/NN_id_title.py."""
-    folders = {number(folder) for folder in lesson_folders()}
+    folders = {n for n in map(number, lesson_folders()) if n.isdigit()}
     lesson = args.lesson.zfill(2)
     if lesson not in folders:
         raise UsageError(f"There is no lesson {args.lesson}; expected a number, 09.")

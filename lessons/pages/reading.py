@@ -62,7 +62,7 @@ def for_the_reader(verb, names, action):
 
 def title(folder):
     """Return the title of a lesson with its number."""
-    return f"{number(folder)}. {header(folder).title}"
+    return header(folder).heading
 
 
 def _read(folder):

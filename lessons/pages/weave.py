@@ -175,7 +175,7 @@ def page(performed, folder):
             parts.append(_folded_code(cell, "figure"))
     parts.append(
         "---\n\n[The script of this page](lesson.py) runs as it is: "
-        f"`python -m lessons run {int(number(folder))}`. "
+        f"`python -m lessons run {number(folder).removeprefix('0')}`. "
         "[All lessons](../../README.md)."
     )
     return folded("\n\n".join(parts[:-1])) + f"\n\n{parts[-1]}\n"

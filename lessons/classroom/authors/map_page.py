@@ -23,7 +23,8 @@ few lines of NumPy. `python -m attention variants` prints the same rows. In
 
 def map_page():
     """Return the page, in Markdown."""
-    pages = {int(number(f)): f"book/{f.name}/README.md" for f in lesson_folders()}
+    folders = [f for f in lesson_folders() if number(f).isdigit()]
+    pages = {int(number(f)): f"book/{f.name}/README.md" for f in folders}
     parts, found = [HEAD], map_rows()
     for part, what in PARTS.items():
         rows = [

@@ -13,7 +13,7 @@ from .map_page import map_page
 PAGES = ROOT / "README.md", LESSONS / "README.md", LESSONS / "TEACHING.md"
 TABLE = re.compile(r"(<!-- (lessons|exercises) -->\n).*?(?=<!-- /\2 -->)", re.DOTALL)
 # a week of the syllabus: the author writes its question and its lessons
-WEEK = re.compile(r"^(\| \d+ \| [^|]+ \| (\d\d(?:, \d\d)*) \|).*$", re.MULTILINE)
+WEEK = re.compile(r"^(\| \d+ \| [^|]+ \| ((?:start, )?\d\d(?:, \d\d)*) \|).*$", re.M)
 COUNT = re.compile(r"\d+ lessons and\s\d+ exercises")
 CORE = re.compile(r"\d+ lessons, about\s\d+ hours")
 
@@ -58,7 +58,7 @@ def lesson_rows():
     rows = [("lesson", "question", "needs", "difficulty", "importance", "minutes")]
     pages = {number(f): f"(book/{f.name}/README.md)" for f in lesson_folders()}
     for h in map(header, lesson_folders()):
-        link = f"[{h.number}. {h.title}]{pages[h.number]}"
+        link = f"[{h.heading}]{pages[h.number]}"
         needs = ", ".join(f"[{n}]{pages[n]}" for n in h.needs)
         rows.append((link, h.question, needs, h.dots, h.importance, str(h.minutes)))
     return rows

@@ -215,7 +215,8 @@ def _next_lesson(lessons, begun):
     unread = [f for f, state in lessons if state == "new" and f not in begun]
     folders = [number(folder) for folder, _ in lessons]
     done = [entry["ex"] for entry in journal.events() if entry["ex"] in folders]
-    later = [folder for folder in unread if done and number(folder) > done[-1]]
+    after = folders.index(done[-1]) if done else len(folders)
+    later = [f for f in unread if folders.index(number(f)) > after]
     return (later or unread or [None])[0]
 
 
