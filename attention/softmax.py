@@ -55,18 +55,16 @@ def masked_softmax(scores, lengths=None, mask=None, temperature=1.0):
     return softmax_over_allowed(scores, allowed, temperature)
 
 
-# ---- A first reading can stop here ----
-
-
 @differentiable
 def softmax_over_allowed(scores, allowed=None, temperature=1.0):
     """Compute ``masked_softmax``. The arguments are already checked.
 
     scores (..., S), allowed bool that broadcasts to them, or None  ->  p (..., S)
 
-    It is one operation, compiled if numba is installed. Made of several, it would store
-    five arrays of the size of the scores; compiled, it stores p alone. Its
-    backward needs no mask, because p_ij = 0 for a masked key.
+    It is one operation: made of several, it would store five arrays of the size of the
+    scores, and it stores p alone. Its backward needs no mask, because p_ij = 0 for a
+    masked key. ``kernels/softmax.py`` computes both directions, by ``forward_twin`` and
+    ``backward_twin`` in NumPy, or by compiled loops if the arrays are large.
     """
     p = softmax_kernels.forward(scores, allowed, temperature)
 
@@ -74,6 +72,9 @@ def softmax_over_allowed(scores, allowed=None, temperature=1.0):
         return softmax_kernels.backward(p, g, temperature), None, None
 
     return p, backward
+
+
+# ---- A first reading can stop here ----
 
 
 def allowed_pairs(name, shape, dtype, mask=None, lengths=None):

@@ -110,7 +110,7 @@ def weigh_and_average(
         scores = scores if temperature == 1 else scores / temperature
         weights = apply_normalizer(name, normalize, scores, allowed)
     dropped = weights if drop is None else drop(weights)
-    rows = group_heads(dropped, values)
+    rows = group_heads(dropped, values)  # unchanged if no heads share keys
     c = rows @ values  # sum over S
     c = c if rows is dropped else reshape(c, (*weights.shape[:-1], c.shape[-1]))
     return c, weights

@@ -111,7 +111,8 @@ def _inputs(args):
     parents   for each argument, the node or leaf that receives its gradient; None if
               the argument is not a tensor; n entries for a list of n tensors
     needs     whether each of them needs its gradient
-    kinds     the letters of the dtypes of tensors and arrays
+    kinds     the letters of the dtypes of tensors and arrays: "e" is float16; "f", "d"
+              and "g" are wider floats
     """
     arrays, parents, needs, kinds = [], [], [], []
     for a in args:

@@ -85,7 +85,7 @@ def backward_pass(root, gradient, free=True, visit=None):
     visit   a function that is called with (node, g) for every node that receives g
     """
     nodes = reachable(root)
-    check_not_overwritten(nodes)
+    check_not_overwritten(nodes)  # raises if a leaf was changed after its use
     gradients = {root: gradient}  # {node or leaf: the sum so far}
     # The nodes and leaves whose sum may be changed in place. A first gradient may not:
     # for example, ``add`` gives both inputs the same array, g.

@@ -18,7 +18,7 @@ import numpy as np
 from .registry import OPS
 
 T = TypeVar("T")
-Binary = Callable[[T, Any], T]
+Binary = Callable[[T, Any], T]  # a method with one argument; T and Binary serve editors
 
 
 def _binary(name) -> tuple[Binary, Binary]:

@@ -7,11 +7,15 @@ import io
 import pathlib
 import re
 
+import numpy as np
 import pytest
 
-from attention import definitions
+import minigrad as mg
+from attention import definitions, kernels
 from attention.costs import variants_map
+from attention.first_model import Reverser
 from lessons.classroom.catalogue import exercises, lesson_folders
+from minigrad.graph import reachable
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGES = {
@@ -65,11 +69,30 @@ def test_links_and_pictures_of_a_page_are_files(name):
         assert ((ROOT / name).parent / (link or picture)).exists(), link or picture
 
 
+def listed_lines():
+    """Return {path: numbers of the lines that the list of READING asks for}."""
+    listed = PAGES["lessons/READING.md"].partition("\n1. ")[2].partition("\n10. ")[0]
+    parts_of = {}
+    for part, path in re.findall(r"\[`?([\w/.]+)`?\]\(\.\./(\S+\.py)\)", listed):
+        parts_of.setdefault(path, set()).update({part} - {path})
+    return {path: first_reading(path, parts) for path, parts in parts_of.items()}
+
+
 def lines_to_read():
-    """Count the lines that the list of READING links: files, and parts of files."""
-    listed = PAGES["lessons/READING.md"].partition("\n1. ")[2].partition("\n13. ")[0]
-    found = re.findall(r"\[`?([\w/.]+)`?\]\(\.\./(\S+\.py)\)", listed)
-    return sum(first_reading(path, {part} - {path}) for part, path in found)
+    return sum(map(len, listed_lines().values()))
+
+
+def test_the_list_of_reading_has_the_backward_of_every_node_of_the_first_model():
+    letters = np.zeros((2, 5), int)
+    with kernels.backend("numpy"):
+        logits, _ = Reverser(np.random.default_rng(0))(letters)
+    listed = listed_lines()
+    nodes = reachable(mg.cross_entropy(logits, letters)._node)
+    assert len(nodes) > 9
+    for node in nodes:
+        code = node.backward.__code__
+        path = pathlib.Path(code.co_filename).relative_to(ROOT).as_posix()
+        assert code.co_firstlineno - 1 in listed.get(path, ()), node
 
 
 def lines_of(*folders):
@@ -96,7 +119,7 @@ def test_numbers_of_the_readme_are_those_of_the_tree(words, measured, rel):
 
 
 def first_reading(path, parts):
-    """Count the lines of a file, or of parts of it, without imports and empty lines."""
+    """Return the lines of a file, or of parts of it, but no imports and empty lines."""
     text = (ROOT / path).read_text(encoding="utf-8")
     lines, nodes = text.splitlines(), ast.parse(text).body
     if parts:
@@ -110,4 +133,4 @@ def first_reading(path, parts):
             is_read |= set(range(min([node.lineno, *decorators]) - 1, node.end_lineno))
     stop = [i for i, line in enumerate(lines) if "first reading can stop here" in line]
     stop = next((i for i in stop if not parts or i in is_read), len(lines))
-    return sum(1 for i in is_read if i < stop and lines[i].strip())
+    return {i for i in is_read if i < stop and lines[i].strip()}

@@ -1,4 +1,4 @@
-"""The additive score e_ij = w . tanh(q_i + k_j) of projected queries and keys.
+"""The additive score s_ij = w . tanh(q_i + k_j) of projected queries and keys.
 
 The array of all tanh(q_i + k_j), (B, L, S, A), makes this score slow: it is A times the
 size of the result, is written and read several times, and is kept for the backward.
@@ -16,11 +16,11 @@ TILE = 2**16  # numbers in a tile: they stay in the cache
 def forward(q, k, w):
     """Compute the scores of all pairs.
 
-    q (B, L, A), k (B, S, A), w (A,)  ->  e (B, L, S)
+    q (B, L, A), k (B, S, A), w (A,)  ->  s (B, L, S)
     """
     q, k, w = map(np.ascontiguousarray, (q, k, w))
-    e = additive_product.forward(q, k, w)
-    return forward_twin(q, k, w) if e is None else e
+    s = additive_product.forward(q, k, w)
+    return forward_twin(q, k, w) if s is None else s
 
 
 def backward(q, k, w, g):
@@ -42,12 +42,12 @@ def backward(q, k, w, g):
 def forward_twin(q, k, w):
     """Compute ``forward`` in NumPy, a tile of the (B, L, S, A) array at a time."""
     (B, L, A), S = q.shape, k.shape[1]
-    e = np.empty((B, L, S), q.dtype)
+    s = np.empty((B, L, S), q.dtype)
     for b, i, j in _tiles(B, L, S, A):
         t = q[b, i, None, :] + k[b, None, j, :]  # axes b, i, j, A
         np.tanh(t, out=t)
-        e[b, i, j] = t @ w
-    return e
+        s[b, i, j] = t @ w
+    return s
 
 
 def backward_twin(q, k, w, g):

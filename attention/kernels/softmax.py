@@ -121,7 +121,7 @@ def backward_loop(
 
 
 def forward_twin(x, mask, temperature):
-    """Compute ``forward`` in NumPy."""
+    """Compute ``forward`` in NumPy: p = exp((x - m) / T), divided by its sum."""
     s = x if mask is None else np.where(mask, x, -np.inf)
     with np.errstate(all="ignore"):  # no warnings for NaN and infinity
         m = s.max(-1, keepdims=True, initial=-np.inf)
@@ -135,7 +135,7 @@ def forward_twin(x, mask, temperature):
 
 
 def backward_twin(p, g, temperature):
-    """Compute ``backward`` in NumPy."""
+    """Compute ``backward`` in NumPy: dx = p (g - sum of p g) / T."""
     with np.errstate(all="ignore"):
         mean = np.where(p != 0, p * g, 0).sum(-1, keepdims=True)
         counts = (p != 0) & (g != 0).any(-1, keepdims=True)

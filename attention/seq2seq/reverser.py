@@ -51,13 +51,12 @@ class Reverser(Seq2Seq):
             VOCABULARY,
             embedding,
             hidden,
-            # as in the textbook: one parameter W_a = [W_q W_k] for both matrices
-            score="concat" if kind == "additive" else kind,
+            score=kind,
             decoder_init=decoder_init,
             mask_padding=mask_padding,
         )
         super().__init__(config, rng=np.random.default_rng(0))
-        # replaces all parameters: the textbook draws them in another way
+        # other numbers for the same parameters: the textbook draws in another order
         self._draw_parameters(np.random.default_rng() if rng is None else rng)
 
     # ---- A first reading can stop here ----
@@ -66,8 +65,8 @@ class Reverser(Seq2Seq):
         """Draw all parameters as in section 38.6 of the textbook.
 
         Its results depend on the order of the draws and on the distributions, which
-        are not those of ``Seq2Seq``. As in the textbook, the two matrices of the
-        additive score are one matrix W_a = [W_q W_k] (``concat`` in scores.py).
+        are not those of ``Seq2Seq``. The textbook draws W_q and W_k of the additive
+        score as one matrix, [W_q W_k].
         """
         c, decoder = self.config, self.decoder
         E, H, V = c.embedding, c.hidden, c.target_vocabulary
@@ -83,8 +82,9 @@ class Reverser(Seq2Seq):
         if self.kind == "additive":
             # as in linear layers: uniform within 1 / sqrt(number of inputs)
             a, b = 1 / math.sqrt(2 * H), 1 / math.sqrt(H)
-            attention.W_a = _parameter(rng.uniform(-a, a, (H, 2 * H)))
-            attention.v_a = _parameter(rng.uniform(-b, b, H))
+            W_q, W_k = np.split(rng.uniform(-a, a, (H, 2 * H)), 2, axis=1)
+            attention.W_q, attention.W_k = _parameter(W_q), _parameter(W_k)
+            attention.w_v = _parameter(rng.uniform(-b, b, H))
         if self.kind not in ("general", "additive"):  # as the layer draws them
             layer = SCORES[self.kind].layer(H, H, rng)
             attention.load_state_dict(layer.state_dict())

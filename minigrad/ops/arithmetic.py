@@ -15,8 +15,6 @@ NumPy. If an input was broadcast, ``broadcasting.unbroadcast`` sums its gradient
 the repeated axes. A Python number is a constant: it has no gradient and does not change
 the dtype of the result. Integers are treated as in NumPy; where a real number is
 needed, as in exp, ``real`` converts them to float64.
-
-As in NumPy, some names hide Python's built-ins: ``abs``, ``pow``, ``min``, ``max``.
 """
 
 import numpy as np
@@ -76,6 +74,13 @@ def exp(x):
     return y, lambda g: g * y
 
 
+# ---- A first reading can stop here ----
+
+# As in NumPy, some names hide Python's built-ins: abs, pow, min, max.
+# If only some elements receive a gradient, the code uses ``np.where(condition, g, 0)``
+# and not g * condition, because inf * 0 = NaN.
+
+
 @differentiable
 def log(x):
     """y = ln x.         dL/dx = g / x.   As in NumPy, ln 0 = -inf."""
@@ -88,12 +93,6 @@ def log1p(x):
     """y = ln(1 + x).    dL/dx = g / (1 + x).   1 + x loses the digits of a small x."""
     x = real(x)
     return np.log1p(x), lambda g: g / (1 + x)
-
-
-# ---- A first reading can stop here ----
-
-# If only some elements receive a gradient, the code uses ``np.where(condition, g, 0)``
-# and not g * condition, because inf * 0 = NaN.
 
 
 @differentiable

@@ -16,18 +16,21 @@ def cross_entropy(
 
     logits (..., C), targets (...) int  ->  loss (); or (...)
 
-    The classes lie on the *last* axis. ``reduction`` is "mean", over the positions that
-    count, or "sum"; "none" returns the loss (...) of each position.
+    The C classes lie on the *last* axis. ``reduction`` is "mean", over the positions
+    that count, or "sum"; "none" returns the loss (...) of each position.
 
     For one position with the logits z and the target t, let p = softmax(z), and let q
     be the smoothed target, q = (1 - eps) onehot(t) + eps / C, with eps =
-    label_smoothing (0 gives q = onehot(t)). The loss of the position is
+    label_smoothing (0 gives q = onehot(t)). The q_c have the sum 1, and ln p_c =
+    z_c - ln Z with Z = sum_c exp(z_c). So the loss l of the position and its gradient
+    are
 
-        l = -sum_c q_c ln p_c = ln sum_c exp(z_c) - sum_c q_c z_c,    dl/dz = p - q
+        l = -sum_c q_c ln p_c = ln Z - sum_c q_c z_c
+        dl/dz_c = exp(z_c) / Z - q_c = p_c - q_c
 
-    both because sum_c q_c = 1 (smoothing: Szegedy et al. 2016, section 7). Positions
-    whose target is ``ignore_index`` have l = 0 and gradient 0 and are not counted; when
-    none counts, the mean is 0 (torch: NaN).
+    (smoothing: Szegedy et al. 2016, section 7). Positions whose target is
+    ``ignore_index`` have l = 0 and gradient 0 and are not counted; when none counts,
+    the mean is 0 (torch: NaN).
 
     Raises IndexError for a target out of range, with its position.
     """

@@ -10,16 +10,17 @@ from .real import real
 def softmax(x, axis=-1):
     """Compute weights from scores; the weights sum to one along ``axis``.
 
-        y_i = exp(x_i - m) / sum_j exp(x_j - m),   m = max_j x_j
+        y_i = e_i / Z,   e_i = exp(x_i - m),   Z = sum_j e_j,   m = max_j x_j
 
-    Subtracting the maximum m does not change y, and exp cannot overflow. The Jacobian
-    is dy_i/dx_k = y_i (delta_ik - y_k), where delta_ik = 1 if i = k, otherwise 0. With
-    g = dL/dy,
+    Subtracting the maximum m does not change y, and exp cannot overflow. So m counts as
+    a constant: de_i/dx_k = delta_ik e_i and dZ/dx_k = e_k, where delta_ik = 1 if i = k,
+    otherwise 0. The quotient rule gives the Jacobian, and with g = dL/dy the chain rule
+    gives the gradient:
 
+        dy_i/dx_k = (delta_ik e_i Z - e_i e_k) / Z^2 = y_i (delta_ik - y_k)
         dL/dx_k = sum_i g_i y_i (delta_ik - y_k) = y_k (g_k - sum_i g_i y_i)
 
-    The code computes the right side, without the Jacobian. If all g_i are equal, the
-    gradient is 0, because the y_i have the sum 1 for every x.
+    The code computes the right side, without the Jacobian.
 
     A row with only -inf gives NaN: x - m = -inf + inf. ``masked_softmax`` in
     ``attention`` returns weights of 0 for such a row.

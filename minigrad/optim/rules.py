@@ -99,9 +99,10 @@ class Adam(Optimizer):
     def _change(self, t, g, change, m, v):
         """Write what step t subtracts from the parameters into ``change``.
 
-        All arrays have one axis, with the entries of several parameters. g is the
-        gradient plus weight_decay w (in AdamW, without it). m and v are updated in
-        place. Before the last line, ``change`` holds intermediate results.
+        ``optimizer.step()`` calls it, and then subtracts ``change``. All arrays have
+        one axis, with the entries of several parameters. g is the gradient plus
+        weight_decay w (in AdamW, without it). m and v are updated in place. Before the
+        last line, ``change`` holds intermediate results.
         """
         b1, b2 = self.betas
         c = math.sqrt(1 - b2**t)

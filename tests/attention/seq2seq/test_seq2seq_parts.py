@@ -46,7 +46,8 @@ def test_a_reverser_draws_its_parameters_in_the_order_of_the_chapter(kind):
         wanted = {"W_a": 0.1 * rng.standard_normal((H, H))}
     elif kind == "additive":
         a, b = 1 / np.sqrt(2 * H), 1 / np.sqrt(H)
-        wanted = {"W_a": rng.uniform(-a, a, (H, 2 * H)), "v_a": rng.uniform(-b, b, H)}
+        W_q, W_k = np.split(rng.uniform(-a, a, (H, 2 * H)), 2, axis=1)
+        wanted = {"W_q": W_q, "W_k": W_k, "w_v": rng.uniform(-b, b, H)}
     else:
         wanted = {}
     found = dict(attention.named_parameters())
