@@ -1,4 +1,4 @@
-"""00  A tape and the chain rule  ●○○○  30 min
+"""00  A tape and the chain rule  ●○○○  40 min
 
 What does an operation have to know to hand a gradient on?
 """
@@ -16,32 +16,31 @@ What does an operation have to know to hand a gradient on?
 #
 # There is a way with one run. While the network computes, a program writes down every
 # operation, in order. The list is called a [tape](../../GLOSSARY.md#tape). Then the
-# program reads the tape backwards, once, and has the answer for all parameters. All
-# networks in this book learn in this way. Here we build the program, make the mistakes
-# that are common in such a program, and find the same program in the library.
+# program reads the tape backwards, once, and has the answer for all parameters.
+#
+# **Why it matters:** all networks in this book, and nearly all others, learn in this
+# way. Here we build the program, and the backwards of the operations of attention.
 #
 # You need Python, NumPy, and derivatives of functions of one variable: the rules for
 # products, for quotients, and the chain rule. Sums with two indices occur, too.
 
-# %%
+# %% [folded]
 import numpy as np
 
 import minigrad as mg
-from lessons.pages.figures import BLUE, ORANGE, arrow, box, diagram, figure, show
+from lessons.pages.figures import BLUE, ORANGE, arrow, box, diagram, show
 
 rng = np.random.default_rng(0)
 
 # %% [markdown]
 # ## Which way should a number move?
 #
-# A network represents each word by numbers. In "the cat sees a cat" the word "cat"
-# stands twice, so the network uses the numbers of "cat" in two places. Here is a small
-# computation in which a number is used more than once. A parameter $x$ goes through the
-# function tanh, which maps every number to one between $-1$ and 1. The result $a$ is
-# used by $b$ and by $c$:
+# Here is a small computation in which a number is used more than once. A parameter $x$
+# goes through the function tanh, which maps every number to one between $-1$ and 1. The
+# result $a$ is used by $u$ and by $v$:
 #
 # ```math
-# a = \tanh x, \qquad b = 3a, \qquad c = a \cdot a, \qquad L = b + c
+# a = \tanh x, \qquad u = 3a, \qquad v = a \cdot a, \qquad L = u + v
 # ```
 #
 # Move $x$ a little, and look at what $L$ does:
@@ -62,7 +61,7 @@ print(f"L = {loss(x):.4f}, and it changes {slope:.4f} times as much as x")
 # grows with $x$, and $x$ should become smaller. The derivatives for all parameters
 # together are the [gradient](../../GLOSSARY.md#gradient).
 #
-# If $a$ grows, $L$ changes for two reasons: because of $b$, and because of $c$. The
+# If $a$ grows, $L$ changes for two reasons: because of $u$, and because of $v$. The
 # derivative $dL/da$ is the sum of both parts. Such a part is called a *share* here.
 #
 # The picture shows how a tape finds the same number without moving anything. The boxes
@@ -73,12 +72,13 @@ print(f"L = {loss(x):.4f}, and it changes {slope:.4f} times as much as x")
 
 # %% [figure]
 a = np.tanh(x)
-values = {"x": x, "3": 3, r"a = \tanh\,x": a, "b = 3a": 3 * a}
-values |= {r"c = a \cdot a": a * a, "L = b + c": loss(x)}
-grads = {"x": slope, "3": a, "a": 3 + 2 * a, "b": 1, "c": 1, "L": 1}
-shares = [("L", "c", 1), ("L", "b", 1), ("c", "a", 2 * a), ("b", "a", 3)]
-shares += [("b", "3", a), ("a", "x", slope)]
-fig, ax = diagram((7.2, 3.2), (-0.8, 9.3), (-2.75, 1.25))
+values = {"x": x, "3": 3, r"a = \tanh\,x": a, "u = 3a": 3 * a}
+values |= {r"v = a \cdot a": a * a, "L = u + v": loss(x)}
+grads = {"x": slope, "3": a, "a": 3 + 2 * a, "u": 1, "v": 1, "L": 1}
+shares = [("L", "v", 1), ("L", "u", 1), ("v", "a", 2 * a), ("u", "a", 3)]
+shares += [("u", "3", a), ("a", "x", slope)]
+fig, ax = diagram((7.2, 3.5), (-0.8, 9.3), (-2.75, 1.25))
+fig.suptitle("What does each value send back?")
 at = {text[0]: 1.7 * k for k, text in enumerate(values)}  # where each box stands
 for text, value in values.items():
     here, slope_here = at[text[0]], grads[text[0]]
@@ -96,16 +96,16 @@ for user, parent, share in shares:
 ax.plot([], [], color=BLUE, label="is used by")
 ax.plot([], [], color=ORANGE, label="sends a share of the gradient")
 ax.legend(loc="lower center", ncols=2, fontsize=9)
-alt = f"""Six boxes in a row, a tape: x, 3, a = tanh x, b = 3a, c = a a and L = b + c,
+alt = f"""Six boxes in a row, a tape: x, 3, a = tanh x, u = 3a, v = a a and L = u + v,
 with their values. Arrows above lead from each value to those computed from it. Arrows
-below lead back: L sends 1 to c and 1 to b, c sends {2 * a:.2f} to a, b sends 3.00 to
+below lead back: L sends 1 to v and 1 to u, v sends {2 * a:.2f} to a, u sends 3.00 to
 a and {a:.2f} to 3, and a, which has {3 + 2 * a:.2f} in sum, sends {slope:.2f} to x."""
 show(fig, "tape", alt)
 
 # %% [markdown]
-# At the box $a$ the shares of two boxes meet: 3 from $b$, and {{ f"{2 * a:.2f}" }} from
-# $c$. (In $c = a \cdot a$ the number $a$ stands twice, and each place gives
-# {{ f"{a:.2f}" }}.) How does $b$ know what to send? It needs to know very little.
+# At the box $a$ the shares of two boxes meet: 3 from $u$, and {{ f"{2 * a:.2f}" }} from
+# $v$. (In $v = a \cdot a$ the number $a$ stands twice, and each place gives
+# {{ f"{a:.2f}" }}.) How does $u$ know what to send? It needs to know very little.
 #
 # ## What does one operation have to know?
 #
@@ -161,7 +161,6 @@ class Value:
         self.grad = 0.0  # dL/d(data), when the way back is complete
         tape.append(self)
 
-
 # %% [markdown]
 # An operation makes a `Value`. Its backward takes `g` and returns one share for each
 # parent. For a product $y = ab$ these are $dL/da = g b$ and $dL/db = g a$:
@@ -179,7 +178,6 @@ def mul(a, b):
 def tanh(a):
     y = np.tanh(a.data)
     return Value(y, (a,), lambda g: (g * (1 - y * y),))
-
 
 # %% [markdown]
 # Call a value on the tape a *node*, and the values that are computed from it its
@@ -199,7 +197,6 @@ def send_back(nodes):
             for parent, share in zip(node.parents, node.backward(node.grad)):
                 parent.grad = parent.grad + share
 
-
 # %% [markdown]
 # Does it find the derivative of our example? By hand,
 #
@@ -212,9 +209,8 @@ def send_back(nodes):
 tape.clear()
 x, three = Value(0.5), Value(3.0)
 a = tanh(x)
-b = mul(three, a)
-c = mul(a, a)
-L = add(b, c)
+u, v = mul(three, a), mul(a, a)
+L = add(u, v)
 send_back(tape[::-1])
 by_hand = (3 + 2 * a.data) * (1 - a.data**2)
 print(f"tape {x.grad:.6f}   by hand {by_hand:.6f}   moving x {slope:.6f}")
@@ -225,19 +221,19 @@ print(f"tape {x.grad:.6f}   by hand {by_hand:.6f}   moving x {slope:.6f}")
 # ## Why does the order matter?
 #
 # We read the tape from its end to its beginning. Now try another order: from $L$ to
-# $b$, from there to $a$, from there to $x$, and only then to $c$. Every node is still
+# $u$, from there to $a$, from there to $x$, and only then to $v$. Every node is still
 # visited exactly once. Is the gradient still right?
 
 # %%
-send_back([L, b, a, x, c, three])
+send_back([L, u, a, x, v, three])
 hasty = x.grad
 print(f"hasty order {hasty:.6f}   by hand {by_hand:.6f}")
 print(f"3 (1 - a^2) = {3 * (1 - a.data**2):.6f}")
 
 # %% [markdown]
 # It is too small, {{ f"{hasty:.4f}" }} in place of {{ f"{by_hand:.4f}" }}, and no error
-# was raised. When $a$ sent its share to $x$, the share from $c$ had not arrived at $a$.
-# So $x$ received only the share that came through $b$.
+# was raised. When $a$ sent its share to $x$, the share from $v$ had not arrived at $a$.
+# So $x$ received only the share that came through $u$.
 #
 # The rule is: **a node sends its shares when all of its users have sent theirs.** An
 # order in which every node comes after all of its users is called
@@ -248,90 +244,46 @@ print(f"3 (1 - a^2) = {3 * (1 - a.data**2):.6f}")
 # Nodes and the arrows between them are called a *graph*. If a graph comes without a
 # tape, there are two ways to find an order. For both, keep only the nodes from which
 # $L$ was computed, found by going from $L$ to its parents, to their parents, and so on.
-# A user that is not among them sends nothing, and nobody has to wait for it.
+# A user that is not among them sends nothing, and no node has to wait for it.
 #
 # - From the end: count the users of each node. Begin with $L$, which has none, and
-#   always take next a node whose users are all done. (Count $c = a \cdot a$ as two uses
-#   of $a$, and both as done when $c$ is done.)
+#   always take next a node whose users are all done. (Count $v = a \cdot a$ as two uses
+#   of $a$, and both as done when $v$ is done.)
 # - From the beginning: write a node down as soon as all of its parents are written
 #   down. Read the list backwards.
 #
 # To check whether an order is topological, number the nodes in this order. Each user
 # must have a smaller number than the nodes that it uses.
 #
-# In this order the sum for each value is complete when it is needed:
+# ## What if the values are vectors?
+#
+# Let $u$ be a vector that is computed from a vector $x$. Number $k$ of $x$ may move
+# every number of $u$, so it receives a share from each:
+#
+# ```math
+# \frac{\partial L}{\partial x_k}
+#   = \sum_i \frac{\partial u_i}{\partial x_k}\, \frac{\partial L}{\partial u_i}
+# ```
+#
+# (The sign $\partial$ in place of $d$ says that there are other variables, and that
+# they stay as they are.) The derivatives $\partial u_i / \partial x_k$ form a matrix,
+# the [Jacobian](../../GLOSSARY.md#jacobian) $du/dx$, with row $i$ for each output and
+# column $k$ for each input. A matrix times a vector sums over the columns, but the sum
+# above runs over the *rows*. So the matrix has to be transposed first. With one term
+# for each use of $x$:
 #
 # ```math
 # \frac{dL}{dx} = \sum_{u \text{ uses } x}
 #     \left(\frac{du}{dx}\right)^{\!\top} \frac{dL}{du}
 # ```
 #
-# | letter | meaning |
-# |---|---|
-# | $x$ | a value on the tape: a number or a vector; for this formula, a matrix is one long vector |
-# | $u$ | the result of an operation that uses $x$; the sum has a term for each use |
-# | $du/dx$ | the derivative of that operation at this one use: $a$ for each of the two in $c = a \cdot a$. For numbers it is a number, for vectors a matrix, the [Jacobian](../../GLOSSARY.md#jacobian); $\top$ is its transpose |
-# | $dL/du$ | the gradient of $u$, complete because $u$ comes earlier on the way back |
+# The rest of this page derives such products for four operations, and never builds the
+# Jacobian.
 #
-# ## What does the order save?
-#
-# Another program is right, too: follow every path from $L$ to $x$ separately, multiply
-# the derivatives along it, and add up the paths. It needs no order at all. How many
-# nodes does that program visit? Take $n$ additions, one after another,
-# $`x_{k+1} = x_k + x_k`$. Guess before you look: for 10 additions, is the number nearer
-# to 20 or to 2000?
-
-
-# %%
-def visits_by_paths(node):
-    return 1 + sum(visits_by_paths(parent) for parent in node.parents)
-
-
-counts = []
-for n in range(13):
-    tape.clear()
-    x = Value(1.0)
-    for _ in range(n):
-        x = add(x, x)
-    counts.append((n, visits_by_paths(x), len(tape)))
-for n, paths, nodes in counts[::2]:
-    print(f"n = {n:2d}   along paths {paths:5d}   along the tape {nodes:3d}")
-
-# %% [figure]
-n, paths, nodes = np.array(counts).T  # (13,) each
-fig, ax = figure("How many visits does one backward take?", size=(6, 2.9))
-ax.semilogy(n, paths, "o-", color=ORANGE, label="along every path")
-ax.semilogy(n, nodes, "s--", color=BLUE, label="along the tape")
-ax.set(xlabel="additions n, one after another", ylabel="nodes visited")
-ax.legend()
-alt = f"""Nodes visited against the number n of additions, on a logarithmic
-scale. Following every path takes {paths[-1]} visits at n = {n[-1]}, about twice as
-many with each addition; the tape takes {nodes[-1]}."""
-show(fig, "visits", alt)
-
-# %% [markdown]
-# Each addition doubles the number of paths. The tape visits a node once, however many
-# paths lead through it, because the shares of all these paths are added up before the
-# node sends its own. With 40 additions there are $2^{40}$ paths.
-#
-# What `Value` is on this page, `mg.Tensor` is in the library: a NumPy array that
-# records what is done with it. `requires_grad=True` says that we want its gradient. Its
-# `backward()` visits each node once, the input and the results of the 40 additions:
-
-# %%
-x = mg.Tensor(1.0, requires_grad=True)
-y = x
-for _ in range(40):
-    y = y + y
-y.backward()
-print(f"{float(x.grad):.0f} = 2^40 is {float(x.grad) == 2**40}")
-
-# %% [markdown]
 # ## What is the backward of a matrix product?
 #
 # A network is made of matrices. A word becomes a vector, and a layer multiplies it by a
-# matrix. For $Y = AB$ write out one entry and differentiate it. (The sign $\partial$ in
-# place of $d$ says that there are other variables, and that they stay as they are.)
+# matrix. For $Y = AB$ write out one entry and differentiate it:
 #
 # ```math
 # y_{ij} = \sum_k a_{ik} b_{kj}
@@ -352,60 +304,53 @@ print(f"{float(x.grad):.0f} = 2^40 is {float(x.grad) == 2**40}")
 # of $G$ and the *last* of $B$, so $B$ has to be transposed: it is $G B^\top$. The
 # second runs over the first index of $A$ and the first of $G$, so it is $A^\top G$.
 # With unequal sizes no other product of these matrices even has the right shape.
-
-# %% [source] minigrad.ops.matmul.matmul
-
-# %% [markdown]
-# In this code, `_product` computes $G B^\top$ and `_transposed_product` computes
-# $A^\top G$. An operation may have an argument `needs`: the tape then says which of the
-# two gradients is wanted. The other lines are for two further cases. One is a
-# vector in place of a matrix. The other is many matrices in one array: their rows and
-# columns are the last two axes, and the axes before these, the *leading* ones, number
-# the matrices. Then the two formulas hold for each pair of matrices, so a transpose
-# exchanges the last two axes only (`swapaxes(-1, -2)`). If one $B$ serves all matrices
-# of $A$ (it is *broadcast*, see below), its gradient is the sum of $A^\top G$ over the
-# leading axes, because it is used several times.
 #
 # To test the formula, move one entry of $A$ and see whether
 # $`L = \sum g_{ij} y_{ij}`$ moves as the formula says. For this $L$ the gradient that
-# arrives at $Y$ is exactly $g$. The numbers $g$ are random. With ones for all $g$ the
+# arrives at $Y$ is exactly $G$. Its numbers are random. With ones for all of them the
 # formula gives the sums of the rows of $B$, and a mistake that keeps these sums would
 # not be seen.
 
 # %%
 A, B = rng.normal(size=(3, 5)), rng.normal(size=(5, 7))
-g = rng.normal(size=(3, 7))
-dA = g @ B.T  # (3, 7) @ (7, 5) -> (3, 5)
+G = rng.normal(size=(3, 7))
+dA = G @ B.T  # (3, 7) @ (7, 5) -> (3, 5)
 step = np.zeros_like(A)
 step[2, 4] = h
-numeric = ((g * ((A + step) @ B)).sum() - (g * ((A - step) @ B)).sum()) / (2 * h)
+numeric = ((G * ((A + step) @ B)).sum() - (G * ((A - step) @ B)).sum()) / (2 * h)
 print(f"dL/dA[2, 4]   numeric {numeric:.6f}   formula {dA[2, 4]:.6f}")
 
 # %% [markdown]
+# The library's [matmul](../../../minigrad/ops/matmul.py) multiplies many pairs of
+# matrices at once; then a transpose exchanges the last two axes only.
+#
 # ## What is the backward of a softmax?
 #
 # A [softmax](../../GLOSSARY.md#softmax) turns numbers $x_j$ into weights that are
 # positive and sum to 1. Every [attention](../../GLOSSARY.md#attention) of the later
-# lessons contains one:
+# lessons contains one. With $`Z = \sum_l e^{x_l}`$ the weights are $p_j = e^{x_j} / Z$.
+# Move $x_k$. It stands in $Z$, so in *every* weight, and in the numerator of one. The
+# quotient rule gives two cases:
 #
 # ```math
-# p_j = \frac{e^{x_j}}{\sum_k e^{x_k}}, \qquad
-# \frac{\partial p_j}{\partial x_j} = p_j - p_j^2, \qquad
-# \frac{\partial p_j}{\partial x_k} = -p_j\, p_k \quad (k \ne j)
+# \frac{\partial p_k}{\partial x_k} = \frac{e^{x_k} Z - e^{x_k} e^{x_k}}{Z^2}
+#   = p_k - p_k^2, \qquad
+# \frac{\partial p_j}{\partial x_k} = \frac{0 - e^{x_j} e^{x_k}}{Z^2} = -p_j\, p_k
+#   \quad (j \ne k)
 # ```
 #
-# Both derivatives come from the quotient rule. The number $x_k$ stands in the
-# denominator of every weight, so it is used by *all* weights, and it receives a share
-# from each. With $g_j = \partial L / \partial p_j$ the shares add up to
+# With $g_j = \partial L / \partial p_j$, $x_k$ receives a share from each weight:
 #
 # ```math
 # \frac{\partial L}{\partial x_k}
-#   = g_k\, p_k - \sum_j g_j\, p_j\, p_k
+#   = g_k\, (p_k - p_k\, p_k) - \sum_{j \ne k} g_j\, p_j\, p_k
+#   = g_k\, p_k - \sum_{j} g_j\, p_j\, p_k
 #   = p_k \Big(g_k - \sum_j p_j\, g_j\Big)
 # ```
 #
-# The bracket compares $g_k$ with the weighted mean of all $g_j$. Test it on three
-# numbers:
+# In the second step the term $`g_k\, p_k\, p_k`$ is the one that the sum lacked: with
+# it, the sum runs over all $j$. The bracket compares $g_k$ with the weighted mean of
+# all $g_j$. Test it on three numbers:
 
 # %%
 x, g = np.array([1.0, 2.0, 0.5]), rng.normal(size=3)
@@ -437,10 +382,8 @@ print("formula", (p * (g - (p * g).sum())).round(6))
 #
 # No new rule is needed. Repeating a value is using it three times, and a value that is
 # used several times receives the sum. *The backward of copying is summing.* The
-# library's function sums over two kinds of axes: those in front that the input does not
-# have, and those that have length 1 in the input:
-
-# %% [source] minigrad.broadcasting.unbroadcast
+# library's function `unbroadcast` sums over two kinds of axes: those in front that the
+# input does not have, and those that have length 1 in the input:
 
 # %%
 g = np.arange(12.0).reshape(3, 4)
@@ -455,31 +398,33 @@ print("summed to one column ", mg.unbroadcast(g, (3, 1)).tolist())
 # input $X$ has three rows, one for each of three words, with five numbers each.
 #
 # ```math
-# L = \sum_{ij} c_{ij} \tanh\Big(\sum_k x_{ik} w_{jk} + b_j\Big)
+# L = \sum_{ij} g_{ij} \tanh\Big(\sum_k x_{ik} w_{jk} + b_j\Big)
 # ```
 #
 # | letter | shape | meaning |
 # |---|---|---|
 # | $X$ | $3 \times 5$ | the words, one in each row |
 # | $W$, $b$ | $4 \times 5$, $4$ | the parameters; row $j$ of $W$ and $b_j$ give output $j$ |
-# | $c$ | $3 \times 4$ | fixed random numbers; the sum with them turns all outputs into one number $L$ |
+# | $G$ | $3 \times 4$ | fixed random numbers $`g_{ij}`$; the sum with them turns all outputs into one number $L$, so they are the gradient of the outputs |
 #
-# We differentiate it by hand and then let the library do it. The product is $X W^\top$,
-# so the rule above gives $X^\top dz$ as the gradient of $W^\top$. The gradient of $W$
-# is its transpose, $dz^\top X$. In the code `dz` is the gradient of what goes into the
-# tanh, and `swapaxes(0, 1)` is the transpose of a Tensor. The
+# We differentiate it by hand and then let the library do it. What `Value` is on this
+# page, `mg.Tensor` is in the library: a NumPy array that records what is done with it.
+# `requires_grad=True` says that we want its gradient. The product is $X W^\top$, so the
+# rule above gives $X^\top dz$ as the gradient of $W^\top$. The gradient of $W$ is its
+# transpose, $dz^\top X$. In the code `dz` is the gradient of what goes into the tanh,
+# and `swapaxes(0, 1)` is the transpose of a Tensor. The
 # [leaves](../../GLOSSARY.md#leaf) are the values that were not computed from others,
 # here $X$, $W$ and $b$.
 
 # %%
-X, W, b, c = (rng.normal(size=s) for s in ((3, 5), (4, 5), (4,), (3, 4)))
+X, W, b, G = (rng.normal(size=s) for s in ((3, 5), (4, 5), (4,), (3, 4)))
 y = np.tanh(X @ W.T + b)  # (3, 4)
-dz = c * (1 - y * y)  # (3, 4), the gradient before tanh
+dz = G * (1 - y * y)  # (3, 4), the gradient before tanh
 by_hand = {"X": dz @ W, "W": dz.T @ X, "b": dz.sum(0)}  # b was copied: sum
 
 # %%
 leaves = {k: mg.Tensor(v, requires_grad=True) for k, v in zip("XWb", (X, W, b))}
-L = (mg.tanh(leaves["X"] @ leaves["W"].swapaxes(0, 1) + leaves["b"]) * c).sum()
+L = (mg.tanh(leaves["X"] @ leaves["W"].swapaxes(0, 1) + leaves["b"]) * G).sum()
 L.backward()
 for k, leaf in leaves.items():
     same = np.allclose(leaf.grad, by_hand[k], rtol=1e-12)
@@ -511,3 +456,41 @@ entries = sum(leaf.grad.size for leaf in leaves.values())
 #
 # Exercises: E.1 (the gradient of a broadcast), E.2 (the backward of tanh, matmul and
 # softmax) and E.3 (the topological order of a graph): `python -m lessons start E.1`.
+#
+# ## Further: what does the order save?
+#
+# Another program is right, too: follow every path from $L$ to $x$ separately, multiply
+# the derivatives along it, and add up the paths. It needs no order at all. How many
+# nodes does that program visit? Take $n$ additions, one after another,
+# $`x_{k+1} = x_k + x_k`$. Guess before you look: for 10 additions, is the number nearer
+# to 20 or to 2000?
+
+
+# %%
+def visits_by_paths(node):
+    return 1 + sum(visits_by_paths(parent) for parent in node.parents)
+
+
+counts = []
+for n in range(13):
+    tape.clear()
+    x = Value(1.0)
+    for _ in range(n):
+        x = add(x, x)
+    counts.append((n, visits_by_paths(x), len(tape)))
+for n, paths, nodes in counts[::2]:
+    print(f"n = {n:2d}   along paths {paths:5d}   along the tape {nodes:3d}")
+
+# %% [markdown]
+# Each addition doubles the number of paths. The tape visits a node once, however many
+# paths lead through it, because the shares of all these paths are added up before the
+# node sends its own. With 40 additions there are $2^{40}$ paths. The library's
+# `backward()` visits the input and the results of the 40 additions:
+
+# %%
+x = mg.Tensor(1.0, requires_grad=True)
+y = x
+for _ in range(40):
+    y = y + y
+y.backward()
+print(f"{float(x.grad):.0f} = 2^40 is {float(x.grad) == 2**40}")
