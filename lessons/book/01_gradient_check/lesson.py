@@ -1,4 +1,4 @@
-"""01  The gradient check  ●●○○  30 min  needs 00
+"""01  The gradient check  ●●○○  40 min  needs 00
 
 When does a check prove that a backward is right?
 """
@@ -12,8 +12,11 @@ When does a check prove that a backward is right?
 # formula: move the input a little, and look at the output. That sounds easy, but three
 # questions have to be answered: how far to move, which output to look at, and when such
 # a comparison proves nothing.
+#
+# **Why it matters:** a model with a wrong gradient still learns a little, so the
+# mistake stays. This comparison finds it, and whoever writes a backward needs it.
 
-# %%
+# %% [folded]
 from fractions import Fraction
 
 import numpy as np
@@ -70,10 +73,11 @@ for step in (0, 10, 20, 39):
 
 # %% [figure]
 fig, ax = figure("Which of the two has a wrong gradient?", size=(6, 2.7))
-ax.plot(first, "-", color=ORANGE, label="first")
-ax.plot(second, "--", color=BLUE, label="second")
+ax.plot(first, "-", color=ORANGE)
+ax.plot(second, "--", color=BLUE)
+ax.text(5.4, first[5], "first", color=ORANGE)
+ax.text(2.2, second[4], "second", color=BLUE, ha="right", va="top")
 ax.set(xlabel="step", ylabel="loss", ylim=(0, None))
-ax.legend()
 alt = f"""Loss against the step. Both curves begin at {first[0]:.2f} and fall all the
 time; at step {len(first) - 1} the first is at {first[-1]:.3f}, the second at
 {second[-1]:.3f}."""
@@ -86,7 +90,7 @@ show(fig, "two-losses", alt)
 # are two ways from an operation $f$ to its slopes. Both use the same random numbers in
 # place of $g$, the gradient of the output; a later section says why:
 #
-# ![check](figures/check.svg)
+# ![Two ways to a slope: through f twice, or through its backward.](figures/check.svg)
 #
 # *Two ways to a slope. Above: x plus and minus h goes through f to y, y and g give F =
 # sum of g y, and the difference divided by 2h is the slope of F. Below: the random g
@@ -134,14 +138,18 @@ here, h, near = 1.2, 0.6, np.linspace(0.4, 2, 60)
 slope = -2 * here / (1 + here**2) ** 2
 ends = {"forward": (here, here + h), "central": (here - h, here + h)}
 slopes = {name: (f(b) - f(a)) / (b - a) for name, (a, b) in ends.items()}
-ax.plot(near, f(near), color=BLUE, label="f")
-ax.plot(near, f(here) + slope * (near - here), ":", color=GREY, label="slope at x")
+tangent = f(here) + slope * (near - here)
+ax.plot(near, f(near), color=BLUE)
+ax.plot(near, tangent, ":", color=GREY)
+ax.text(2.02, f(2), "f", color=BLUE, va="center")
+ax.text(2.02, tangent[-1], "slope at x", color=GREY, va="center")
 for name, colour, style in (("forward", ORANGE, "s-."), ("central", GREEN, "o--")):
     at = np.array(ends[name])
-    ax.plot(at, f(at), style, color=colour, label=name)
+    ax.plot(at, f(at), style, color=colour)
+ax.text(here, f(here) - 0.06, "forward", color=ORANGE, ha="right")
+ax.text(1.08, 0.56, "central", color=GREEN)
 ax.set(ylabel="f(x)", xlabel="input", xticks=(here - h, here, here + h))
-ax.set_xticklabels(("x - h", "x", "x + h"))
-ax.legend()
+ax.set(xticklabels=("x - h", "x", "x + h"), xlim=(0.35, 2.3))
 alt = f"""The curve of f, with its slope {slope:.3f} at x as a dotted line. The line from
 x to x + h has the slope {slopes["forward"]:.3f}. The line from x - h to x + h has
 {slopes["central"]:.3f} and is nearly parallel to the dotted line."""
@@ -229,19 +237,21 @@ ways = {  # name: errors, power of epsilon, precision
 
 # %%
 best = {}
-for name, (errors, p, kind) in ways.items():
+for name, (errors, power, kind) in ways.items():
     k, eps = int(np.argmin(errors)), float(np.finfo(kind).eps)
     best[name] = errors[k]
     print(f"{name:17s} best h {steps[k]:.0e}, error {errors[k]:.0e}", end="")
-    print(f"   predicted h {eps**p:.0e}")
+    print(f"   predicted h {eps**power:.0e}")
 
 # %% [figure]
 fig, ax = figure("How far off is the slope, at each step?", size=(7.2, 3.4))
-ax.loglog(steps, forward, ".-", color=ORANGE, label="forward")
-ax.loglog(steps, central, ".--", color=BLUE, label="central")
-ax.loglog(steps, single, ".-.", color=GREEN, label="central, float32")
+ax.loglog(steps, forward, ".-", color=ORANGE)
+ax.loglog(steps, central, ".--", color=BLUE)
+ax.loglog(steps, single, ".-.", color=GREEN)
+ax.text(1e-5, 6e-6, "forward", color=ORANGE, ha="right")
+ax.text(3e-4, 1e-9, "central", color=BLUE)
+ax.text(1e-7, 1.2, "central, float32", color=GREEN)
 ax.set(xlabel="step h", ylabel="error of the slope", ylim=(1e-13, 10))
-ax.legend(loc="lower right", bbox_to_anchor=(0.98, 0.02))
 alt = f"""Error of the slope against the step, both axes logarithmic: three curves in
 the shape of a V. Forward differences reach {best["forward"]:.0e} at best, central ones
 {best["central"]:.0e}, central ones in float32 only {best["central, float32"]:.0e}. From
@@ -258,69 +268,9 @@ show(fig, "v-curve", alt)
 # {{ f"{best['central, float32']:.0e}" }}, so it cannot tell a gradient that is wrong in
 # the sixth digit from a right one.
 #
-# We check in float64, with central differences. The library starts with
-# {{ "$2^{%d}$" % np.log2(STEP) }}, which is {{ f"{STEP / np.finfo(float).eps**(1/3):.0f}" }}
-# times $\varepsilon^{1/3}$. It can afford a larger step, because it combines two steps so
-# that the truncation cancels, as the next section shows. A large entry needs a larger
-# step than a small one, because the numbers that the computer has lie further apart
-# there. So the step is multiplied by the size of the entry, rounded down to a power of
-# two. An entry that is 0 takes the median size of the others.
-#
-# Why a power of two? A number in float64 has 53 binary digits, and each digit stands
-# for a power of two. The step is one of these 53 powers. So $x + h$ and $x - h$ are
-# numbers that the computer has, and no rounding is added. (There is one exception.
-# Beyond the next power of two the numbers lie twice as far apart, so there $x + h$ may
-# be rounded.) Of the two functions below, `_one_by_one` makes the directions in which
-# one entry moves, and `entry_scale` the sizes of the moves:
-
-# %% [source] minigrad.checking.numeric._one_by_one
-
-# %% [source] minigrad.checking.numeric.entry_scale
-
-# %% [markdown]
-# ## How do we know that the measurement can be trusted?
-#
-# By making it twice. Let $D(h)$ be the central difference with step $h$. If its
-# truncation is $\delta$, then $D(h) = f' + \delta$. With half the step the truncation
-# falls to a quarter, $D(h/2) = f' + \delta/4$. Take the second four times and subtract
-# the first, and $\delta$ cancels:
-#
-# ```math
-# \frac{4\,D(h/2) - D(h)}{3} = f'(x) + O(h^4)
-# ```
-#
-# Here $O(h^4)$ stands for terms that become smaller at least as fast as $h^4$. Try it
-# at a step much too large, where truncation is all that matters. In the output, `bar`
-# is $|D(h) - D(h/2)|$:
-
-# %%
-h = 0.01
-coarse = (f(x + h) - f(x - h)) / (2 * h)
-fine = (f(x + h / 2) - f(x - h / 2)) / h
-richer = (4 * fine - coarse) / 3
-gain = error(coarse) / error(richer)
-print(f"D(h)      error {error(coarse):.0e}")
-print(f"D(h/2)    error {error(fine):.0e}")
-print(f"combined  error {error(richer):.0e}   bar {abs(coarse - fine):.0e}")
-
-# %% [markdown]
-# The combination is {{ f"{gain:,.0f}" }} times nearer to the exact slope than $D(h)$.
-# The difference of the two measurements, $|D(h) - D(h/2)|$, is three quarters of the
-# truncation of $D(h)$. It is much larger than the error of the combination, so as an
-# *error bar* of the combination it is safe. To this bar the library adds four times the
-# rounding of $f$, divided by $h$. (The combination contains four values of $f$, whose
-# rounding changes it by at most three times the rounding of one, divided by $h$.) If
-# the bar is then more than a ten-millionth of the slope, the library tries larger steps
-# if the rounding is the larger part of the bar, otherwise smaller ones, and takes the
-# step with the smallest bar.
-#
-# How large may the difference between gradient and slope be? The library allows the
-# largest of three numbers: a millionth of the larger of the two, a hundred-millionth of
-# the largest slope of the same input, and ten error bars. (It adds the rounding error
-# of the gradient itself.) The first two are choices. The bars are measured, so nobody
-# has to choose again for each function. A slope is taken for zero if it is less than a
-# hundred bars. If all slopes of an input are zero, the library raises an error; the
-# next section says why.
+# We check in float64, with central differences and a step near $\varepsilon^{1/3}$, for
+# entries of about 1. A larger entry needs a larger step, because the numbers that the
+# computer has lie further apart there.
 #
 # ## What should we look at, when there are many outputs?
 #
@@ -355,13 +305,13 @@ BACKWARDS = {
 
 # %% [markdown]
 # Which wrong backwards pass the check with $g = 1$, and which pass with random $g$? The
-# function `passes` measures no bars. It allows a millionth of each slope (`rtol`) and,
-# for slopes near 0, a hundred-millionth (`atol`). That fits slopes of about 1; where
-# they may be much smaller or larger, multiply `atol` by the largest slope.
-# `np.allclose` treats NaN as unequal to every number, so it catches NaN. It does not
-# catch a wrong shape, because it broadcasts: one number passes in place of five equal
-# slopes. The backwards above all return the right shape. In a check of other backwards,
-# reject None and compare the shapes first.
+# function `passes` allows a millionth of each slope (`rtol`) and, for slopes near 0, a
+# hundred-millionth (`atol`). That fits slopes of about 1; where they may be much
+# smaller or larger, multiply `atol` by the largest slope. `np.allclose` treats NaN as
+# unequal to every number, so it catches NaN. It does not catch a wrong shape, because
+# it broadcasts: one number passes in place of five equal slopes. The backwards above
+# all return the right shape. In a check of other backwards, reject None and compare the
+# shapes first.
 
 
 # %%
@@ -440,48 +390,49 @@ print(result.tag, "at entry", result.worst.index)
 # ## Find the bug
 #
 # Now all of it together. This is a score with which
-# [attention](../../GLOSSARY.md#attention) compares a vector $s$ with each of seven
-# vectors $h_j$. [Lesson 03](../03_additive/README.md) explains what it is for:
+# [attention](../../GLOSSARY.md#attention) compares a vector $q$ with each of seven
+# vectors $k_j$. [Lesson 03](../03_additive/README.md) explains what it is for, and
+# calls them $s$ and $h_j$:
 #
 # ```math
-# e_j = v \cdot \tanh(W s + h_j)
+# e_j = v \cdot \tanh(W q + k_j)
 # ```
 #
 # | letter | shape | meaning |
 # |---|---|---|
-# | $s$, $h_j$ | 5, 3 | the two vectors that are compared |
-# | $W$ | $3 \times 5$ | brings $s$ to the length of $h_j$ |
+# | $q$, $k_j$ | 5, 3 | the two vectors that are compared |
+# | $W$ | $3 \times 5$ | brings $q$ to the length of $k_j$ |
 # | $v$ | 3 | makes one number of three |
-# | $e_j$ | 1 | the score of $h_j$ |
+# | $e_j$ | 1 | the score of $k_j$ |
 #
 # One of the four gradients below is wrong. Read the backward before you read on. Which
 # line?
 
 
 # %%
-def additive_score(s, h, W, v):
-    t = np.tanh(s @ W.T + h)  # (7, 3): s (5,), W (3, 5), h (7, 3)
+def additive_score(q, k, W, v):
+    y = np.tanh(q @ W.T + k)  # (7, 3): q (5,), W (3, 5), k (7, 3)
 
     def backward(g):
-        d = g[:, None] * v * (1 - t * t)  # (7, 3), before tanh
-        ds = d.sum(0) @ W  # (5,), one s for all j: sum
-        dW = np.outer(d[-1], s)  # (3, 5)
-        dv = g @ t  # (3,), summed over j
-        return ds, d, dW, dv
+        d = g[:, None] * v * (1 - y * y)  # (7, 3), before tanh
+        dq = d.sum(0) @ W  # (5,), one q for all j: sum
+        dW = np.outer(d[-1], q)  # (3, 5)
+        dv = g @ y  # (3,), summed over j
+        return dq, d, dW, dv
 
-    return t @ v, backward
+    return y @ v, backward
 
 
 # %%
 kinds = len(BANK)  # how many kinds of mistake the check can recognise
 inputs = [rng.normal(size=s) for s in ((5,), (7, 3), (3, 5), (3,))]
 result = mg.gradcheck(mg.lift(additive_score), inputs)
-for name, row in zip("shWv", result.rows):
+for name, row in zip("qkWv", result.rows):
     print(f"d{name}  {row.shape!s:7s} {row.verdict}")
 print(result.message.partition("differ\n")[2])
 
 # %% [markdown]
-# The shape is right, the code runs, and training would go on. `dW` takes the last $h_j$
+# The shape is right, the code runs, and training would go on. `dW` takes the last $k_j$
 # alone, but $W$ was used for all seven: once more, a value that is used several times
 # receives the sum. The check recognises this mistake. It says that our numbers are one
 # term of a sum over $j$, the one with $j = 6$, where the output has $j$ along its axis
@@ -510,10 +461,53 @@ print(result.message.partition("differ\n")[2])
 # - A check that has never failed. The tests of this project keep wrong backwards for
 #   every operation, and they fail if the check accepts one of them.
 #
-# The library's own check is [gradcheck.py](../../../minigrad/gradcheck.py).
-#
 # **To take away: compare each backward with central differences in float64, with random
 # $g$ and at a random point, and trust no check that you have not seen fail.**
 #
 # Exercises: E.4 (write the gradient check) and E.5 (find the bug):
 # `python -m lessons start E.4`.
+#
+# ## Further: how does the library choose its step?
+#
+# It starts with {{ "$2^{%d}$" % np.log2(STEP) }}, which is
+# {{ f"{STEP / np.finfo(float).eps**(1/3):.0f}" }} times $\varepsilon^{1/3}$, times the
+# size of the entry, rounded down to a power of two. Why a power of two? A number in
+# float64 has 53 binary digits, each for a power of two. The step is one of these 53
+# powers. So $x + h$ and $x - h$ are numbers that the computer has, and no rounding is
+# added. (There is one exception. Beyond the next power of two the numbers lie twice as
+# far apart, so there $x + h$ may be rounded.)
+#
+# The step may be so large because each measurement is made twice. Let $D(h)$ be the
+# central difference with step $h$. If its truncation is $\delta$, then
+# $D(h) = f' + \delta$. With half the step the truncation falls to a quarter,
+# $D(h/2) = f' + \delta/4$. Take the second four times and subtract the first, and
+# $\delta$ cancels:
+#
+# ```math
+# \frac{4\,D(h/2) - D(h)}{3} = f'(x) + O(h^4)
+# ```
+#
+# Here $O(h^4)$ stands for terms that become smaller at least as fast as $h^4$. Try it
+# at a step much too large, where truncation is all that matters. In the output, `bar`
+# is $|D(h) - D(h/2)|$:
+
+# %%
+x, h = 0.7, 0.01
+coarse = (f(x + h) - f(x - h)) / (2 * h)
+fine = (f(x + h / 2) - f(x - h / 2)) / h
+richer = (4 * fine - coarse) / 3
+print(f"D(h)      error {error(coarse):.0e}")
+print(f"D(h/2)    error {error(fine):.0e}")
+print(f"combined  error {error(richer):.0e}   bar {abs(coarse - fine):.0e}")
+
+# %% [markdown]
+# The difference of the two measurements is much larger than the error of the
+# combination, so as an *error bar* it is safe. To this bar the library adds the
+# rounding of $f$, divided by $h$. If the bar is then more than a ten-millionth of the
+# slope, it tries other steps and takes the one with the smallest bar.
+#
+# How large may the difference between gradient and slope be? The library allows the
+# largest of three numbers: a millionth of the larger of the two, a hundred-millionth of
+# the largest slope of the same input, and ten error bars. The first two are choices.
+# The bars are measured, so nobody has to choose again for each function
+# ([numeric.py](../../../minigrad/checking/numeric.py)).
