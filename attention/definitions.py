@@ -583,7 +583,7 @@ def stick_breaking(s, allowed=True):
 
 
 def gumbel_softmax(s, G, tau=1.0, allowed=True):
-    """p_i = softmax((s_i + G_i) / tau) with noise G = -ln(-ln U), U uniform
+    """p_i = softmax((s_i + G_i) / tau) with noise G = -ln(-ln U), where U is uniform
 
     Jang et al. 2017; Maddison et al. 2017
     """
@@ -604,7 +604,7 @@ def hard_weights(s, G, allowed=True):
 def reinforce(p, j, loss, b=0.0):
     """(loss - b) (onehot_j - p), whose mean over j ~ p is the gradient of sum p_j l_j
 
-    p (S,), and the loss of the key j that was drawn.    Williams 1992
+    p (S,), and ``loss``, the loss l_j of the key j that was drawn.    Williams 1992
     """
     return (loss - b) * (np.eye(len(p))[j] - p)
 
@@ -673,7 +673,7 @@ def copy_probabilities(z, a, r, source, words):
 
 
 def convolve(x, F):
-    """f_jn = sum_C sum_m F_nCm x_C(j+m), with zeros outside of x (C, S)"""
+    """f_jn = sum_c sum_m F_ncm x_c(j+m), and 0 outside of the C rows of x (C, S)"""
     w = F.shape[2] // 2
     padded = np.pad(x, [(0, 0), (w, w)])
     return np.stack([(F * padded[:, j : j + 2 * w + 1]).sum((1, 2))
@@ -683,8 +683,8 @@ def convolve(x, F):
 def location(q, k, v, W_q, W_k, w_v, F, U, b=0):
     """s_tj = w_v . tanh(W_q q_t + W_k k_j + U f_tj + b)
 
-    f_t (S, n) are filters F (n, 2, M) of the last weights (Chorowski et al. 2015) and
-    of their sum so far (Shen et al. 2018)
+    f_t (S, n) = ``convolve``: n filters F (n, 2, M) of the last weights (Chorowski et
+    al. 2015) and of their sum so far (Shen et al. 2018)
     """
     keys, p, c = k @ W_k.T + b, [], []
     for q_t in q:
@@ -751,8 +751,8 @@ def mocha(q, k, v, W_q, W_k, w_v, r, V_q, V_k, w_u, width):
 def mla(x, W_q, W_d, W_r, g, W_k, W_v, W_o, allowed=True, normalize=softmax):
     """c_j = RMSNorm(W_d x_j) is cached; k_j = W_k c_j and v_j = W_v c_j are made from it
 
-    s_ij = (q_i . k_j + rope(u_i) . rope(W_r x_j)) / sqrt(E + F), [q_i; u_i] = W_q x_i.
-    DeepSeek-AI 2024
+    s_ij = (q_i . k_j + rope(u_i) . rope(W_r x_j)) / sqrt(E + F). W_q x_i is q_i, of
+    width E, followed by u_i = W_u x_i, of width F.    DeepSeek-AI 2024
     """
     E, F, p = len(W_k), len(W_r), np.arange(len(x))
     q, u = np.split(x @ W_q.T, [E], axis=1)
@@ -917,9 +917,9 @@ def performer(q, k, v, W):
 
 
 def linformer(q, k, v, P, F):
-    """softmax(Q (P K)^T / sqrt(E)) (F V): P and F (r, S) reduce S keys to r
+    """softmax(Q (P K)^T / sqrt(E)) (F V)
 
-    Wang et al. 2020
+    P and F (r, S) reduce S keys and values to r keys and values.    Wang et al. 2020
     """
     return scaled_dot_attention(q, P @ k, F @ v)
 
@@ -994,12 +994,12 @@ def pma(x, seeds, *P):
 
 
 def isab(x, seeds, *P):
-    """MAB(X, MAB(I, X)): the elements of X meet in m vectors    Lee et al. 2019"""
+    """MAB(X, MAB(I, X)): elements of a set X meet in m vectors I    Lee et al. 2019"""
     return mab(x, mab(seeds, x, *P[:12]), *P[12:])
 
 
 def perceiver(x, latents, *P):
-    """Z = MAB(Z, X), then MAB(Z, Z), among m latent vectors    Jaegle et al. 2021"""
+    """Z = MAB(Z, X) of a set X, then MAB(Z, Z), m latents Z    Jaegle et al. 2021"""
     z = mab(latents, x, *P[:12])
     return mab(z, z, *P[12:])
 

@@ -1,6 +1,19 @@
 """minigrad: reverse-mode automatic differentiation on NumPy arrays.
 
-The derivatives are worked out by hand.
+The derivatives are worked out by hand. Unless a docstring, or that of its module or
+class, defines a letter in another way, it has this meaning:
+
+x, y       the input and the output of an operation; a, b are two inputs
+L          the loss, one number, in dL/dx; dx is short for dL/dx
+g, G       dL/dy for an entry y of the output; the matrix of all g
+i, j, k    indices of entries
+W, w, b    weights as a matrix, weights as a vector, and a bias
+B, T       in a shape: the examples of a batch, and the steps or tokens of a sequence
+I, H       the width (number of entries) of the input, and of the state h, of a
+           recurrent step; t is the number of a step
+N, n, m    other lengths of axes, such as the number of rows
+V, D       the number of ids, and the width of their embeddings
+e          the base of the natural logarithm ln
 """
 
 from typing import TYPE_CHECKING

@@ -2,6 +2,8 @@
 
     y_t = argmax_v P(v | y_1 … y_{t-1}, source),    until y_t = EOS
 
+P is the probability that the model gives to the token v, one of V tokens.
+
 **The interface.** ``greedy``, ``beam_search`` and ``sample`` use three methods:
 
     state = model.start(source, lengths)
@@ -133,7 +135,7 @@ def evaluation(model):
 def log_probabilities(logits, never=Special.never):
     """Return ln P (n, V) of the next token, -inf for those that are never produced.
 
-        P(v) = exp(logit_v) / sum of exp(logit_u) over all u except PAD and SOS
+        P(v) = exp(logit_v) / sum_u exp(logit_u)    over all u except PAD and SOS
 
     PAD and SOS are never produced, so they are not in the sum. It is computed in
     float64, so that the sum of ln P over a long sentence is as exact as the logits.

@@ -1,6 +1,7 @@
 """Sample tokens from a model: for decoding, and in training ("scheduled sampling").
 
-For decoding, ``sample`` draws each token from Q. It computes Q from P in this order:
+For decoding, ``sample`` draws each token from Q. It computes Q from P, the
+probabilities of the model, in this order:
 
     y_t ~ Q(. | y_1 … y_{t-1}, x)
 

@@ -69,9 +69,9 @@ def flash_attention(
         dv_j  = sum_i p_ij g_i            db_ij = ds_ij
         dq_i  = scale sum_j ds_ij k_j,    dk_j = scale sum_i ds_ij q_i
 
-    The sums over i include all query heads that share the key head. With dropout, o_i =
-    sum_j z_ij p_ij v_j; then dp_ij = z_ij g_i . v_j and dv_j = sum_i z_ij p_ij g_i,
-    with z drawn again.
+    The sums over i include all query heads that share the key head. Dropout, which is
+    drawn again, has a factor z_ij for each weight: o_i = sum_j z_ij p_ij v_j, and then
+    dp_ij = z_ij g_i . v_j and dv_j = sum_i z_ij p_ij g_i.
     """
     heads, L, (S, Ev) = q.shape[:-2], q.shape[-2], v.shape[-2:]
     # (N, L, E), (Nk, S, E), (Nk, S, Ev): all heads of all examples
@@ -108,8 +108,9 @@ def _heads(x):
 def forward_twin(q, k, v, terms, plan, draws):
     """Return o (N, L, Ev), lse, m and 1 / l (N, L): Dao 2023, algorithm 1.
 
-    q (N, L, E), k (Nk, S, E), v (Nk, S, Ev). For a query without keys, the results are
-    0, -inf, 0 and 0.
+    q (N, L, E), k (Nk, S, E), v (Nk, S, Ev); N is the number of query heads of all
+    examples, Nk is that of key heads. For a query without keys, the results are 0,
+    -inf, 0 and 0.
     """
     (N, L, _), (Nk, S, Ev) = q.shape, v.shape
     o = np.zeros((N, L, Ev), q.dtype)

@@ -1,9 +1,10 @@
 """The steps of a compiled GRU, forward and backward: what its loops over time share.
 
 The twin is ``minigrad/ops/recurrent.py``: it has the formulas, and is the one to read.
-Here the state is s (h in the twin). Arrays have T steps first, then B examples; I is
-the width of the input, H that of the state. The loops over time are in decoder.py and
-decoder_backward.py; gru.py uses them without attention.
+Here the state is s (h in the twin); r, z, m, n are those of the twin. Arrays have T
+steps first, then B examples; I is the width of the input, H that of the state. The
+loops over time are in decoder.py and decoder_backward.py; gru.py uses them without
+attention.
 """
 
 from typing import NamedTuple

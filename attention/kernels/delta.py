@@ -110,7 +110,7 @@ def solve_from_the_end(
 
 @Helper
 def scale_columns(x: writes(2), weights: reads(1)):
-    """x[:, r] = weights[r] x[:, r]"""
+    """x[:, r] = weights[r] x[:, r] for each column r"""
     for d in range(x.shape[0]):
         for r in range(x.shape[1]):
             x[d, r] *= weights[r]

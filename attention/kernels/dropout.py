@@ -55,7 +55,7 @@ def none(dtype):
 def factors(draws, n, i, j):
     """Return z of heads ``n``, queries ``i`` and keys ``j``.
 
-    n   a number or a slice; i, j slices  ->  (..., Tq, Tk)
+    n   a number or a slice; i, j slices of Tq queries and Tk keys  ->  (..., Tq, Tk)
     """
     a, b = draws.queries[n, i], draws.keys[j]
     bits = _mix((a[..., None] ^ b).astype(np.uint32))

@@ -49,8 +49,9 @@ def copied(out, x):
 def multiply(
     c: writes(2, "A"), a: reads(2, layout="A"), b: reads(2, layout="A"), add: bool
 ):
-    """c += a @ b if ``add``, else c = a @ b;  c (M, N), a (M, K), b (K, N).
+    """c += a @ b if ``add``, else c = a @ b.
 
+    c (M, N), a (M, K), b (K, N); M, N, K are any lengths.
     a may have any strides. The numbers of a row of b or c must lie side by side.
     """
     M, N = c.shape

@@ -244,7 +244,7 @@ def scale(x: writes(2), y: reads(2)):
 
 @Helper
 def scale_rows(x: writes(2), weights: reads(1)):
-    """x[r] = weights[r] x[r]"""
+    """x[r] = weights[r] x[r] for each row r"""
     for r in range(x.shape[0]):
         w = weights[r]
         for e in range(x.shape[1]):
@@ -261,7 +261,7 @@ def multiply_number(x: writes(2), number: float):
 
 @Helper
 def store_rows(out: writes(2), begin: int, x: reads(2), rows: int):
-    """out[begin + r] = x[r], for r < rows"""
+    """out[begin + r] = x[r] for each row r < rows"""
     for r in range(rows):
         for e in range(out.shape[1]):
             out[begin + r, e] = x[r, e]
@@ -284,7 +284,7 @@ def clear_diagonal(x: writes(2)):
 
 @Helper
 def load_rows(out: writes(2), x: reads(2), begin: int):
-    """out[r] = x[begin + r], and 0 past the end of x."""
+    """out[r] = x[begin + r] for each row r, and 0 past the end of x."""
     rows = min(CHUNK, x.shape[0] - begin)
     for r in range(rows):
         for e in range(x.shape[1]):

@@ -64,7 +64,7 @@ class Results(NamedTuple):
 
 @Helper
 def pack(columns: writes(2), rows: reads(2), scale: float):
-    """columns[:, r] = scale * rows[r]; the columns past the last row become 0."""
+    """columns[:, r] = scale * rows[r]; columns past the last row r become 0."""
     n, width = rows.shape
     for r in range(n):
         for e in range(width):

@@ -98,8 +98,9 @@ def of_ranges(lo, hi, heads, L, S, size=SIZE):
 
 
 def of_tiles(first, last, blocks, bits_of, pairs, rows, L, S, size=SIZE):
-    """Return the plan with these lists: first (R, I), last (R, I), blocks and bits_of.
+    """Return the ``Plan`` with these lists: first (R, I), last (R, I), blocks, bits_of.
 
+    R, I    the number of rows, and of blocks of queries
     pairs   (tiles, size, size) of bool, queries by keys: the partial tiles, in the
             order of their numbers
     rows    (N,): the row of each head
@@ -113,7 +114,7 @@ def row_of(own, heads):
     """Return the row of each head: (N,) ints.
 
     A table has a row for each index of the shape ``own``, which broadcasts to the shape
-    ``heads``. Both count in C order: own (1, 2) and heads (3, 2) give 0 1 0 1 0 1.
+    ``heads``. The last axis counts first: own (1, 2) and heads (3, 2) give 0 1 0 1 0 1.
     """
     numbers = np.arange(math.prod(own)).reshape(own)
     return np.broadcast_to(numbers, heads).ravel()

@@ -1,8 +1,9 @@
 """Tiled attention, backward: FlashAttention-2 (Dao 2023, algorithm 2) as a kernel.
 
 The twin is ``backward_twin`` in ``attention/exact/flash.py``; the derivation is there.
-Nothing of size L x S was kept. Each tile is computed again, from q, k, m and l. With *
-for products of single elements,
+Nothing of size L x S was kept. Each tile is computed again, from q, k, and the maximum
+m and the sum l of each row. O are the outputs, dO their gradients, and * is a product
+of single elements:
 
     p  = exp(s - m) / l             dV += p dO              dp = V dO^T
     ds = p * (dp - D)               dK += scale ds Q        dQ += scale ds^T K
@@ -166,7 +167,7 @@ def backward_loop(
 
 @Helper
 def read_rows(row_max, inv_sum, saved, n, q0, q1):
-    """Read m and 1 / l of 64 queries: 0 past the last one, so that p = 0 there."""
+    """Read both of 64 queries: 0 past the last one, so that p = 0 there."""
     for q in range(SIZE):
         exists = q < q1 - q0
         row_max[q] = saved.row_max[n, q0 + q] if exists else 0
@@ -187,7 +188,7 @@ def row_sums(D, do, o, dlse):
 
 @Helper
 def softmax_backward(s, dp, row_max, inv_sum, D):
-    """Replace s by p = exp(s - m) / l, and dp by ds = p * (dp - D)."""
+    """Replace s by the weights p, and dp by ds = p * (dp - D)."""
     zero, minus_infinity = s.dtype.type(0), s.dtype.type(-np.inf)
     for k in range(s.shape[0]):
         for q in range(SIZE):

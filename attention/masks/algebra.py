@@ -27,7 +27,8 @@ class Mask:
 
     Your own mask is ``mask_mod(function)``, or a subclass with
 
-        allowed(b, h, q, kv)     the definition, on int arrays that broadcast
+        allowed(b, h, q, kv)     the definition, on int arrays that broadcast: whether
+                                 query q may attend to key kv
 
     and, if you like,
 

@@ -36,9 +36,9 @@ class BlockMask:
     mask     the mask
     L, S     the numbers of queries and keys
     block    (Tq, Tk), a tile; the last of a row or a column may be smaller
-    kinds    uint8 (B | 1, H | 1, nq, nk), where nq = ceil(L / Tq), nk = ceil(S / Tk):
-             0 empty, 1 full, 2 partial. An axis is 1 if all examples, or heads, have
-             the same mask
+    kinds    uint8 (B | 1, H | 1, nq, nk): 0 empty, 1 full, 2 partial. There are nq rows
+             of nk tiles, nq = ceil(L / Tq) and nk = ceil(S / Tk). An axis is 1 if all
+             examples, or heads, have the same mask
 
     ``print(block_mask)`` draws the tiles.
     Source: PyTorch's FlexAttention (Dong et al. 2024), whose BlockMask this follows.

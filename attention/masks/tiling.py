@@ -20,9 +20,9 @@ def kinds_of_ranges(lo, hi, L, S, block):
 
     lo, hi (B | 1, H | 1, L | 1)  ->  uint8 (B | 1, H | 1, nq, nk)
 
-    block is (Tq, Tk), the size of a tile; there are nq rows of nk tiles. Each query
-    is counted in the tiles that its range touches and in those that it fills: the work
-    is O(L + nq nk).
+    block is (Tq, Tk): a tile has Tq queries and Tk keys; there are nq rows of nk tiles.
+    Each query is counted in the tiles that its range touches and in those that it
+    fills: the work is O(L + nq nk).
     """
     shape = np.broadcast_shapes(lo.shape, hi.shape, (1, 1, L))
     lo, hi = np.broadcast_to(lo, shape), np.broadcast_to(hi, shape)

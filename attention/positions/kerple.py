@@ -22,7 +22,7 @@ from .scheme import Position, Scheme
 class KERPLE(nn.Module):
     """A bias -r ln(1 + a |i - j|) for each head.
 
-    x_r, x_a   (num_heads,), with r and a of 1 at the start
+    x_r, x_a   (num_heads,): r = softplus(x_r) and a = softplus(x_a) are 1 at the start
     """
 
     def __init__(self, num_heads):

@@ -43,8 +43,8 @@ def toeplitz(v, L, S):
 
     v (..., L + S - 1)  ->  b (..., L, S)
 
-    Row i of b is v[L - 1 - i : L - 1 - i + S]. dL/dv_o is the sum of g over the
-    diagonal j - i = o - (L - 1): each row of g is added to the same part of dv.
+    Row i of b is v[L - 1 - i : L - 1 - i + S]. dL/dv_n is the sum of g over the
+    diagonal j - i = n - (L - 1): each row of g is added to the same part of dv.
     """
     _check_sizes("toeplitz", L, S)
     b = np.empty((*v.shape[:-1], L, S), v.dtype)

@@ -95,10 +95,10 @@ class Reversal(Copy):
 
 
 class Sort(Copy):
-    """Sort letters from a to z: each output depends on the whole input."""
+    """Sort letters from "a" to "z": each output depends on the whole input."""
 
     def answer(self, text):
-        """Return the letters from a to z."""
+        """Return the letters from "a" to "z"."""
         return "".join(sorted(text))
 
     def alignment(self, text):

@@ -55,7 +55,8 @@ class TransformerConfig:
     key_heads        Hk, which divides H, see ``MultiHeadAttention``; None is H
     layers           the number of blocks
     hidden           the width inside the feed-forward network; None is 4 D
-    norm             "pre": x + f(LN(x)), or "post": LN(x + f(x))
+    norm             "pre": x + f(LN(x)), or "post": LN(x + f(x)), where f is a part of
+                     a block and LN a layer norm
     final_norm       whether a stack ends with a layer norm; None: only with "pre".
                      A torch.nn.Transformer always has one
     activation       of the feed-forward network: "relu", "gelu", ...
@@ -85,7 +86,7 @@ class TransformerConfig:
                          variants/chosen_blocks.py
                      The last four are for a ``DecoderOnly``; all of them but "blocks"
                      only fit positions that change the input
-    latent           for "latent", R
+    latent           for "latent", R, the width of the cached vector
     best_blocks      for "blocks", how many blocks a token reads
     block            for "blocks", the number of keys of a block
     """

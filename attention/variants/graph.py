@@ -8,7 +8,8 @@
 
 LeakyReLU(z) is z above 0 and 0.2 z below. The mask is the graph: ``edges`` is True at
 (i, j) if node i reads node j. A node without neighbours gets 0, so graphs usually have
-an edge from each node to itself. Several heads stand side by side in the result.
+an edge from each node to itself. Several heads stand side by side in the result: H A
+numbers for H heads of width A.
 
 GAT is *static*. LeakyReLU only grows, so the order of e_ij over j is that of a_2 . W h_j
 for every i: all nodes prefer the same neighbour. GATv2 exchanges two operations. There

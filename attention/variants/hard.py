@@ -44,7 +44,10 @@ from .row import Variant
 
 
 def gumbel_noise(shape, rng=None, dtype=np.float32):
-    """Return -ln(-ln U) for U uniform; the argmax of e + noise is drawn by softmax(e)."""
+    """Return noise -ln(-ln U), where U is uniform.
+
+    The argmax of e + noise is j with the probability softmax(e)_j.
+    """
     rng = arguments.generator("gumbel_noise", rng) or generator()
     return -np.log(rng.standard_exponential(shape)).astype(dtype)  # it is -ln U
 

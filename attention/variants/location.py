@@ -12,10 +12,10 @@ is ``CoverageAttention``; with F = 0 it is ``AdditiveAttention``.
 
 Attention can be shifted past the last key, so a source should end with a sign of its
 own. As with coverage, each step depends on all earlier steps, and gradients flow
-through all of them. With x (C, S) the two rows a and c, and g = dL/df (S, n), the
+through all of them. With the C = 2 rows a and c as x (C, S), and g = dL/df (S, n), the
 gradients of the filters are
 
-    dF_nCm = sum_j g_jn x_C(j+m)        dx_Cj = sum_m sum_n F_nCm g_(j-m)n
+    dF_ncm = sum_j g_jn x_c(j+m)        dx_cj = sum_m sum_n F_ncm g_(j-m)n
 
 so dx is the convolution of g with the reversed filters.
 
@@ -38,11 +38,12 @@ from .row import Variant
 @shapes
 @differentiable
 def convolve(x, F):
-    """f_jn = sum_C sum_m F_nCm x_C(j+m), with zeros outside of x.
+    """f_jn = sum_c sum_m F_ncm x_c(j+m), with zeros outside of x.
 
     x (..., C, S), F (n, C, M)  ->  f (..., S, n)
 
-    M is odd, and m runs from -(M - 1) / 2 to (M - 1) / 2.
+    n filters of width M read C rows of S numbers. M is odd, and m runs from -(M - 1) /
+    2 to (M - 1) / 2.
     """
     (n, C, M), S = F.shape, x.shape[-1]
     w = M // 2
@@ -92,7 +93,7 @@ class LocationAttention(CoverageAttention):
         self.U = xavier_matrix(num_hiddens, filters, rng)
 
     def past(self, coverage, weights):
-        """Return U f_j (..., S, A)."""
+        """Return U f_j (..., S, A), where f_j are the features of key j."""
         return linear(convolve(stack([weights, coverage], -2), self.F), self.U)
 
     @shapes

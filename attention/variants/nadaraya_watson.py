@@ -85,7 +85,7 @@ def boxcar(queries, keys, bandwidth=1.0):
 
 @shapes
 def triangular(queries, keys, bandwidth=1.0):
-    """Return ln K, where K = max(0, 1 - u).
+    """Return ln K of the ratio u, where K = max(0, 1 - u).
 
     queries (..., L, D), keys (..., S, D)  ->  scores (..., L, S)
 

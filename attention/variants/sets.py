@@ -31,7 +31,7 @@ from .row import Variant
 
 
 class MAB(nn.Module):
-    """Multi-head attention of X to Y, and a network for each element.
+    """Multi-head attention of a set X to a set Y, and a network for each element.
 
     attention      MultiHeadAttention of ``width``
     inner, outer   Linear, the two layers of ffn(h) = outer(relu(inner(h)))

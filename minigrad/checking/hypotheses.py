@@ -176,7 +176,7 @@ def other_transposed(case):
 
 
 def overwrites(case):
-    """Test for entries of A that hold one term c_k J_ki instead of the sum."""
+    """Test for entries that hold one term c_k J_ki of the sum; J is the Jacobian."""
     terms = case.terms() if case.yours.shape == case.numeric.shape else None
     if terms is None:
         return None

@@ -1,9 +1,10 @@
 """Set the initial values of parameters in place: ``xavier_uniform_(layer.weight)``.
 
 The outputs of a layer are about as large as its inputs when the variance of its weights
-is about 1 / (number of inputs). Each function returns the tensor. ``rng`` is a
-numpy.random.Generator, or None for the one that ``minigrad.manual_seed`` seeds; numbers
-are drawn in float64, so that a seed gives the same values in every dtype.
+is about 1 / (number of inputs). U(a, b) is the uniform distribution from a to b, N(m,
+v) the normal one of mean m and variance v. Each function returns the tensor. ``rng`` is
+a numpy.random.Generator, or None for the one that ``minigrad.manual_seed`` seeds;
+numbers are drawn in float64, so that a seed gives the same values in every dtype.
 """
 
 import math

@@ -59,7 +59,8 @@ def linear(x, weight, bias=None, *, needs=(True, True, True)):
 
     ``@shapes`` checks the tensors against the line above (``bias?`` may be None).
     ``@differentiable`` passes their arrays on. ``@replaceable`` calls this function, or
-    a compiled loop that computes the same. All leading axes together are the N rows i:
+    a compiled loop that computes the same. All leading axes together are the N rows i
+    of the matrices X, Y and G (g as rows):
 
         y_ij = sum_k x_ik w_jk + b_j
 

@@ -1,8 +1,9 @@
 """Pack sequences of unequal length without their padding, for recurrent layers.
 
-A batch (B, T, F) becomes rows (N, F), where N is the number of tokens without padding.
-The rows are ordered by step, and within a step by the length of the example, longest
-first. Examples 0, 1, 2 of lengths 2, 4, 3 have the order 1, 2, 0:
+A batch (B, T, F), with F numbers for each token, becomes rows (N, F), where N is the
+number of tokens without padding. The rows are ordered by step, and within a step by the
+length of the example, longest first. Examples 0, 1, 2 of lengths 2, 4, 3 have the order
+1, 2, 0:
 
     step               0             1             2         3
     example, token     1,0 2,0 0,0 | 1,1 2,1 0,1 | 1,2 2,2 | 1,3

@@ -41,9 +41,9 @@ def gru_cell(
     As in PyTorch, r multiplies m; in Cho et al. 2014, r multiplies h. Composed of
     operations this would be 21 nodes of the graph, and here it is one.
 
-    These equations are about one example; their vectors are columns, [u; v] is u above
-    v, and a product of two vectors is element by element. In the code a row is such a
-    vector, so W^T da becomes da W.
+    These equations are about one example; their vectors are columns, [u; v] is the
+    vector u above v, and a product of two vectors is element by element. In the code a
+    row is such a vector, so W^T da becomes da W.
 
     Backward: let da_r be the gradient of the argument of the sigmoid of r; da_z and
     da_n are those of z and n. With g = dL/dh', dh'/dn = 1 - z, dh'/dz = h - n and the

@@ -68,7 +68,8 @@ def train(config, kind, seed, state=None, save=None, progress=None):
 def loss_of(model, batch):
     """Return the mean cross-entropy of the target letters; PAD is ignored.
 
-    For the source "dog", target_in is start, g, o, d, and target_out is g, o, d, end.
+    For the source "dog", target_in is start, "g", "o", "d", and target_out is "g", "o",
+    "d", end.
     """
     logits = model(batch.source, batch.target_in, batch.lengths)
     return mg.cross_entropy(logits, batch.target_out, ignore_index=PAD)

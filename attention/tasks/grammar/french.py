@@ -124,7 +124,7 @@ def verb(c):
 
 
 def elide(words):
-    """Return ``words`` with l', n', d', qu' before a vowel, s' before il and ils."""
+    """Return ``words`` with "l'", "n'", ... before a vowel, "s'" before il and ils."""
     following = [w.text for w in words[1:]] + ["."]
     found = []
     for w, after in zip(words, following):
