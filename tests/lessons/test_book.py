@@ -88,6 +88,11 @@ def test_the_core_of_a_page_is_read_in_the_time_that_it_states(folder):
         assert re.match(r'["A-Z].* .*[.?]', alt) or name in NAMED, f"{alt}: no sentence"
 
 
+def test_the_first_page_shows_a_trained_model_within_five_minutes():
+    before, figure, _ = core(FOLDERS[0]).partition("![")
+    assert figure and len(before.split()) <= 5 * PACE
+
+
 @pytest.mark.deep
 def test_the_lists_of_pages_that_are_not_yet_as_they_should_be_hold_no_other():
     cores = {number(folder): core(folder) for folder in FOLDERS}

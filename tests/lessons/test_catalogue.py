@@ -18,6 +18,7 @@ from lessons.classroom.catalogue import (
     "name, numbers",
     [
         ("5", "05"), ("05_scaling/", "05"), ("Scaling", "05"), ("mask", "06"),
+        ("start", "start"), ("whole game", "start"), ("Start", "start"),
         ("§38.5", "05"), ("38.1", "04"), ("6.2.5", "03 14"), ("6.1", "03"), ("e7", "06"),
         ("transformer", "10"), ("Gaussian", "09"), ("38", "04 05 07 08 10 12 13 14"),
     ],
@@ -28,7 +29,7 @@ def test_a_word_finds_a_lesson(name, numbers):
 
 @pytest.mark.parametrize("name", ["99", "§38.99", "scalings", ""])
 def test_other_words_find_none(name):
-    with pytest.raises(UsageError, match="There are: 00, .* table of the chapters"):
+    with pytest.raises(UsageError, match="There are: start, 00, .* table of the chapters"):
         find_lessons(name)
 
 
@@ -40,10 +41,11 @@ def test_lessons_and_exercises_name_each_other():
         assert head.number == number(folder) and head.question, folder.name
         assert head.minutes and head.dots and head.title, folder.name
         assert set(head.needs) <= numbers - {head.number}, folder.name
-        assert head.exercises and set(head.exercises) <= known, folder.name
+        assert set(head.exercises) <= known, folder.name
+        assert head.exercises or head.number == catalogue.PROLOGUE, folder.name
     assert all(map(catalogue.lessons_of, catalogue.exercises()))
     *path, (_, without) = catalogue.in_book_order()
-    assert without == [] and path[0][1][0].id == "E.1"
+    assert without == [] and path[1][1][0].id == "E.1"
     assert sorted(e.id for _, found in path for e in found) == sorted(known)
 
 

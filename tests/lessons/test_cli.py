@@ -103,9 +103,9 @@ MESSAGES = [  # (arguments, exit code, fragments)
     (["chek", "E.2"], 2, ["There is no verb 'chek'. Perhaps check. python -m lessons"]),
     (["hint"], 2, ["No exercise is started yet"]),
     (["check", "E.2", "--all"], 2, ["takes no ID, no --pdb and no --save"]),
-    (["next"], 0, ["next: python -m lessons read 00"]),
+    (["next"], 0, ["next: python -m lessons read start"]),
     (["experiment", "E.2"], 2, ["E.2 has no experiment", "38.4, 6.6, 6.7, 6.9, E.15"]),
-    (["read", "99"], 2, ["There is no lesson 99. There are: 00, 01"]),
+    (["read", "99"], 2, ["There is no lesson 99. There are: start, 00, 01"]),
     (["site", f"{__file__}/x"], 1, ["DIR that of site and notebooks"]),
     (["check", "--help"], 0, ["--seed", "--json", "--pdb", "--all", "--verbose"]),
 ]
@@ -198,6 +198,8 @@ def test_the_next_step_follows_the_book_or_the_exercises(lessons, runs):
     def steps():
         return re.findall(r"(?:next|or): +python -m lessons (\w+ \S+)", lessons()[1])
 
+    assert steps() == ["read start", "start E.1"]
+    lessons("read", "start")
     assert steps() == ["read 00", "start E.1"]
     lessons("read", "0")
     assert steps() == ["start E.1", "read 01"]  # the exercises of what was read

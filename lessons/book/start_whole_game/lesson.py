@@ -1,4 +1,4 @@
-"""start  The whole game  ●○○○  20 min
+"""start  The whole game  ●○○○  20 min  importance ★★★
 
 How does a network learn where to look?
 """
@@ -6,27 +6,31 @@ How does a network learn where to look?
 # %% [markdown]
 # A program reads `badge` and has to write it backwards: `egdab`. For the first letter
 # of the answer it has to look at the last letter that it read. Nobody writes this rule
-# into the program. A small network finds it while this page runs, and the part of the
-# network that looks is [attention](../../GLOSSARY.md#attention). The models that
-# translate and write texts have the same part, many times. This page shows all of it
-# once; the lessons after it open the parts.
+# into the program: a small network finds it while this page runs. The part of the
+# network that looks is [attention](../../GLOSSARY.md#attention). Models that translate
+# and write texts have the same part, many times. This page shows all of it once; the
+# lessons after it open the parts.
 #
 # ## What goes in, and what comes out?
 #
 # There are ten letters, a to j. A string of five goes in. For each letter of the answer
-# ten numbers come out, one for each letter that could stand there, and the largest
-# decides. What does [the model](../../../attention/first_model.py) answer before it has
-# learned anything?
+# ten numbers come out, the [logits](../../GLOSSARY.md#logit), one for each letter that
+# could stand there; the largest decides. What does
+# [the model](../../../attention/first_model.py) answer before it has learned anything?
 
-# %%
+# %% [folded]
 import numpy as np
 
 import minigrad as mg
 from attention import attend, dot, scaled_dot
 from attention.first_model import LETTERS, H, N, Reverser
+from lessons.pages.figures import (
+    BLUE, GREEN, GREY, ORANGE, PURPLE, RED, arrow, box, diagram, figure, show,
+)  # fmt: skip
 from minigrad import nn, optim
 
 
+# %%
 def answer(model, word):
     source = np.array([[LETTERS.index(letter) for letter in word]])  # (1, n)
     logits, weights = model(source)  # (1, n, 10), (1, n, n)
@@ -40,20 +44,24 @@ print("badge ->", answer(model, "badge")[0])
 # It guesses. Training repeats one *step*, each time with other random strings:
 
 # %%
+def task(source):  # (B, n): B strings -> the right answers
+    return source[:, ::-1]
+
+
 def one_step(model, optimizer, source):
-    loss = mg.cross_entropy(model(source)[0], source[:, ::-1])
+    loss = mg.cross_entropy(model(source)[0], task(source))
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
 
 
 # %% [markdown]
-# The [loss](../../GLOSSARY.md#loss) is one number: how far the answers are from the
-# strings read backwards, `[:, ::-1]`. `backward` computes the
-# [gradient](../../GLOSSARY.md#gradient): for each number of the model, whether the loss
-# falls or rises when this number grows. The last line moves each number a little, so
-# that the loss falls. We do this 300 times, with 64 strings each, and measure now and
-# then:
+# The [loss](../../GLOSSARY.md#loss) is one number: how far the model is from the right
+# answers. `backward` computes the [gradient](../../GLOSSARY.md#gradient): for each
+# [parameter](../../GLOSSARY.md#parameter), that is, each number that the model learns,
+# whether the loss rises or falls when it grows. The last line moves each parameter a
+# little, so that the loss falls. We do this 300 times, with 64 strings each, and
+# measure every tenth time:
 
 # %%
 BATCH, STEPS = 64, 300
@@ -61,13 +69,13 @@ BATCH, STEPS = 64, 300
 
 def train(model, word="badge"):
     rng, n, seen = np.random.default_rng(1), len(word), []
-    test = rng.integers(0, 10, (500, n))  # strings to measure with
+    test = rng.integers(0, 10, (200, n))  # strings to measure with
     for parameter in model.parameters():  # more digits: the same on every machine
         parameter.data = np.float64(parameter.data)
     optimizer = optim.Adam(model.parameters(), lr=3e-3)
     for step in range(STEPS + 1):
         if step % 10 == 0:
-            right = np.mean(model(test)[0].data.argmax(-1) == test[:, ::-1])
+            right = np.mean(model(test)[0].data.argmax(-1) == task(test))
             seen.append((step, right, answer(model, word)[1]))
         one_step(model, optimizer, rng.integers(0, 10, (BATCH, n)))
     return seen
@@ -83,16 +91,11 @@ print("badge ->", answer(model, "badge")[0])
 # do you expect in the first row, before training and after it?
 
 # %% [figure]
-from lessons.pages.figures import (
-    BLUE, GREEN, GREY, ORANGE, PURPLE, RED, arrow, box, diagram, figure, show,
-)  # fmt: skip
-
-
 def heatmap(ax, weights, word="", title=None):
     """Draw weights (n, n), with the letters of the word at the sides."""
     image = ax.imshow(weights, cmap="Blues", vmin=0, vmax=1)
     ax.set_xticks(range(len(word)), list(word))
-    ax.set_yticks(range(len(word)), list(word[::-1]))
+    ax.set_yticks(range(len(word)), task(np.array([list(word)]))[0])
     ax.set(title=title, xlabel="letter that is read")
     ax.grid(False)
     return image
@@ -111,24 +114,23 @@ moments = [seen[k] for k in (0, 3, 6, -1)]
 panels = [(w, "badge", f"step {step}: {right:.2f} right") for step, right, w in moments]
 largest = [weights.max(-1).mean() for _, _, weights in moments]
 alt = f"""The weights with which the model reverses "badge", and the share of right
-letters in 500 strings. At step 0 dark and light are mixed. After {STEPS} steps the dark
-weights, {largest[-1]:.2f} on average, are the diagonal from the upper right to the
-lower left: the first letter of the answer is read from the last letter of the
-string."""
+letters in 200 strings. After {STEPS} steps the dark weights, {largest[-1]:.2f} on
+average, are the diagonal from the upper right to the lower left: the first letter of
+the answer is read from the last letter of the string."""
 show(heatmaps("When does it find where to look?", panels, 2.4), "diagonal", alt)
 
 # %% [markdown]
 # Training gave the right answers, never the diagonal. The weights moved there because
-# the answers are better if they stand there. And the model has not learned strings by
+# the answers are better if they stand there. The model has not learned strings by
 # heart: there are {{ f"{10**N:,}" }}, and it saw at most {{ f"{BATCH * STEPS:,}" }}.
 #
 # ## What is inside?
 #
-# This is how the first letter of the answer is made. Below each box stand the lessons
-# that open it:
+# The lessons that open a part stand below it:
 
 # %% [figure]
-fig, ax = diagram((7.2, 3.1), (-0.7, 8.6), (-1.8, 2.0))
+fig, ax = diagram((7.2, 3.4), (-0.7, 8.6), (-1.8, 2.0))
+fig.suptitle("How is the first letter of the answer made?")
 parts = (
     (0, 0, GREY, "b a d g e", ""), (1.8, 0, BLUE, "$h_1 … h_5$", "02, 11"),
     (1.8, 1.6, GREEN, "query $q_1$", "03"), (3.6, 1.6, GREEN, "scores", "04, 05"),
@@ -147,10 +149,9 @@ for start, end, colour in (
     ((7.1, -0.6), (7.1, -1.15), GREY),
 ):  # fmt: skip
     arrow(ax, start, end, colour)
-alt = """Boxes and arrows. The string gives the vectors h1 to h5. The query q1 and these
-vectors give scores, the scores give weights, and the weights and the vectors give the
-average c1. It gives ten numbers, the largest of which is that of the letter e. The
-numbers also give the loss."""
+alt = """The string gives the vectors h1 to h5. The query q1 and these vectors give
+scores, the scores give weights, the weights and the vectors give the average c1, and it
+gives ten numbers. The largest is that of the letter e. All ten give the loss."""
 show(fig, "parts", alt)
 
 # %% [markdown]
@@ -159,10 +160,10 @@ show(fig, "parts", alt)
 # | [embedding](../../GLOSSARY.md#embedding) | learned vectors of {{ H }} numbers, one for each letter and one for each place; their sum is $h_j$ for letter $j$ of the string | [02](../02_gru_bottleneck/README.md); places [11](../11_positions/README.md) |
 # | [query](../../GLOSSARY.md#query) | a learned vector $q_i$: what is needed for letter $i$ of the answer | [03](../03_additive/README.md) |
 # | [score](../../GLOSSARY.md#score) | how well $h_j$ suits $q_i$: one number | [04](../04_scores/README.md); scaled [05](../05_scaling/README.md) |
-# | [softmax](../../GLOSSARY.md#softmax) | makes weights $`p_{ij}`$ of the scores | [03](../03_additive/README.md); with a mask [06](../06_masks/README.md) |
+# | [softmax](../../GLOSSARY.md#softmax) | makes weights $`p_{ij}`$ of the scores | [03](../03_additive/README.md); leaving letters out [06](../06_masks/README.md) |
 # | average | adds up the $h_j$, each times its weight | [03](../03_additive/README.md) |
 # | linear layer | makes ten numbers of the average | [02](../02_gru_bottleneck/README.md) |
-# | loss, gradient | what is wrong; how each number should change | [00](../00_tape/README.md); checked [01](../01_gradient_check/README.md) |
+# | loss, gradient | how wrong the answers are; how each parameter should change | [00](../00_tape/README.md); checked [01](../01_gradient_check/README.md) |
 #
 # Score, softmax and average together are attention. The average is the only formula of
 # this page:
@@ -173,7 +174,8 @@ show(fig, "parts", alt)
 #
 # If one weight is nearly one, $c_i$ is nearly the vector of a single letter. Here is
 # the model, with a length `n` and a `score` that you can choose. `attend` computes
-# scores, weights and averages for all letters of the answer at once:
+# scores, weights and averages for all letters of the answer at once. Its first `h` is
+# compared with `q`, the second is averaged:
 
 # %%
 class Changed(Reverser):
@@ -192,9 +194,8 @@ class Changed(Reverser):
 # %% [markdown]
 # ## Change 1: what if attention is off?
 #
-# If all scores are zero, each weight is a fifth, and training cannot change that. All
-# else learns as before. What do you expect: no right letter, some, or all? And what is
-# the answer to `badge`?
+# If all scores are zero, each weight is a fifth, and training cannot change that. What
+# do you expect: no right letter, some, or all? And what is the answer to `badge`?
 
 # %%
 def off(q, h):
@@ -205,10 +206,10 @@ model_off = Changed(np.random.default_rng(0), score=off)
 seen_off = train(model_off)
 for word in ("badge", "hedge"):
     print(word, "->", answer(model_off, word)[0])
-strings = np.random.default_rng(2).integers(0, 10, (10_000, N))
-most = np.mean([np.bincount(string).max() / N for string in strings])
-print(f"right letters: {seen_off[-1][1]:.2f}")
-print(f"of one letter, the most frequent of the string, five times: {most:.2f}")
+test = np.random.default_rng(1).integers(0, 10, (200, N))  # as in train
+most = np.mean([np.bincount(string).max() / N for string in test])
+print(f"right letters {seen_off[-1][1]:.3f}", end="   ")
+print(f"right if all five are the most frequent letter {most:.3f}")
 
 # %% [figure]
 fig, ax = figure("What does attention add?", size=(7.2, 2.6))
@@ -223,9 +224,9 @@ show(fig, "off", alt)
 # %% [markdown]
 # The average of all five vectors is the same for each letter of the answer. It says
 # *which* letters the string has, not *where* they stand. So the best answer is the most
-# frequent letter, five times, and that is what the model has learned. A model without
-# attention would have to keep the order in one vector:
-# [lesson 02](../02_gru_bottleneck/README.md) shows how far this goes.
+# frequent letter, five times, and the model has learned it. How far can a model get
+# that keeps the order in one vector? [Lesson 02](../02_gru_bottleneck/README.md) shows
+# it.
 #
 # ## Change 2: what if the score is another one?
 #
@@ -240,13 +241,15 @@ def distance(q, h):
     return -(d * d).sum(-1) / H**0.5
 
 
-def first_step(found):  # with 99 of 100 letters right
-    return next((step for step, right, _ in found if right >= 0.99), STEPS)
-
-
 by_score = {"scaled dot": seen}
 for name, score in (("dot", dot), ("distance", distance)):
     by_score[name] = train(Changed(np.random.default_rng(0), score=score))
+
+# %% [folded]
+def first_step(found):
+    return next((step for step, right, _ in found if right >= 0.99), STEPS)
+
+
 for name, found in by_score.items():
     print(f"{name:10s}  99 of 100 right at step {first_step(found)}", end="   ")
     print(f"largest weight of a row {found[-1][2].max(-1).mean():.2f}")
@@ -259,9 +262,9 @@ show(heatmaps("Do all scores find the diagonal?", panels), "scores", alt)
 
 # %% [markdown]
 # All three find it. Without the division the scores are larger, and larger scores make
-# sharper weights; here, at this size, the answers do not need them. The steps are those
-# of one run each, and change with the random numbers: they do not say which score
-# learns fastest. [Lesson 07](../07_reversal/README.md) makes that comparison fair.
+# sharper weights; in this task, at this size, the answers do not need them. The steps
+# are those of one run each, and change with the random numbers: they do not say which
+# score learns fastest ([How to read a measurement](../../MEASURES.md)).
 #
 # ## Change 3: what if the strings are longer?
 #
@@ -274,6 +277,8 @@ for word in ("abcdefghij", "abcdefghijabcdefghij"):
     model_long = Changed(np.random.default_rng(0), n=len(word))
     by_length[len(word)] = train(model_long, word)
     print(word, "->", answer(model_long, word)[0])
+
+# %% [folded]
 for n, found in by_length.items():
     print(f"{n:2d} letters   99 of 100 right at step {first_step(found):3d}", end="   ")
     print(f"{n * n:3d} weights for a string")
@@ -285,17 +290,17 @@ diagonal, in ever smaller cells."""
 show(heatmaps("And the longer strings?", panels), "lengths", alt)
 
 # %% [markdown]
-# In this task it needs more, but not four times as many: the letters of an answer learn
-# at the same time where to look. But the weights become sixteen times as many. This is
-# the price of attention for long texts ([lesson 12](../12_exact_and_cheap/README.md)).
+# In this task it needs more, but not four times as many: all letters of an answer learn
+# at the same time where to look. But there are sixteen times as many weights. This is
+# the price of attention in long texts ([lesson 12](../12_exact_and_cheap/README.md)).
 #
 # ## What does this model leave out?
 #
 # - **It feeds no letter back.** It computes each letter of the answer alone, and $q_i$
-#   is the same for every string. In a translation the next word depends on the words
-#   before it. So a translator writes one word at a time, reads it, and makes the next
-#   query from all that it has read and written ([lesson 03](../03_additive/README.md);
-#   a trained one: [lesson 13](../13_translation/README.md)).
+#   is the same for every string. In a translation the next word depends on those before
+#   it. So a translator writes one word at a time, reads it, and makes the next query
+#   from what it has read and written ([lesson 03](../03_additive/README.md); a trained
+#   one: [lesson 13](../13_translation/README.md)).
 # - **It has no vector for a sixth place**, so it cannot read a longer string than those
 #   of its training ([lesson 11](../11_positions/README.md)).
 # - **It looks once.** Larger models look several times at once, and again at what they
@@ -303,15 +308,15 @@ show(heatmaps("And the longer strings?", panels), "lengths", alt)
 #
 # ## What would break it?
 #
-# Replace `source[:, ::-1]` by `source` in the script, in `one_step`, and the task is to
-# copy. Which diagonal do you expect? Then sort, `np.sort(source)`: can a query that is
-# the same for every string know where the smallest letter stands?
+# Copy the script and change `task`. With `source` the model has to copy: which diagonal
+# do you expect? With `np.sort(source)` it has to sort, and no place is always the right
+# one. Which rows of the heatmap become sharp, and which do not?
 #
 # **To take away: attention scores vectors, makes weights of the scores, and hands on
-# the weighted average. It learns the weights because the answers become better.**
+# the weighted average. It learns where to look from the right answers alone.**
 #
-# [Lesson 00](../00_tape/README.md) begins with the gradient. If you know the chain
-# rule, read how a network reads and writes a sentence, the
-# [first section of lesson 02](../02_gru_bottleneck/README.md), and then
-# [lesson 03](../03_additive/README.md). Your first exercise is change 1:
+# Next: [lesson 00](../00_tape/README.md), the gradient. If you know how a program
+# computes it, read the first section of [lesson 02](../02_gru_bottleneck/README.md), on
+# networks that read and write sentences, and then
+# [lesson 03](../03_additive/README.md). There change 1 comes back as an exercise:
 # `python -m lessons start 6.1`.
