@@ -44,8 +44,11 @@ print("badge ->", answer(model, "badge")[0])
 # It guesses. Training repeats one *step*, each time with other random strings:
 
 # %%
+BATCH, STEPS = 64, 300
+
+
 def task(source):  # (B, n): B strings -> the right answers
-    return source[:, ::-1]
+    return source[:, ::-1]  # each string backwards
 
 
 def one_step(model, optimizer, source):
@@ -60,13 +63,10 @@ def one_step(model, optimizer, source):
 # answers. `backward` computes the [gradient](../../GLOSSARY.md#gradient): for each
 # [parameter](../../GLOSSARY.md#parameter), that is, each number that the model learns,
 # whether the loss rises or falls when it grows. The last line moves each parameter a
-# little, so that the loss falls. We do this 300 times, with 64 strings each, and
-# measure every tenth time:
+# little, so that the loss falls. We do this {{ STEPS }} times, with {{ BATCH }} strings
+# each, and measure every tenth time:
 
 # %%
-BATCH, STEPS = 64, 300
-
-
 def train(model, word="badge"):
     rng, n, seen = np.random.default_rng(1), len(word), []
     test = rng.integers(0, 10, (200, n))  # strings to measure with
@@ -138,9 +138,9 @@ parts = (
     (7.1, 0, GREY, "ten numbers", "02"), (8.3, 0, GREY, '"e"', ""),
     (7.1, -1.4, RED, "loss", "00, 01"),
 )  # fmt: skip
-for x, y, colour, text, lessons in parts:
+for x, y, colour, text, opened in parts:
     box(ax, (x, y), text, colour, width=0.5 if text == '"e"' else 1.25)
-    ax.text(x, y - 0.32, lessons, ha="center", va="top", fontsize=8)
+    ax.text(x, y - 0.32, opened, ha="center", va="top", fontsize=8)
 for start, end, colour in (
     ((0.63, 0), (1.17, 0), GREY), ((2.3, 0.25), (3.1, 1.35), BLUE),
     ((2.43, 1.6), (2.97, 1.6), GREEN), ((4.23, 1.6), (4.77, 1.6), GREEN),
@@ -216,7 +216,8 @@ fig, ax = figure("What does attention add?", size=(7.2, 2.6))
 for found, colour, text in ((seen, BLUE, "attention"), (seen_off, ORANGE, "off")):
     ax.plot([s for s, _, _ in found], [right for _, right, _ in found], color=colour)
     ax.text(STEPS + 4, found[-1][1], text, color=colour, va="center")
-ax.set(xlabel="step of training", ylabel="right letters", xlim=(0, STEPS), ylim=(0, 1.05))
+ax.set(xlabel="step of training", ylabel="right letters")
+ax.set(xlim=(0, STEPS), ylim=(0, 1.05))
 alt = f"""The share of right letters during training. With attention it rises to
 {seen[-1][1]:.2f}; without, it stops at {seen_off[-1][1]:.2f}."""
 show(fig, "off", alt)
