@@ -49,6 +49,23 @@ def test_lessons_and_exercises_name_each_other():
     assert sorted(e.id for _, found in path for e in found) == sorted(known)
 
 
+def test_the_core_route_has_before_a_stop_all_that_it_needs():
+    """Its stops are the lessons of the greatest importance; so are their exercises."""
+    text = (catalogue.LESSONS / "README.md").read_text(encoding="utf-8")
+    route = text.partition("## The core route")[2].partition("\nThen ")[0]
+    heads = {number(folder): header(folder) for folder in lesson_folders()}
+    done, solved = [], []
+    for stop in re.split(r"^\d+\. ", route, flags=re.M)[1:]:
+        (lesson,) = re.findall(r"\(book/([^_]+)_\w+/README\.md\)", stop)
+        done.append(lesson)
+        assert set(heads[lesson].needs) <= set(done), f"{lesson}: {heads[lesson].needs}"
+        for id in re.findall(rf"(?<![\w.]){catalogue.ID}", re.sub("`.*?`", "", stop)):
+            assert set(catalogue.find(id).needs) <= set(solved), id
+            solved.append(id)
+    assert sorted(done) == sorted(n for n in heads if heads[n].importance == "★★★")
+    assert sum(catalogue.find(id).minutes for id in solved) == pytest.approx(300, abs=30)
+
+
 @pytest.mark.parametrize("name", ["E.2", "e2", "ex_e_2", "a b/ex_e_2.py"])
 def test_an_exercise_goes_by_many_names(name):
     assert catalogue.find(name).id == "E.2"

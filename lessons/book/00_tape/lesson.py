@@ -1,4 +1,4 @@
-"""00  A tape and the chain rule  ●○○○  40 min
+"""00  A tape and the chain rule  ●○○○  40 min  importance ★★★
 
 What does an operation have to know to hand a gradient on?
 """

@@ -1,4 +1,4 @@
-"""01  The gradient check  ●●○○  40 min  needs 00
+"""01  The gradient check  ●●○○  40 min  importance ★★  needs 00
 
 When does a check prove that a backward is right?
 """

@@ -1,4 +1,4 @@
-"""02  The GRU and the bottleneck  ●●○○  35 min  needs 00
+"""02  The GRU and the bottleneck  ●●○○  35 min  importance ★★★  needs 00
 
 What does one fixed vector forget?
 """

@@ -1,4 +1,4 @@
-"""03  Additive attention  ●●○○  35 min
+"""03  Additive attention  ●●○○  35 min  importance ★★★
 
 Which source word does the decoder need now, and how does it learn that?
 """

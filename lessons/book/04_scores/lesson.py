@@ -1,4 +1,4 @@
-"""04  Dot, general, concat  ●●○○  35 min  needs 03
+"""04  Dot, general, concat  ●●○○  35 min  importance ★★★  needs 03
 
 Which keys can each score prefer, and what does it cost?
 """

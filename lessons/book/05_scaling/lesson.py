@@ -1,4 +1,4 @@
-"""05  Why divide by the square root of d  ●●●○  35 min  needs 03, 04
+"""05  Why divide by the square root of d  ●●●○  35 min  importance ★★★  needs 03, 04
 
 What exactly goes wrong without it?
 """

@@ -1,4 +1,4 @@
-"""06  Masks and padding  ●●○○  30 min  needs 03, 05
+"""06  Masks and padding  ●●○○  30 min  importance ★★★  needs 03, 05
 
 Does a translation depend on the other sentences of its batch?
 """

@@ -1,4 +1,4 @@
-"""07  The reversal experiment  ●●●○  30 min  needs 04, 06
+"""07  The reversal experiment  ●●●○  30 min  importance ★  needs 04, 06
 
 Why did the textbook's ranking come out as it did?
 """

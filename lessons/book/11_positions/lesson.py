@@ -1,4 +1,4 @@
-"""11  Positions  ●●●○  60 min  needs 09, 10
+"""11  Positions  ●●●○  60 min  importance ★★★  needs 09, 10
 
 How does attention know the order of the words?
 """

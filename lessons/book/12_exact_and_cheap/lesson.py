@@ -1,4 +1,4 @@
-"""12  Exact and cheap  ●●●○  60 min  needs 06, 09, 10
+"""12  Exact and cheap  ●●●○  60 min  importance ★★  needs 06, 09, 10
 
 What do time and memory do as n grows?
 """

@@ -1,4 +1,4 @@
-"""13  Translation  ●●○○  60 min  needs 02, 03
+"""13  Translation  ●●○○  60 min  importance ★★  needs 02, 03
 
 Does a translator look at the right word?
 """

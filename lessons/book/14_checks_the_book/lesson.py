@@ -1,4 +1,4 @@
-"""14  The engine checks the book  ●●●○  30 min  needs 04, 07, 13
+"""14  The engine checks the book  ●●●○  30 min  importance ★  needs 04, 07, 13
 
 Which printed claims hold?
 """

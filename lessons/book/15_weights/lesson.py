@@ -1,4 +1,4 @@
-"""15  Weights of another kind  ●●●○  40 min  needs 05, 09, 14
+"""15  Weights of another kind  ●●●○  40 min  importance ★  needs 05, 09, 14
 
 What if no key fits, or many do?
 """

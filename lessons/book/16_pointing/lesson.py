@@ -1,4 +1,4 @@
-"""16  Pointing and copying  ●●●○  40 min  needs 03, 08, 14
+"""16  Pointing and copying  ●●●○  40 min  importance ★  needs 03, 08, 14
 
 How does a model write a word that it has never seen?
 """

@@ -1,4 +1,4 @@
-"""17  Small caches  ●●●○  40 min  needs 10, 12, 14
+"""17  Small caches  ●●●○  40 min  importance ★★  needs 10, 12, 14
 
 How little of a long text does a model have to keep?
 """

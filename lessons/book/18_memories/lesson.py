@@ -1,4 +1,4 @@
-"""18  Memories that forget and correct  ●●●○  40 min  needs 12, 14
+"""18  Memories that forget and correct  ●●●○  40 min  importance ★★  needs 12, 14
 
 What does a memory of fixed size give up?
 """

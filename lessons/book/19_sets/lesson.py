@@ -1,4 +1,4 @@
-"""19  Sets, graphs, pictures  ●●●○  40 min  needs 10, 11, 14
+"""19  Sets, graphs, pictures  ●●●○  40 min  importance ★  needs 10, 11, 14
 
 What is attention without a sentence?
 """

@@ -1,4 +1,4 @@
-"""20  The tournament: which attention for which task?  ●●●○  30 min  needs 15, 14
+"""20  The tournament: which attention for which task?  ●●●○  30 min  importance ★  needs 15, 14
 
 Which of twenty kinds of attention fail at which of ten tasks?
 """
