@@ -35,7 +35,7 @@ def leaves(spans):
 def test_every_formula_has_two_forms_and_no_mark_of_a_span_is_left():
     found = set()
     for path in PAGES:
-        page = blocks.split(path.read_text(encoding="utf-8"))
+        page = blocks.split(blocks.unfolded(path.read_text(encoding="utf-8")))
         found |= {block.text for block in page if block.kind == "math"}
         for text in texts(page):
             for kind, part in leaves(blocks.spans(text)):
@@ -79,7 +79,7 @@ def columns_of(line):
 def test_every_page_fits_the_terminal_and_its_code_is_not_folded(columns):
     """What is copied from a terminal is Python."""
     for path in PAGES:
-        text = path.read_text(encoding="utf-8")
+        text = blocks.unfolded(path.read_text(encoding="utf-8"))
         page = itertools.takewhile(lambda b: b.kind != "rule", blocks.split(text))
         code = {x.strip() for b in page if b.kind == "code" for x in b.text.split("\n")}
         found = reading.in_columns(text, columns, path.parent)
