@@ -297,7 +297,7 @@ mg.manual_seed(0)
 # widths: 2 of the word x, 5 of the state s, 3 of the states h, and A = 4
 step = BahdanauStep(2, 5, 3, AdditiveAttention(5, 3, 4))
 x, s0 = rng.normal(size=(1, 2)), np.zeros((1, 5))
-for memory in (h[None], -h[None]):  # (1, 4, 3)
+for memory in (h[None], -h[None]):  # (1, 4, 3), as keys and as values
     s1, _, weights = step(mg.Tensor(x), mg.Tensor(s0), memory, memory)
     print("s_1 =", s1.data[0].round(3))
 

@@ -276,7 +276,8 @@ for expression, reason in chain.links:
 # $W_h h_j$ takes $A d_h$, and the product with $v$ takes $A$ for each key. Concat,
 # computed as its formula is written, multiplies $W_a$ with $[s; h_j]$ for every pair,
 # and so projects the query again for each key. Take 50 words in and 50 words out, and
-# one width $d$ for all. What happens to the cost of a step if the width doubles?
+# one width $d$ for all. What happens to the cost of a step if the width doubles? (The
+# functions of `costs` return the multiplications of a whole sentence, by this table.)
 
 # %%
 ways = {name: partial(costs.of_scores, name) for name in ("dot", "general")}

@@ -78,9 +78,10 @@ show(fig, "four-words", alt)
 #
 # ## How large is a dot product?
 #
-# We need one assumption about the vectors: **the $2d$ numbers $s_1, \dots, s_d$ and
-# $h_1, \dots, h_d$ are drawn independently, each with mean 0 and variance 1.** This is
-# a statement about the start of training. Trained vectors need not obey it.
+# Take one query $s$ and one key, which we call $h$ here. We need one assumption about
+# them: **the $2d$ numbers $s_1, \dots, s_d$ and $h_1, \dots, h_d$ are drawn
+# independently, each with mean 0 and variance 1.** This is a statement about the start
+# of training. Trained vectors need not obey it.
 #
 # | letter | meaning |
 # |---|---|
