@@ -405,9 +405,9 @@ show(fig, "two-layers", alt)
 #
 # The same web page prints weights of random scores, and not the scores. But the
 # logarithm of a weight is its score, up to a constant, which does not change a softmax:
-# $\ln p_j = e_j - \ln \sum_l \exp(e_l)$. So both shapes of lengths can be tested. Where the
-# printed weight is 0, the example has padding. There we put NaN, which spoils every sum
-# that it enters:
+# $\ln p_j = e_j - \ln \sum_l \exp(e_l)$. So both shapes of lengths can be tested. Where
+# the printed weight is 0, the example has padding. There we put NaN, which spoils every
+# sum that it enters:
 
 # %%
 first = np.array([

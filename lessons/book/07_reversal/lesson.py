@@ -169,8 +169,8 @@ show(fig, "table", alt)
 # and 5 letters it has
 # {{ " and ".join(f"{a:.2f}" for a in of("book", "additive", "accuracy").mean(0)[:2]) }},
 # although its loss is as low as the textbook's. With twelve seeds instead of three,
-# some models of additive are like the textbook's
-# ([further below](#further-twelve-seeds-of-one-score)).
+# some models of additive are like the textbook's ([further
+# below](#further-twelve-seeds-of-one-score)).
 #
 # The new information is at a length that the textbook leaves out. At 8 letters scaled
 # has {{ f"{eight['scaled'].mean():.2f}" }}, more than dot and general, and all seeds of
@@ -504,8 +504,8 @@ show(fig, "follow", alt)
 # ## Further: scaled and unscaled scores at width 256
 #
 # In exercise 38.4 the vectors have 256 numbers. Dot and scaled are trained with the
-# best of several rates each, until the loss no longer falls. The table has the means over
-# the seeds: the loss in strings that no training step uses, and the
+# best of several rates each, until the loss no longer falls. The table has the means
+# over the seeds: the loss in strings that no training step uses, and the
 # [entropy](../../GLOSSARY.md#entropy) of the weights before the first step and at the
 # end.
 
