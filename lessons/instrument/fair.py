@@ -375,10 +375,13 @@ def beyond_the_grid(comparison, choices):
 def figures(record, arm, what="figure", of="runs", rate=None):
     """Return what each reported run of an arm has measured, by seed.
 
+    arm    or a number, such as that of a trivial solution, for each seed
     what   a key of a run, several keys one in another, or a function of a run
     of     "choices": of the runs that chose the rates, those with this rate; "half": of
            the reported runs after half of their steps
     """
+    if not isinstance(arm, str):
+        return np.full(len(record["choosing" if of == "choices" else "seeds"]), arm)
     keys = [what] if isinstance(what, str) else what
     runs = sorted(record["choices" if of == "choices" else "runs"], key=_seed)
     mine = [run for run in runs if run["arm"] == arm]
@@ -447,8 +450,12 @@ def _at_all_rates(record, line, claimed, word, a, b, what="figure"):
     """Return the line of a verdict, undecided if another rate gives another one."""
     choices, resolution = record["choices"], record["resolution"]
     others = []
-    for mine in tied_rates(choices, a, resolution):
-        for other in tied_rates(choices, b, resolution):
+    rates = [
+        tied_rates(choices, arm, resolution) if isinstance(arm, str) else [None]
+        for arm in (a, b)
+    ]
+    for mine in rates[0]:
+        for other in rates[1]:
             x = figures(record, a, what, "choices", mine)
             y = figures(record, b, what, "choices", other)
             found = paired(x, y, resolution=resolution)
