@@ -4,7 +4,7 @@
 
 A model sees ten pairs of a key and a value, and the key of one of them. It has to find
 the value: by additive scores, by dot products, or, as a baseline, from the mean of all
-ten values. Half a minute.
+ten values. A minute.
 """
 
 import numpy as np
@@ -64,8 +64,7 @@ class Scores(fair.Study):
     name, measure = "lookup", "share of right values"
     question = "Does a dot product look a key up as well as the additive score?"
     arms, rates = ("additive", "dot", "mean"), (0.004, 0.016, 0.064)
-    choosing, chance = (101, 102), 1 / VALUES
-    budget, every, warmup = 4000, 20, 20
+    chance, budget, every, warmup = 1 / VALUES, 4000, 20, 20
     batch, held_out, held_keys = 16, (500, 500), (1000, 2000)
     model, draw = staticmethod(Lookup), staticmethod(draw)
 
