@@ -24,24 +24,20 @@ costs/          what attention costs: formulas, counted, measured
 plotting/       figures of weights and training runs
 app/            the command line
 
-Unless a docstring, or that of its module or class, defines a letter in another way, it
-has the meaning of the table of ``minigrad``, or this:
+A letter that neither a docstring nor that of its class or module defines has the
+meaning of the table of ``help(minigrad)``, or this:
 
-L           in a shape, the number of queries, or of steps of a decoder
+L           in a shape, the number of queries, or of steps t of a decoder
 S           the number of keys, each with its value
 D           the width (number of entries) of queries and keys
-Dq, Dk      the width of queries and the width of keys, if they differ
-Ev          the width of a value
+Dq, Dk, Ev  the width of queries, of keys, if they differ, and of values
 A           the width of the projected queries and keys of the additive score
-H, Hk, E    shapes (..., H, L, E): the number of heads, of key heads that are shared by
-            H / Hk query heads each, and the width of a head
-E, H, M     in a recurrent model: the width of an embedding, of a state of the decoder,
+H, Hk, E    shapes (..., H, L, E): the numbers of heads and of key heads, each shared by
+            H / Hk heads, and the width of a head
+E, H, M     in a recurrent model: the widths of an embedding, of a state of the decoder,
             and of a state of the encoder
-q, k, v     a query, a key and its value
-Q, K, V     the matrices of all queries, keys and values, a row for each
-s_ij, p_ij  the score and the weight of query i and key j; c_i is the context, their
-            average of the values
-t           the number of a step
+q, k, v     a query, a key and its value; with an index, rows of the matrices Q, K, V
+s_ij, p_ij  the score and the weight of query i and key j; c_i is the context
 
 public.py lists the public names, such as ``attention.attend``. It is imported when the
 first name is used, so that ``python -m attention --help`` does not wait for NumPy.

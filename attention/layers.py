@@ -58,7 +58,11 @@ class Attention(nn.Module):
         self.attention_weights: Any = None  # the weights of the last call
 
     def forward(self, queries, keys, values, lengths=None, normalize=None):
-        """Return the context (..., L, Ev), and store the weights (..., L, S)."""
+        """Return the context (..., L, Ev), and store the weights (..., L, S).
+
+        queries (..., L, Dq), keys (..., S, Dk) or ``ProjectedKeys``,
+        values (..., S, Ev), lengths (B,) or (B, L) or None
+        """
         keys, score = self.keys_and_score(keys)
         context, weights = attend(
             queries,
@@ -95,11 +99,11 @@ class Attention(nn.Module):
         return keys.projected, self.score_projected if self.projects else self.score
 
     def score(self, queries, keys):
-        """Return the scores (..., L, S)."""
+        """Return the scores (..., L, S): queries (..., L, Dq), keys (..., S, Dk)."""
         return self.score_projected(queries, self.project(keys))
 
     def project(self, keys):
-        """Return the part of the scores that depends on the keys alone."""
+        """Return the part of the scores that depends on keys (..., S, Dk) alone."""
         return keys
 
     def score_projected(self, queries, projected):

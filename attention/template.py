@@ -94,6 +94,9 @@ def weigh_and_average(
 ):  # fmt: skip
     """Compute ``attend``. The arguments are already checked.
 
+    query (..., L, Dq), keys (..., S, Dk), values (..., S, Ev)
+        ->  context (..., L, Ev), weights (..., L, S)
+
     allowed   bool, broadcasts to the scores, or None: all pairs
     biases    each is added to the scores, or None
     drop      a function of the weights, dropout, or None
@@ -148,7 +151,7 @@ def used_keys(allowed, query, keys):
 
 
 def clear_unused(keys, values, find_used_keys):
-    """If there is NaN or inf, set the keys and values that no query may use to 0.
+    """If keys or values (..., S, D) have NaN or inf, set those of no query to 0.
 
     find_used_keys   a function that returns bool (..., S): whether some query may
                      attend to key j. It is called only if there is NaN or inf
@@ -163,7 +166,7 @@ def clear_unused(keys, values, find_used_keys):
 
 
 def clear_masked(query, keys, values, mask, lengths):
-    """Call ``clear_unused`` with the keys that mask and lengths allow."""
+    """Call ``clear_unused`` with what mask and lengths allow, as in ``attend``."""
     leading = np.broadcast_shapes(query.shape[:-2], keys.shape[:-2])
     shape = *leading, query.shape[-2], keys.shape[-2]
     allowed, _ = allowed_pairs("attend", shape, query.dtype, mask, lengths)

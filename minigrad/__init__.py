@@ -1,19 +1,17 @@
 """minigrad: reverse-mode automatic differentiation on NumPy arrays.
 
-The derivatives are worked out by hand. Unless a docstring, or that of its module or
-class, defines a letter in another way, it has this meaning:
+The derivatives are worked out by hand. A letter that neither a docstring nor that of
+its class or module defines has this meaning:
 
 x, y       the input and the output of an operation; a, b are two inputs
 L          the loss, one number, in dL/dx; dx is short for dL/dx
 g, G       dL/dy for an entry y of the output; the matrix of all g
-i, j, k    indices of entries
+i, j, k    indices of entries, and e the base of the natural logarithm ln
 W, w, b    weights as a matrix, weights as a vector, and a bias
-B, T       in a shape: the examples of a batch, and the steps or tokens of a sequence
-I, H       the width (number of entries) of the input, and of the state h, of a
-           recurrent step; t is the number of a step
-N, n, m    other lengths of axes, such as the number of rows
+B, T       in a shape: the examples of a batch, and the steps t or tokens of a sequence
+I, H       widths (numbers of entries) of the input and the state h of a recurrent step
 V, D       the number of ids, and the width of their embeddings
-e          the base of the natural logarithm ln
+N, n, m    other lengths of axes, such as the number of rows
 """
 
 from typing import TYPE_CHECKING

@@ -12,27 +12,23 @@ gradient. It is made by ``def`` or ``lambda`` inside the forward, so it is a clo
 can use all local variables of the forward.
 
 ``square(x)`` takes tensors, arrays and numbers; ``square.raw`` is the function of
-arrays. ``@differentiable`` also registers the name, so that the operators of tensors
-find the operation. For a function of your own use ``lift``, which does not register it.
+arrays. ``@differentiable`` also registers the name, for the operators of tensors; for a
+function of your own use ``lift``, which does not.
 
 The rest of this text is for those who write operations.
 
 - The gradient of a broadcast argument may have the shape of the output:
   ``unbroadcast`` sums it to the shape of the argument. Its dtype is converted to
   that of the argument.
-- A gradient may become ``leaf.grad``, which is changed in place. So it is a new array,
-  or g or a view of g, which are copied. Do not return an input, a saved array, or the
-  same new array for two arguments.
+- A gradient may become ``leaf.grad``, which is changed in place: return a new array, g
+  or a view of g, no input, no saved array, and no new array for two arguments.
 - A keyword-only parameter ``needs`` of the forward receives a tuple of booleans: for
   each argument that was passed (each element of a list), whether its gradient is
-  needed. Its length is the number of gradients to return: none belongs to an optional
-  argument that was not passed. A default such as (True, True) is for calls of the
-  function of arrays.
+  needed. Its length is the number of gradients to return.
 - The output may be a tuple; then g is a list, with zeros for unused outputs.
 - If an argument is a list of n tensors, ``backward`` returns n gradients for it.
 - Other keyword-only parameters are options, without a gradient.
-- float16 is for storage: the function receives float32, and its results are rounded. In
-  float16, the square of 256 is infinite, and a sum of ones stops at 2048.
+- float16 is for storage: the function receives float32, and its results are rounded.
 """
 
 import functools
@@ -111,8 +107,7 @@ def _inputs(args):
     parents   for each argument, the node or leaf that receives its gradient; None if
               the argument is not a tensor; n entries for a list of n tensors
     needs     whether each of them needs its gradient
-    kinds     the letters of the dtypes of tensors and arrays: "e" is float16; "f", "d"
-              and "g" are wider floats
+    kinds     the letters of the dtypes: "e" is float16; "f", "d", "g" are wider floats
     """
     arrays, parents, needs, kinds = [], [], [], []
     for a in args:

@@ -15,7 +15,6 @@ x^2, and dL/dx = 3 + 2 x.
 
 A node is recorded after its parents. So the backward pass goes from the last node to
 the first: it comes to x after all operations that use x, and dL/dx is then complete.
-There is no recursion, so a long chain of operations does not overflow Python's stack.
 
 In code, g is the gradient of the output of a node, and d is the gradient that its
 backward computes for one input.

@@ -4,9 +4,8 @@
 The methods find an operation there by its name when they are called. They cannot import
 it: the modules of ``minigrad.ops`` import ``Tensor``, and ``Tensor`` imports this file.
 
-There is no mathematics here: each method calls an operation. The methods have the names
-and keywords of NumPy's arrays (``unsqueeze`` is PyTorch's). Comparisons have no
-gradient and return arrays of booleans.
+The methods have the names and keywords of NumPy's arrays (``unsqueeze`` is PyTorch's).
+Comparisons have no gradient and return arrays of booleans.
 """
 
 import operator

@@ -1,8 +1,7 @@
 """Tensor: an array, its gradient, and the node that computed it.
 
-The nodes form the graph (``minigrad.graph``). The base class ``Operators``
-(``minigrad.operators``) has the operators (+, @, []) and the methods (.sum(), ...) of
-tensors. They call the operations in ``minigrad.ops``.
+The nodes form the graph (``minigrad.graph``). The base class ``Operators`` has the
+operators (+, @, []) and methods (.sum(), ...); they call operations of minigrad.ops.
 
     >>> x = Tensor([1.0, 2.0, 3.0], requires_grad=True)
     >>> loss = (x * x).sum()

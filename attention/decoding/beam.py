@@ -55,7 +55,8 @@ class Hypothesis:
 def beam_search(model, source, lengths, max_length, beam=4, *, alpha=0.0, beta=0.0):
     """Return the best sentence of a beam for each row of source: ``Decoded``.
 
-    model, source, lengths, max_length   as of ``greedy``
+    source (B, S) ids, lengths (B,) or None; model and max_length are as of ``greedy``
+
     beam    K, the number of prefixes
     alpha   the strength of the length penalty lp; 0: none
     beta    the strength of the coverage penalty cp; 0: none

@@ -73,7 +73,8 @@ def greedy(model, source, lengths, max_length):
 def decode(model, source, lengths, max_length, choose):
     """Decode until all rows have ended; ``choose`` maps ln P (B, V) to tokens (B,).
 
-    Rows that have ended go on with PAD, until the last one ends.
+    The other arguments and the result are those of ``greedy``. Rows that have ended go
+    on with PAD, until the last one ends.
     """
     source, special = np.asarray(source), special_of(model)
     max_length = whole("decoding", "max_length", max_length, 1)
@@ -105,7 +106,7 @@ def decode(model, source, lengths, max_length, choose):
 
 
 def first_step(model, source, lengths):
-    """Return logits, state and weights of the first token.
+    """Return logits (B, V), state and weights (B, S) or None of the first token.
 
     A language model has a prompt instead of a source: if its first state has logits
     that are not None, they are the logits of the first token after the prompt, and
@@ -133,7 +134,7 @@ def evaluation(model):
 
 
 def log_probabilities(logits, never=Special.never):
-    """Return ln P (n, V) of the next token, -inf for those that are never produced.
+    """Return ln P (n, V) from logits (n, V), -inf for tokens that are never produced.
 
         P(v) = exp(logit_v) / sum_u exp(logit_u)    over all u except PAD and SOS
 

@@ -42,7 +42,8 @@ def sample(
 ):  # fmt: skip
     """Draw one sentence for each row of source from the model: ``Decoded``.
 
-    model, source, lengths, max_length   as of ``greedy``
+    source (B, S) ids, lengths (B,) or None; model and max_length are as of ``greedy``
+
     temperature   T > 0; near 0 the result is that of ``greedy``
     top_k, top_p  k from 1; p above 0, at most 1; None keeps all tokens
     rng           a numpy.random.Generator; None uses minigrad's generator
@@ -99,7 +100,7 @@ def draw(probabilities, rng):
 
 
 def mixed_inputs(model, batch, p, rng):
-    """Return ``batch.target_in`` (B, T), in which the model replaces some tokens.
+    """Return ``batch.target_in`` (B, L), in which the model replaces some tokens.
 
     p     the probability, from 0 to 1, that a token becomes the model's own
     rng   a numpy Generator, which alone decides the replaced positions

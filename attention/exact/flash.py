@@ -140,6 +140,9 @@ def backward_twin(
 ):
     """Return dq, dk, dv, doffset and dadded: Dao 2023, algorithm 2.
 
+    q to inv_sum are the arguments and results of ``forward_twin``; do (N, L, Ev),
+    dlse (N, L). dq, dk and dv have the shapes of q, k and v.
+
     wants_offset   whether to return doffset (N, L + S - 1 + SIZE), with the columns of
                    ``_terms``; else None
     wants_added    whether to return dadded (N, L | 1, S); else None

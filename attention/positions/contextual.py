@@ -54,7 +54,7 @@ class Cope(Scores):
         self.table = nn.Parameter(np.zeros(shape, np.float32))
 
     def scores(self, attention, q, k, first):
-        """Return the scores with q_i . e[p_ij] added."""
+        """Return the ``Scores`` with q_i . e[p_ij] added."""
         return cope_scores(q, k, self.table, first)
 
 

@@ -88,7 +88,7 @@ class Disentangled(Scores):
         self.table = nn.init.normal_(nn.Parameter(table), rng=rng)
 
     def scores(self, attention, q, k, first):
-        """Return the scores with the table projected by this layer."""
+        """Return the ``Scores`` with the table projected by this layer."""
         (_, Hk, G, _, E), n = q.shape, len(self.table)
         q_r = swapaxes(reshape(attention.W_q(self.table), (n, Hk * G, E)), 0, 1)
         k_r = swapaxes(reshape(attention.W_k(self.table), (n, Hk, E)), 0, 1)

@@ -79,7 +79,7 @@ class Shaw(Scores):
         self.table = nn.init.xavier_uniform_(table, rng=rng)
 
     def scores(self, attention, q, k, first):
-        """Return the scores with q_i . a_r added."""
+        """Return the ``Scores`` with q_i . a_r added."""
         return shaw_scores(q, k, self.table, first=first)
 
 

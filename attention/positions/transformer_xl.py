@@ -98,7 +98,7 @@ class TransformerXL(Scores):
         self.position_bias = nn.Parameter(np.zeros((H, D // H), np.float32))  # w
 
     def scores(self, attention, q, k, first):
-        """Return the scores with the vectors R_r of all distances."""
+        """Return the ``Scores`` with the vectors R_r of all distances."""
         _, Hk, G, L, E = q.shape
         distances = transformer_xl_distances(L, k.shape[-2], first)  # (n,)
         R = self.W_kR(sinusoidal(distances, Hk * G * E, self.base, q.dtype))

@@ -11,10 +11,9 @@ score. [x_t; c_t] is the concatenation of x_t and c_t.
 
     x_t   the embedding of the previous token of the target, of width E
     h_j   output j of the encoder, of width M; all h_j together are the memory
-    k_j   the projected key: W h_j, where W is a parameter of the score, or h_j itself
+    k_j   project(h_j): W h_j, where W is a parameter of the score, or h_j itself
 
-The names are those of a layer of ``attention/layers.py``: k_j = project(h_j), and the
-score of s and h_j is score_projected(s, k_j).
+``project`` and ``score_projected`` are those of a layer of ``attention/layers.py``.
 
 ``attention_gru`` computes these formulas as one operation, with a hand-derived
 backward. For B = 64, L = 9, S = 8, H = 96, a forward and a backward pass take 17 ms of

@@ -101,7 +101,10 @@ class Decoder(nn.Module):
         )
 
     def start(self, memory, lengths, recurrent):
-        """Return the first State. Without attention it holds ``recurrent`` alone."""
+        """Return the first State from memory (B, S, M) and lengths (B,) or None.
+
+        ``recurrent`` is the first state of the cells; without attention it is all.
+        """
         B, keys, coverage = len(memory), None, None
         if self.order.attention is None:
             memory = lengths = None
@@ -112,7 +115,10 @@ class Decoder(nn.Module):
         return State(B, self.order.start(recurrent), keys, memory, lengths, coverage)
 
     def step(self, state, tokens):
-        """Return logits (B, V), the next State, and weights (B, S) or None."""
+        """Return logits (B, V), the next State, and weights (B, S) or None.
+
+        tokens (B,) are those before the ones that the logits predict.
+        """
         x = self._dropout(self.embed(tokens))  # (B, E)
         output, state, weights = self._step(x, state)
         if weights is not None:

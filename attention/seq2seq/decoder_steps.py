@@ -7,8 +7,10 @@ They are called like the steps of ``attention/variants/steps.py``:
 
     state, output, weights = step(x, state, keys, memory, lengths)
 
-No step reads the context of the step before. So ``run`` computes all steps at once:
-first the cells over all steps, then the attention of all queries.
+x (B, E), memory (B, S, M), lengths (B,) or None  ->  output (B, H), weights (B, S). The
+state is that of ``StackedCells``, and the keys are ``ProjectedKeys``. No step reads the
+context of the step before. So ``run`` computes all steps at once: first the cells over
+all steps, then the attention of all queries.
 
     outputs, weights = step.run(x, state, keys, memory, lengths)        x (B, L, E)
 """
@@ -42,7 +44,7 @@ class PlainStep(nn.Module):
         return state, state[0], None
 
     def run(self, x, state, keys=None, values=None, lengths=None):
-        """Return the outputs (B, L, H) of all steps, and None for the weights."""
+        """Return the outputs (B, L, H) of x (B, L, E), and None for the weights."""
         return self.cell.run(x, state)[0], None
 
 
@@ -67,7 +69,7 @@ class UnfedLuongStep(PlainStep):
         return state, output[:, 0], weights[:, 0]
 
     def run(self, x, state, keys, values, lengths=None, **options):
-        """Return the outputs (B, L, H) and the weights (B, L, S) of all steps."""
+        """Return the outputs (B, L, H) and weights (B, L, S) of x (B, L, E)."""
         h, _ = super().run(x, state)  # (B, L, H)
         return self._attend(h, keys, values, lengths, options)
 

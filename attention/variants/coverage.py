@@ -100,7 +100,8 @@ class CoverageAttention(AdditiveAttention):
     def past(self, coverage, weights):
         """Return w_c c_j (..., S, A), what the score receives from earlier steps.
 
-        weights   those of the last step, which a subclass may use
+        coverage   (..., S), the c_j: the sum of the weights of all earlier steps
+        weights    (..., S), those of the last step, which a subclass may use
         """
         return coverage[..., None] * self.w_c
 

@@ -115,7 +115,8 @@ def delta_rule(q, k, v, beta, log_decay=None, state=None, *, needs=(True,) * 6):
 def delta_scan(q, k, v, a, b, S, chunk=CHUNK):
     """Return o and the errors r, both (..., L, Ev), and the last S (..., E, Ev).
 
-    a and b (..., L, 1); S is the state before the first token
+    q and k (..., L, E), v (..., L, Ev), a and b (..., L, 1); S is the state before the
+    first token
     """
     compiled = memory(q, k, v, a, S, beta=b) if chunk == CHUNK else None
     if compiled is not None:
@@ -131,7 +132,10 @@ def delta_scan(q, k, v, a, b, S, chunk=CHUNK):
 
 
 def errors_backward(q, k, g, a, b, D, chunk=CHUNK):
-    """Return e (..., L, Ev), the gradients of u, and dL/dS_0; D is dL/dS_L."""
+    """Return e (..., L, Ev), the gradients of u, and dL/dS_0, both from D = dL/dS_L.
+
+    The other shapes are those of ``delta_scan``; g is dL/do.
+    """
     compiled = backward_kernel.backward(q, k, g, a, b, D) if chunk == CHUNK else None
     if compiled is not None:
         return compiled

@@ -92,7 +92,7 @@ def entmax(scores, allowed, alpha=1.5):
 
 
 def sparsemax(scores, allowed):
-    """Return ``entmax`` with alpha = 2: a normaliser without options."""
+    """Return ``entmax`` of scores and allowed (..., L, S) with alpha = 2."""
     return entmax(scores, allowed, 2)
 
 

@@ -71,7 +71,7 @@ class GaussianAttention(Attention):
         self.log_bandwidth = nn.Parameter(np.log(h, dtype=np.float32))
 
     def score(self, queries, keys):
-        """Compute the score with h = exp(log_bandwidth)."""
+        """Return the scores (..., L, S) of ``gaussian`` with h = exp(log_bandwidth)."""
         h = exp(clip(self.log_bandwidth, -LIMIT, LIMIT))
         return gaussian(queries, keys, h)
 

@@ -44,10 +44,7 @@ from .row import Variant
 
 
 def gumbel_noise(shape, rng=None, dtype=np.float32):
-    """Return noise -ln(-ln U), where U is uniform.
-
-    The argmax of e + noise is j with the probability softmax(e)_j.
-    """
+    """Return -ln(-ln U) of a uniform U; argmax(e + noise) is drawn by softmax(e)."""
     rng = arguments.generator("gumbel_noise", rng) or generator()
     return -np.log(rng.standard_exponential(shape)).astype(dtype)  # it is -ln U
 

@@ -93,7 +93,7 @@ class LocationAttention(CoverageAttention):
         self.U = xavier_matrix(num_hiddens, filters, rng)
 
     def past(self, coverage, weights):
-        """Return U f_j (..., S, A), where f_j are the features of key j."""
+        """Return U f_j (..., S, A), with f_j from coverage and weights (..., S)."""
         return linear(convolve(stack([weights, coverage], -2), self.F), self.U)
 
     @shapes

@@ -168,7 +168,10 @@ class MonotonicAttention(AdditiveAttention):
         return weights @ values, a
 
     def weights_of(self, a, queries, keys):
-        """Return the weights of the values, (..., L, S), from the stops a."""
+        """Return the weights of the values, (..., L, S), from the stops a (..., L, S).
+
+        queries and keys are those of ``forward``; a subclass may compare them again.
+        """
         return a
 
 

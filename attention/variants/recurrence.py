@@ -130,6 +130,8 @@ def gate_gradient(q, dq, k, dk, dlog_S, a):
 def scan(q, k, v, a, S, chunk=CHUNK, **options):
     """Return o (..., L, Ev) and the last state S (..., E, Ev) of the recurrence.
 
+    q and k (..., L, E), v (..., L, Ev)
+
     a         (..., L, E), or (..., L, 1)
     S         the state before the first token, with all leading axes
     chunk     C. With 1 this is the recurrence, with L the matrix of all pairs
@@ -266,5 +268,5 @@ def first_state(state, leading, k, v):
 
 
 def transposed(x):
-    """Exchange the last two axes."""
+    """Exchange the last two axes of x (..., n, m)."""
     return x.swapaxes(-1, -2)

@@ -57,7 +57,7 @@ def sink_softmax(scores, allowed, b=0.0):
 
 
 def softmax_plus_one(scores, allowed):
-    """Return ``sink_softmax`` with b = 0: a normaliser without parameters."""
+    """Return ``sink_softmax`` of scores (..., L, S) with b = 0, without parameters."""
     return sink_softmax(scores, allowed, 0.0)
 
 
@@ -76,7 +76,10 @@ class Sink(nn.Module):
         self.num_heads, self.b = num_heads, start if b is None else b
 
     def forward(self, scores, allowed):
-        """Return the weights of scores (..., H, L, S), or (..., L, S) without heads."""
+        """Return the weights of scores (..., H, L, S), or (..., L, S) without heads.
+
+        allowed bool, of the same shape
+        """
         return sink_softmax(scores, allowed, self.b[..., None, None])
 
     @shapes

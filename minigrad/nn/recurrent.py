@@ -69,7 +69,8 @@ class Recurrent(Module):
         """Return the last layer's output, and the last states of all runs.
 
         A run is one layer in one direction. ``states`` is (h0,) for a GRU and (h0, c0)
-        for an LSTM. Each has the initial states of all runs, or is None for zeros.
+        for an LSTM: the initial states of all runs, or None for zeros. The shapes are
+        those of ``forward``.
         """
         layers = self._suffixes()
         count = sum(map(len, layers))
@@ -108,7 +109,7 @@ class GRU(Recurrent):
     gru(x, h0=None, lengths=None)  returns output, h_n
 
     h0        the initial states of all layers, each in all directions; None is zero
-    lengths   (B,), from 1 to T: tokens beyond are padding, which has no influence.
+    lengths   (B,), from 1 to T tokens: those beyond are padding without influence.
               There the output is 0. h_n is the state after the last step of a run: its
               token is the example's last one, or in the reverse direction the first
     """
@@ -171,7 +172,7 @@ class Cell(Module):
         _draw_weights(self, "", input_size)
 
     def step(self, x, states):
-        """Return the states after x; None is a state of zeros."""
+        """Return the states (B, H) after x (B, I); None is a state of zeros."""
         states = [_zeros(self, (len(x),)) if s is None else s for s in states]
         return self.op(x, *states, *_weights(self, ""))
 

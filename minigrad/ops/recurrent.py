@@ -5,10 +5,10 @@ x and the state h of the step before. A GRU computes a candidate n for the new s
 mixes it with the old one. The update gate z, with entries from 0 to 1, is the share of
 the old state in h'. The reset gate r is the share of the old state in n.
 
-In the code each row of an array is the vector of one example, so W x becomes x W^T. B
-is the number of examples, I the width of x and H the width of h. The parameters have
-PyTorch's shapes and order: the rows of weight_ih (3H, I), of weight_hh (3H, H) and of a
-bias (3H,) are first the H rows for r, then those for z, then those for n.
+In the code each row of an array is the vector of one example, so W x becomes x W^T. The
+parameters have PyTorch's shapes and order: the rows of weight_ih (3H, I), of weight_hh
+(3H, H) and of a bias (3H,) are first the H rows for r, then those for z, then those for
+n. I is the width of x, H that of h.
 """
 
 import numpy as np
@@ -142,11 +142,10 @@ def gru_products(da, x, h, weight_ih, bias_ih, bias_hh, needs):
 # from the last step to the first and computes da of each step. After this loop, one
 # product of da gives dx, one gives dW_ih, and one gives dW_hh.
 #
-# T is the number of steps. Inside, sequences are packed without padding: N rows, one
-# for each token, in order of time (``packing.py``). N is a number of rows, n is the
-# candidate. An LSTM has a second state c, an input gate i, a forget gate f and an
-# output gate o; its candidate n is g in PyTorch. Its parameters have 4H rows, in the
-# order i, f, n, o.
+# Inside, sequences are packed without padding: N rows, one for each token, in order of
+# time (``packing.py``). An LSTM has a second state c, an input gate i, a forget gate f
+# and an output gate o; its candidate n is g in PyTorch. Its parameters have 4H rows, in
+# the order i, f, n, o.
 
 
 @shapes
