@@ -8,11 +8,9 @@
 
 These are the arrays of one head and one example. A variant changes the score, the pairs
 that are allowed, the way from scores to weights, or the source of queries and keys. The
-functions stand in the order of the course. Parameters have the names and shapes of the
-layers: a matrix such as W_q (A, D) has a row for each entry of its result; a vector
-such as w_v (A,), a bias b or a gain g has the width of what it meets. ``allowed``
-(L, S) is True where query i may attend to key j. With the values np.eye(S), the
-contexts are the weights.
+functions stand in the order of the course. A matrix such as W_q (A, D) has a row for
+each entry of its result; a vector such as w_v (A,), a bias b or a gain g has the width
+of what it meets. ``allowed`` (L, S) is True where query i may attend to key j.
 
     attend(additive(q, k, W_q, W_k, w_v), v)      what Bahdanau et al. 2015 compute
     attend(scaled_dot(q, k), v, causal(i, j))     a decoder of Vaswani et al. 2017

@@ -92,10 +92,7 @@ def weigh_and_average(
     query, keys, values, score, allowed=None, biases=(), temperature=1.0,
     normalize=None, drop=None, name="attend",
 ):  # fmt: skip
-    """Compute ``attend``. The arguments are already checked.
-
-    query (..., L, Dq), keys (..., S, Dk), values (..., S, Ev)
-        ->  context (..., L, Ev), weights (..., L, S)
+    """Compute ``attend``, with its shapes. The arguments are already checked.
 
     allowed   bool, broadcasts to the scores, or None: all pairs
     biases    each is added to the scores, or None

@@ -14,7 +14,8 @@ import re
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PACKAGES = ("minigrad", "attention")
-INDEX = r"(?:_(?:\{[^}]*\}|\([^)]*\)|\w+)|\^[a-z]\b|['~^])*"  # of s_ij, W_q, h', h~
+# of s_ij, W_q, f^t_j, h' and h~
+INDEX = r"(?:_(?:\{[^}]*\}|\([^)]*\)|\w+)|\^[a-z](?![a-z])|['~^])*"
 LETTER = re.compile(rf"(?<![\w.'^\"/-])([A-Za-z]){INDEX}(?![\w'\"-])")
 AXIS = r"[A-Za-z\d. ]+(?:[-+*|/] ?[A-Za-z\d. ]+)*"
 SHAPE = re.compile(rf"(?<!\w)\(((?:\.\.\.|{AXIS})?(?:, ?(?:{AXIS})?)*)\)")

@@ -14,8 +14,8 @@ score appears, the sum so far is rescaled (the online softmax):
 
 O is a sum of values, l of weights. m, l and O begin as -inf, 0 and 0, and at the end
 o = O / l and lse = m + ln l. Tiles in which no pair is allowed are skipped.
-``forward_twin`` and ``backward_twin`` are the two algorithms in NumPy; their compiled
-forms are kernels/tiled_forward.py and tiled_backward.py.
+``forward_twin`` and ``backward_twin`` are in NumPy, for N heads of queries and Nk heads
+of keys; their compiled forms are kernels/tiled_forward.py and tiled_backward.py.
 
 Dao et al. 2022; Dao 2023, algorithms 1 and 2; the online softmax is Milakov and
 Gimelshein 2018.
@@ -108,9 +108,8 @@ def _heads(x):
 def forward_twin(q, k, v, terms, plan, draws):
     """Return o (N, L, Ev), lse, m and 1 / l (N, L): Dao 2023, algorithm 1.
 
-    q (N, L, E), k (Nk, S, E), v (Nk, S, Ev); N is the number of query heads of all
-    examples, Nk is that of key heads. For a query without keys, the results are 0,
-    -inf, 0 and 0.
+    q (N, L, E), k (Nk, S, E), v (Nk, S, Ev). For a query without keys, the results are
+    0, -inf, 0 and 0.
     """
     (N, L, _), (Nk, S, Ev) = q.shape, v.shape
     o = np.zeros((N, L, Ev), q.dtype)

@@ -121,7 +121,7 @@ def backward_loop(
 
 
 def forward_twin(x, mask, temperature):
-    """Compute ``forward`` in NumPy: p = exp((x - m) / T), divided by its sum."""
+    """Compute ``forward`` in NumPy."""
     s = x if mask is None else np.where(mask, x, -np.inf)
     with np.errstate(all="ignore"):  # no warnings for NaN and infinity
         m = s.max(-1, keepdims=True, initial=-np.inf)

@@ -97,8 +97,7 @@ class MarianConfig:
     encoder, decoder   the ``TransformerConfig`` of each side
     shared             whether source and target share the vocabulary, and, if the
                        output is tied, the embedding table
-    scaled             whether the embeddings are multiplied by the square root of their
-                       width
+    scaled             whether embeddings are multiplied by the root of their width
     special            the ids of PAD, of the first target word and of EOS, and the ids
                        that are never generated. In published models PAD is one of them:
                        its row in the embedding table is not trained

@@ -12,7 +12,7 @@ is ``CoverageAttention``; with F = 0 it is ``AdditiveAttention``.
 
 Attention can be shifted past the last key, so a source should end with a sign of its
 own. As with coverage, each step depends on all earlier steps, and gradients flow
-through all of them. With the C = 2 rows a and c as x (C, S), and g = dL/df (S, n), the
+through all of them. With x (C, S) the C rows a and c, and g = dL/df (S, n), the
 gradients of the filters are
 
     dF_ncm = sum_j g_jn x_c(j+m)        dx_cj = sum_m sum_n F_ncm g_(j-m)n
@@ -42,8 +42,7 @@ def convolve(x, F):
 
     x (..., C, S), F (n, C, M)  ->  f (..., S, n)
 
-    n filters of width M read C rows of S numbers. M is odd, and m runs from -(M - 1) /
-    2 to (M - 1) / 2.
+    The width M of a filter is odd; m runs from -(M - 1) / 2 to (M - 1) / 2.
     """
     (n, C, M), S = F.shape, x.shape[-1]
     w = M // 2
@@ -93,7 +92,7 @@ class LocationAttention(CoverageAttention):
         self.U = xavier_matrix(num_hiddens, filters, rng)
 
     def past(self, coverage, weights):
-        """Return U f_j (..., S, A), with f_j from coverage and weights (..., S)."""
+        """Return U f_j (..., S, A)."""
         return linear(convolve(stack([weights, coverage], -2), self.F), self.U)
 
     @shapes

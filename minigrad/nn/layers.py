@@ -21,7 +21,7 @@ class Linear(Module):
         self.in_features = whole("Linear", "in_features", in_features, least=1)
         self.out_features = whole("Linear", "out_features", out_features, least=1)
         self.weight = Parameter(np.empty((out_features, in_features), np.float32))
-        init.kaiming_uniform_(self.weight, math.sqrt(5), rng)
+        init.kaiming_uniform_(self.weight, math.sqrt(5), rng)  # 1 / sqrt(in_features)
         self.bias = None
         if flag("Linear", "bias", bias):
             bound = 1 / math.sqrt(in_features)
