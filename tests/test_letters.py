@@ -24,19 +24,21 @@ NOT_LETTERS = re.compile(
 )
 ARTICLE = re.compile(r"[aA] (?=[\w`*(])|[aA]$")
 
-OTHERS = r"[\w~'^.]+(?: \([^)]*\))?"  # names in a list, some with a shape
+NAMES = r"[\w~'^.]+(?: \([^)]*\))?"  # names in a list, some with a shape
 NO_NOUN = """a all also and any are as at between both but by each every exp for from
 has have if in into is its its like ln log max min minus not of on only or over per plus
 Return sigmoid softmax sqrt sum tanh than that the then times to use via where with"""
 MEANINGS = {
-    "legend": rf"(?m)^\s*(?:{OTHERS}(?:,| and) )*X(?: \([^)]*\))?(?:(?:,| and) {OTHERS})* {{2,}}\S",
-    "noun": rf"\b(?!(?:{'|'.join(NO_NOUN.split())})\b)[a-z-]+ (?:\w{INDEX}(?:,| and| or) )*X",
+    "legend": rf"(?m)^\s*(?:{NAMES}(?:,| and) )*X(?: \([^)]*\))?(?:(?:,| and) {NAMES})*"
+              r" {2,}\S",
+    "noun": rf"\b(?!(?:{'|'.join(NO_NOUN.split())})\b)[a-z-]+ "
+            rf"(?:\w{INDEX}(?:,| and| or) )*X",
     "plural": r"\bX (?!(?:is|has|was|does|stands|gives|lies)\b)[a-z-]{2,}s\b",
     "is": r"X (?:is|are|has|have|means|counts) |X,? (?:the|a|an) ",
-    "result": rf"->  ?(?:{OTHERS},? (?:and )?)*X ?\(",
+    "result": rf"->  ?(?:{NAMES},? (?:and )?)*X ?\(",
     "equation": rf"X(?: ?\([^)]*\))?(?:, \w{INDEX})* ?(?:=|<-|:=)",
     "index": r"(?:sum|max|mean|min)_\{?\w*@",
-}
+}  # fmt: skip
 
 
 def docstrings():
@@ -55,7 +57,8 @@ def _inside(node, place, around, names):
         inits = [f for f in each.body if getattr(f, "name", "") == "__init__"]
         fields = [f.target.id for f in each.body if isinstance(f, ast.AnnAssign)]
         functions = [each] if isinstance(each, ast.FunctionDef) else inits
-        own = [a.arg for f in functions for a in ast.walk(f.args) if isinstance(a, ast.arg)]
+        every = [a for f in functions for a in ast.walk(f.args)]
+        own = [a.arg for a in every if isinstance(a, ast.arg)]
         where = f"{place}:{each.lineno} {each.name}"
         yield where, text, around, [*names, *own, *fields]
         if isinstance(each, ast.ClassDef):
@@ -63,7 +66,7 @@ def _inside(node, place, around, names):
 
 
 def letters(text):
-    """Return {(letter, whether it is a size): a line} of a docstring, without indices."""
+    """Return {(letter, whether it is a size): a line that has it}."""
     found = {}
     for line in text.splitlines():
         line = NOT_LETTERS.sub(" ", line)
@@ -93,6 +96,15 @@ def has_meaning(letter, is_size, text):
         for kind, form in patterns(letter).items()
         if not is_size or kind not in ("equation", "index")
     )
+
+
+def test_a_mention_is_no_meaning():
+    assert {("W", False), ("Q", True)} <= set(letters("W_q x + a word, z (B, Q)"))
+    for text in "of width Q", "Q queries", "L, Q  sizes", "where Q is odd", "-> Q (B,)":
+        assert has_meaning("Q", False, text), text
+    assert has_meaning("Q", False, "Q = 2 B") and not has_meaning("Q", True, "Q = 2 B")
+    for text in "x (B, Q)", "sum over Q", "Q x + b", "Q-th", "and Q", "Qs":
+        assert not has_meaning("Q", False, text), text
 
 
 def test_every_letter_of_a_docstring_has_a_meaning():

@@ -66,7 +66,7 @@ class Learned(Scheme):
         self.table = LearnedPositions(config.max_length, config.width, rng)
 
     def embed(self, x, positions):
-        """Return x + P[positions]."""
+        """Return x + P[positions]; the shapes are those of ``Scheme.embed``."""
         return x + self.table(positions)
 
     def extend(self, length):

@@ -67,7 +67,7 @@ class Sinusoidal(Scheme):
         self.base = config.base
 
     def embed(self, x, positions):
-        """Return x + PE[positions]."""
+        """Return x + PE[positions]; the shapes are those of ``Scheme.embed``."""
         return x + sinusoidal(positions, x.shape[-1], self.base, x.dtype)
 
 

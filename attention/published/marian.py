@@ -198,7 +198,7 @@ class SinesThenCosines(Scheme):
         self.most = config.max_length
 
     def embed(self, x, positions):
-        """Return x + P[positions]."""
+        """Return x + P[positions]; the shapes are those of ``Scheme.embed``."""
         if positions.size and positions.max() >= self.most:
             raise ValueError(
                 f"{NAME}: found {positions.max() + 1} words in a row; expected at most "

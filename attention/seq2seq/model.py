@@ -78,7 +78,7 @@ class Seq2Seq(nn.Module):
         return memory, last, lengths
 
     def start(self, source, lengths=None):
-        """Read the source and return the ``State`` before the first step."""
+        """Read the source, as in ``encode``; return the ``State`` before step 1."""
         memory, last, lengths = self.encode(source, lengths)
         return self.decoder.start(memory, lengths, self.bridge(last))
 
