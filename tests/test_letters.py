@@ -117,4 +117,5 @@ def test_every_letter_of_a_docstring_has_a_meaning():
         for (letter, is_size), line in letters(text).items():
             if letter not in firsts and not has_meaning(letter, is_size, every):
                 found.append(f"{place}: {letter} in {line.strip()}")
-    assert not found, "\n".join(found)
+    advice = "Say what these letters mean (MEANINGS has the forms that are found):"
+    assert not found, "\n".join([advice, *found])
