@@ -6,19 +6,14 @@ import pytest
 
 from lessons.classroom import catalogue
 from lessons.classroom.catalogue import (
-    UsageError,
-    find_lessons,
-    header,
-    lesson_folders,
-    number,
-)
+    UsageError, find_lessons, header, lesson_folders, number,
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(
     "name, numbers",
     [
-        ("5", "05"), ("05_scaling/", "05"), ("Scaling", "05"), ("mask", "06"),
-        ("start", "start"), ("whole game", "start"), ("Start", "start"),
+        ("5", "05"), ("05_scaling/", "05"), ("Whole game", "start"), ("mask", "06"),
         ("§38.5", "05"), ("38.1", "04"), ("6.2.5", "03 14"), ("6.1", "03"), ("e7", "06"),
         ("transformer", "10"), ("Gaussian", "09"), ("38", "04 05 07 08 10 12 13 14"),
     ],
@@ -41,8 +36,7 @@ def test_lessons_and_exercises_name_each_other():
         assert head.number == number(folder) and head.question, folder.name
         assert head.minutes and head.dots and head.title, folder.name
         assert set(head.needs) <= numbers - {head.number}, folder.name
-        assert set(head.exercises) <= known, folder.name
-        assert head.exercises or head.number == catalogue.PROLOGUE, folder.name
+        assert {*head.exercises} < known and (head.exercises or head.number == "start")
     assert all(map(catalogue.lessons_of, catalogue.exercises()))
     *path, (_, without) = catalogue.in_book_order()
     assert without == [] and path[1][1][0].id == "E.1"

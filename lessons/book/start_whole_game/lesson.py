@@ -7,9 +7,10 @@ How does a network learn where to look?
 # A program reads `badge` and has to write it backwards: `egdab`. For the first letter
 # of the answer it has to look at the last letter that it read. Nobody writes this rule
 # into the program: a small network finds it while this page runs. The part of the
-# network that looks is [attention](../../GLOSSARY.md#attention). Models that translate
-# and write texts have the same part, many times. This page shows all of it once; the
-# lessons after it open the parts.
+# network that looks is [attention](../../GLOSSARY.md#attention). This page shows all of
+# it once; the lessons after it open the parts.
+#
+# **Why it matters:** models that translate and write texts have this part in each layer.
 #
 # ## What goes in, and what comes out?
 #
@@ -47,7 +48,7 @@ print("badge ->", answer(model, "badge")[0])
 BATCH, STEPS = 64, 300
 
 
-def task(source):  # (B, n): B strings -> the right answers
+def task(source):  # (B, n) -> the right answers
     return source[:, ::-1]  # each string backwards
 
 
@@ -70,7 +71,7 @@ def one_step(model, optimizer, source):
 def train(model, word="badge"):
     rng, n, seen = np.random.default_rng(1), len(word), []
     test = rng.integers(0, 10, (200, n))  # strings to measure with
-    for parameter in model.parameters():  # more digits: the same on every machine
+    for parameter in model.parameters():  # the same on every machine
         parameter.data = np.float64(parameter.data)
     optimizer = optim.Adam(model.parameters(), lr=3e-3)
     for step in range(STEPS + 1):
@@ -88,7 +89,7 @@ print("badge ->", answer(model, "badge")[0])
 # Where does it look? For each letter that it writes it has five
 # [weights](../../GLOSSARY.md#weight), one for each letter of the string; they are
 # positive and sum to one. A row of the figure belongs to one letter of the answer. What
-# do you expect in the first row, before training and after it?
+# do you expect in the first row, before training and after?
 
 # %% [figure]
 def heatmap(ax, weights, word="", title=None):
@@ -316,8 +317,6 @@ show(heatmaps("And the longer strings?", panels), "lengths", alt)
 # **To take away: attention scores vectors, makes weights of the scores, and hands on
 # the weighted average. It learns where to look from the right answers alone.**
 #
-# Next: [lesson 00](../00_tape/README.md), the gradient. If you know how a program
-# computes it, read the first section of [lesson 02](../02_gru_bottleneck/README.md), on
-# networks that read and write sentences, and then
-# [lesson 03](../03_additive/README.md). There change 1 comes back as an exercise:
-# `python -m lessons start 6.1`.
+# Next: [lesson 00](../00_tape/README.md), the gradient; or attention at once, in
+# [lesson 03](../03_additive/README.md), which needs no other lesson. There change 1
+# comes back as an exercise: `python -m lessons start 6.1`.
