@@ -8,14 +8,14 @@ How does a network learn where to look?
 # of the answer it has to look at the last letter that it read. Nobody writes this rule
 # into the program: a small network finds it while this page runs. The part of the
 # network that looks is [attention](../../GLOSSARY.md#attention). This page shows all of
-# it once; the lessons after it open the parts.
+# it; the lessons open the parts.
 #
 # **Why it matters:** models that translate and write texts have this part in each layer.
 #
 # ## What goes in, and what comes out?
 #
-# There are ten letters, a to j. A string of five goes in. For each letter of the answer
-# ten numbers come out, the [logits](../../GLOSSARY.md#logit), one for each letter that
+# A string of five letters goes in, each from a to j. For each letter of the answer ten
+# numbers come out, the [logits](../../GLOSSARY.md#logit), one for each letter that
 # could stand there; the largest decides. What does
 # [the model](../../../attention/first_model.py) answer before it has learned anything?
 
