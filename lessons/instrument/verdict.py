@@ -89,7 +89,7 @@ def too_small(claimed, found):
 
 
 def written(found, digits=2, sign="+"):
-    """Return "+0.03 [+0.01, +0.05], 5 seeds", and what the last steps added to it.
+    """Return "+0.03 [+0.01, +0.05], 5 seeds".
 
     sign   "" for a number that is no difference
     """
@@ -97,19 +97,21 @@ def written(found, digits=2, sign="+"):
         return CEILING
     numbers = found.value, found.low, found.high
     value, low, high = (f"{x:{sign}.{digits}f}" for x in numbers)
-    text = f"{value} [{low}, {high}], {found.rests_on}"
-    if found.steps:
-        return f"{text}, after {found.steps} steps"
-    if found.added is None:
-        return text
-    return f"{text}; the second half of the steps {found.added:+.{digits}f}"
+    after = f", after {found.steps} steps" if found.steps else ""
+    return f"{value} [{low}, {high}], {found.rests_on}{after}"
 
 
 def judged(says, claimed, found):
-    """Return a claim in words, its verdict and the measurement, as two lines."""
+    """Return a claim in words, its verdict and the measurement, as two or three lines.
+
+    The third says what the second half of the steps added to the number.
+    """
     measured = written(found, 3)
-    if too_small(claimed, found) and found.words != CEILING:
-        measured += f"; up to {found.resolution:g} counts as 0"
+    if found.words != CEILING:
+        if too_small(claimed, found):
+            measured += f"; up to {found.resolution:g} counts as 0"
+        if found.added is not None:
+            measured += f"\n    {found.added:+.3f} of it by the second half of the steps"
     return f"{says}: {verdict(claimed, found)}\n    {measured}"
 
 

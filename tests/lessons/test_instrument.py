@@ -317,8 +317,11 @@ def test_discoveries_are_those_of_benjamini_and_hochberg():
 def test_a_difference_in_words():
     found = over_seeds([0.1, 0.2, 0.3], steps=400)
     assert written(found) == "+0.20 [-0.05, +0.45], 3 seeds, after 400 steps"
-    text = written(over_seeds([0.1, 0.2, 0.3], half=[0.05, 0.15, 0.25]))
-    assert text == "+0.20 [-0.05, +0.45], 3 seeds; the second half of the steps +0.05"
+    risen = over_seeds([0.1, 0.2, 0.3], half=[0.05, 0.15, 0.25])
+    assert judged("a", above(0), risen).splitlines()[1:] == [
+        "    +0.200 [-0.048, +0.448], 3 seeds",
+        "    +0.050 of it by the second half of the steps",
+    ]
     assert written(over_seeds([0.5] * 4), 1, "") == "0.5 [0.5, 0.5], 4 seeds"
 
 
