@@ -160,10 +160,12 @@ print(rule.judged("dot not behind additive", behind, found))
 # %%
 from lessons.instrument.simulated import error_rates
 
+words = "holds", "no", "undecided", "unfinished", "wrong"
+print(f"{'':21s}", *(f"{word:>10s}" for word in words))
 for looks in (False, True):
     for claimed, rates in error_rates(studies=400, looks_back=looks).items():
-        shares = "  ".join(f"{word} {x:.2f}" for word, x in rates.items())
-        print(f"{'two looks' if looks else 'one look ':9s} {claimed:10s} {shares}")
+        shares = (f"{rates[word]:10.2f}" for word in words)
+        print(f"{'two looks' if looks else 'one look':10s} {claimed:10s}", *shares)
 
 # %% [markdown]
 # The second look costs decisions: many studies end "unfinished". What it still decides
