@@ -7,8 +7,8 @@ Does a translation depend on the other sentences of its batch?
 # You translate "cats sleep". Then you translate it again, together with a longer
 # sentence. Should the translation depend on which other sentence stood beside it?
 #
-# *Why it matters: a forgotten mask raises no error. The model trains, its numbers look
-# right, and they change with the other sentences of the batch.*
+# **Why it matters:** a forgotten mask raises no error. The model trains, its numbers
+# look right, and they change with the other sentences of the batch.
 #
 # Sentences have different lengths, and the rows of an array have one length. So short
 # sentences are filled up with *padding*, numbers that mean nothing. Padding takes part
@@ -16,7 +16,7 @@ Does a translation depend on the other sentences of its batch?
 # does, how a [mask](../../GLOSSARY.md#mask) keeps it out, and which common ways of
 # masking fail.
 
-# %%
+# %% [folded]
 import numpy as np
 
 import minigrad as mg
@@ -41,7 +41,7 @@ mask = np.arange(longest) < lens[:, None]  # (B, S = 5): True for a word
 print(mask)
 
 # %% [markdown]
-# ![padded batch](figures/padded-batch.svg)
+# ![Which places of a batch may be attended to?](figures/padded-batch.svg)
 #
 # *Two rows of five boxes. The first row: cats, sleep, and three boxes of padding; below
 # them True, True, False, False, False. The second row: the, black, cat, sleeps, here,

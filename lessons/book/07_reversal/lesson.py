@@ -7,9 +7,9 @@ Why did the textbook's ranking come out as it did?
 # Four models are trained on one task and tested on the same strings. In training all
 # four have a low loss. In the test one is excellent and one fails badly. Why?
 #
-# *Why it matters: most wrong conclusions about attention come from a test that differs
-# from the training in something that nobody wanted to test. Here you find such a
-# difference, remove it, and see what is left.*
+# **Why it matters:** a test that differs from the training in something that nobody
+# wanted to test gives a wrong ranking, and looks like any other. Here you find such a
+# difference, remove it, and see what is left.
 #
 # A textbook (chapter 38, section 38.6) trains four scores to reverse strings, "cat" to
 # "tac". Additive wins, dot and general follow, and the scaled dot product, which is the
@@ -17,7 +17,7 @@ Why did the textbook's ranking come out as it did?
 # of this width, scaling "over-flattens the softmax", which means that it makes the
 # weights too equal. We repeat the experiment, find another explanation, and test it.
 
-# %%
+# %% [folded]
 import numpy as np
 
 from attention.app.experiments.reversal import KINDS, Config, Reverser
@@ -36,7 +36,7 @@ from lessons.pages.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, figure, sho
 # an array, so shorter strings are filled up with a special sign, the
 # [padding](../../GLOSSARY.md#padding).
 #
-# ![model](figures/model.svg)
+# ![Which ways lead from a source letter to a written letter?](figures/model.svg)
 #
 # *The second step of the decoder; every other step has the same arrows. The encoder
 # states h1 to h5 stand over the letters c, a, t and two pads. The state s1 is the
@@ -114,8 +114,9 @@ for kind, row in book.items():
 # We train the same models in the same way. As in the textbook's code, padding is *not*
 # masked: the encoder reads it, and the decoder may attend to it. Each model is trained
 # three times, from three [seeds](../../GLOSSARY.md#seed): a seed fixes the first
-# parameters and the random strings. Training takes minutes, so the results are read
-# from a record:
+# parameters and the random strings. ([How to read a
+# measurement](../../MEASURES.md) explains the words of this and later pages.) Training
+# takes minutes, so the results are read from a record:
 
 # %%
 kept, config = record("reversal"), Config()
@@ -128,7 +129,7 @@ print(f"states of {config.hidden} numbers, embeddings of {config.embedding}")
 # it measures.)
 
 
-# %%
+# %% [folded]
 def of(setup, kind, what):  # (seeds, ...)
     return np.array([r[what] for r in runs if (r["setup"], r["kind"]) == (setup, kind)])
 
@@ -167,7 +168,7 @@ show(fig, "table", alt)
 # {{ f"{np.ceil(off * 100) / 100:.2f}" }} of the number in the textbook, and the curves
 # rise and fall at the same lengths. Additive does not come back with these seeds: at 3
 # and 5 letters it has
-# {{ " and ".join(f"{a:.2f}" for a in of("book", "additive", "accuracy").mean(0)[:2]) }},
+# {{ f"{means['additive'][0]:.2f}" }} and {{ f"{means['additive'][1]:.2f}" }},
 # although its loss is as low as the textbook's. With twelve seeds instead of three,
 # some models of additive are like the textbook's ([further
 # below](#further-twelve-seeds-of-one-score)).
@@ -504,7 +505,7 @@ show(fig, "follow", alt)
 # ## Further: scaled and unscaled scores at width 256
 #
 # In exercise 38.4 the vectors have 256 numbers. Dot and scaled are trained with the
-# best of several rates each, until the loss no longer falls. The table has the means
+# best of several rates each. The table has the means
 # over the seeds: the loss in strings that no training step uses, and the
 # [entropy](../../GLOSSARY.md#entropy) of the weights before the first step and at the
 # end.
@@ -517,9 +518,7 @@ for kind in wide["arms"]:
         fair.of_arm(wide, kind, what).value
         for what in (lambda run: run["watched"]["entropy"][0], "loss", "entropy")
     )
-    steps = fair.figures(wide, kind, "steps")
-    print(f"{kind:6s} loss {loss:.4f}, entropy {start:.2f} to {entropy:.2f};", end=" ")
-    print(f"rate {wide['chosen'][kind]:g}, {steps.min()} to {steps.max()} steps")
+    print(f"{kind:6s} loss {loss:.4f}, entropy {start:.2f} to {entropy:.2f}")
 deep = record("scaling")["6 blocks"]  # of lesson 10
 right = fair.of_arm(deep, "unscaled").value  # share of the answers
 

@@ -1,4 +1,4 @@
-"""09  Self-attention  ●●○○  45 min  importance ★★★  needs 03, 05
+"""09  Self-attention  ●●○○  40 min  importance ★★★  needs 03, 05
 
 How does a word learn from the other words of its own sentence?
 """
@@ -9,14 +9,14 @@ How does a word learn from the other words of its own sentence?
 # the word "it" is the same in every sentence, so it cannot say who is meant. How can
 # the model find out?
 #
-# *Why it matters: the one formula of this page is the part of GPT, BERT and every other
-# [Transformer](../../GLOSSARY.md#transformer) in which words look at each other.*
+# **Why it matters:** the one formula of this page is the part of GPT, BERT and every
+# other [Transformer](../../GLOSSARY.md#transformer) in which words look at each other.
 #
-# In lessons 03 to 08 a decoder looked at a source. Here a sentence looks at itself, and
-# every word receives a new vector that knows its neighbours. This is
+# In the lessons before a decoder looked at a source. Here a sentence looks at itself,
+# and every word receives a new vector that knows its neighbours. This is
 # [self-attention](../../GLOSSARY.md#self-attention).
 
-# %%
+# %% [folded]
 import numpy as np
 
 import minigrad as mg
@@ -93,7 +93,8 @@ for word, row, z in zip(words, alpha, Z):
     print(f"{word:7s}", *(f"{x:7.2f}" for x in row), "   ", z.round(2))
 
 # %% [figure]
-fig, ax = diagram((7.2, 4.6), (-3.4, 7.75), (-3.4, 3.35))
+fig, ax = diagram((7.2, 4.8), (-3.4, 7.75), (-3.4, 3.35))
+fig.suptitle("How does \"it\" find the cat?")
 centre = 1.75 * 3  # the column of "it"
 for j, (word, weight) in enumerate(zip(words, alpha[3])):
     at = 1.75 * j
@@ -128,9 +129,7 @@ show(fig, "query-key-value", alt)
 # %% [markdown]
 # The new vector of "it" says "about a cat" with {{ f"{Z[3, 0]:.2f}" }}. Before, it said
 # nothing of the kind. All five words did this at once, because no word waits for
-# another. "the" has a short query, so its weights are nearly equal. (The old vector is
-# not lost: a Transformer adds what attention finds to it,
-# [lesson 10](../10_heads/README.md).)
+# another.
 #
 # Scores, softmax and average in one line are the most used formula of this course,
 # *scaled dot-product attention* (Vaswani and others 2017):
@@ -170,15 +169,14 @@ print(np.allclose(weights.data, alpha), np.allclose(out.data, Z))
 # Leave the matrices out. Then $q_i = k_i = v_i = x_i$, and two things go wrong. The
 # scores become symmetric, $`x_i \cdot x_j = x_j \cdot x_i`$, so "cat" would have to
 # look for "it" exactly as much as "it" looks for "cat". And the score of a word with
-# itself is its squared length, $`x_i \cdot x_i = \|x_i\|^2`$, usually the largest
-# score of the row.
+# itself is its squared length, $`x_i \cdot x_i = \|x_i\|^2`$, usually the largest score
+# of the row.
 #
 # How much larger is it? If the entries have mean 0 and variance 1,
 # $x_i \cdot x_i$ has the mean $d$, while $x_i \cdot x_j$ has mean 0 and standard
 # deviation $\sqrt d$ ([lesson 05](../05_scaling/README.md)). The wider the vectors, the
 # more clearly a word prefers itself. Does scaling help, or do projections? Draw 1000
-# sequences of $T = 8$ vectors of width $d = 16$, and make the scores in three ways. How
-# much weight does a word give to itself?
+# sequences of $T = 8$ vectors of width $d = 16$, and make the scores in three ways.
 
 # %%
 T, d, n = 8, 16, 1000
@@ -216,7 +214,7 @@ show(fig, "diagonal", alt)
 # the matrix of weights is nearly the identity: every output is its own input again.
 # Scaled, it is {{ f"{found['scaled'][0]:.3f}" }}. With random projections it is
 # {{ f"{found['projected, scaled'][0]:.3f}" }}, which is one part in {{ T }}: no word
-# prefers itself any more. The three matrices are not a detail. Without them a word
+# prefers itself any more. Without the three matrices a word
 # mostly finds itself.
 #
 # ## Is it a dictionary?
@@ -291,7 +289,7 @@ def at(e, tau):  # e (n, T, T) -> entropy, its slope, median of |dp/de|
     size = np.sqrt((J**2).sum((-2, -1))) / tau
     return attention_entropy(p).mean(), slope.mean(), np.median(size)
 
-# %%
+# %% [folded]
 raw, fix = ways["as it is"], ways["scaled"]
 print("          unscaled scores                      scaled scores")
 print(" tau        H  dH/dtau  numeric      |J|          H      |J|")
@@ -378,16 +376,15 @@ show(fig, "distance", alt)
 
 # %% [markdown]
 # The GRU's gradient falls exponentially with the distance. That of self-attention does
-# not depend on the distance. (At distance 0 it is larger, because the last word also
-# makes the query.) But it is small everywhere, because the {{ T }} weights of a query
-# sum to one, and untrained they are nearly equal. A short path does not make a strong
-# signal. Training has to find the word that matters.
+# not depend on the distance. But it is small everywhere, because the {{ T }} weights of
+# a query sum to one, and untrained they are nearly equal. A short path does not make a
+# strong signal. Training has to find the word that matters.
 #
 # ## Does "it" find the animal?
 #
 # If the sentence ends in "too tired", "it" is the animal. If it ends in "too wide",
-# "it" is the street. No word before the last one decides. So "it" has to collect the
-# adjective, and has to find the noun that fits. Does a trained model do this?
+# "it" is the street. So "it" has to collect the
+# adjective, and has to find the noun that fits.
 #
 # A small Transformer reads 15 words, such as "yesterday the animal did not cross the
 # old street because it was too tired .", and has to name the noun from its vector of
@@ -399,11 +396,10 @@ show(fig, "distance", alt)
 # later*, so that the answer is read at the full stop, not at "it"; and a *GRU* of equal
 # size, which reads in both directions.
 #
-# What would speak against the story of "it"? That "it" gives both nouns the same
-# weight, as before the training, or that the answer stays right if "it" cannot attend
-# to its noun. So we also hide one of the two nouns from "it", in all heads:
+# Does the answer need the weight on the noun? To see it, we also hide one of the two
+# nouns from "it", in all heads ([how to read a measurement](../../MEASURES.md)):
 
-# %%
+# %% [folded]
 kept = record("pronouns")
 print(how_made(kept))
 models = kept["models"]
@@ -416,7 +412,7 @@ for arm in models["arms"]:
         line += f"{right:14.2f}"
     print(line)
 
-# %%
+# %% [folded]
 looks = {"before": kept["untrained"]}
 looks |= {arm: fair.figures(models, arm, "looks") for arm in transformers}
 print('weight of "it" in one head   on its noun  on the other')
@@ -461,8 +457,8 @@ in the test, a line for each model. Before the training its noun and the other h
 show(fig, "pronoun", alt)
 
 # %% [markdown]
-# (We took the head that finds the noun best in other sentences.) "it" does find its
-# noun. Before the training both nouns have the same weight. After it, the head gives
+# "it" does find its noun (in the head that finds it best in other sentences). Before
+# the training both nouns have the same weight. After it, the head gives
 # {{ f"{two[0]:.2f}" }} to the noun that is meant and {{ f"{two[1]:.2f}" }} to the
 # other. The weight matters, too: if its noun is hidden from "it", most answers are
 # wrong, and without the other noun nearly all are right.
@@ -501,7 +497,7 @@ for j in range(3):
 # $2 T^2 d$. Its projections add $3 T d^2$. Its depth does not grow with $T$. For
 # $d = 512$, in millions of multiplications:
 
-# %%
+# %% [folded]
 d = 512
 for T in (64, 512, 1024, 2048):
     a = cost_of("scaled", B=1, L=T, S=T, E=d).multiplications / 1e6
@@ -511,7 +507,7 @@ for T in (64, 512, 1024, 2048):
 # %% [markdown]
 # Attention alone is *cheaper* than the recurrence for $T < d$. With its projections it
 # is always more expensive than this simple recurrence. What self-attention really saves
-# is depth. ([Lesson 12](../12_exact_and_cheap/README.md) measures the time.)
+# is depth.
 #
 # It pays with memory: a head has $T^2$ scores, of four bytes each. For 1000 words that
 # is {{ str(4 * 1000**2 // 10**6) }} megabytes, for each head, sequence and layer.
@@ -519,8 +515,7 @@ for T in (64, 512, 1024, 2048):
 # > **The book says** (6.4.3) that the short path "comes at a cost": $\Theta(T^2)$
 # > operations against $\Theta(T)$ *sequential* operations. ($\Theta$ means:
 # > proportional to.) This compares work with depth. If we compare work with work, it is
-# > $T^2 d$ against $T d^2$, so attention needs less as long as $T < d$. Most sentences
-# > have fewer words than a vector has numbers.
+# > $T^2 d$ against $T d^2$, so attention needs less as long as $T < d$.
 
 # %% [claims]
 from lessons.pages.claims import YES, claim, over_draws
@@ -541,7 +536,6 @@ claim("6.4.3", "self-attention is more work than a recurrence (the same, with "
 # - The softmax over the wrong axis, so that columns sum to one and not rows. If
 #   $Q K^\top$ is symmetric, this gives the transposed weights, and a heatmap of them
 #   looks almost right.
-# - A temperature of 0: a division by zero.
 # - Shuffled words. Each word gets the same output in "the cat sleeps it purrs" and in
 #   "it sleeps the cat purrs": nothing in the formula knows an order. [Lesson
 #   11](../11_positions/README.md) adds it.
@@ -776,17 +770,18 @@ at_five = attention_entropy(mg.softmax(raw / 5).data)  # (n, T)
 
 # %% [markdown]
 # > **The book says** (6.4.2) that with one vector for all three parts "the intuition is
-# > identical"; (exercise 6.8) that one can observe which vectors become more similar;
-# > (6.5.2) that gradients "flow freely" through the soft lookup, and that a model can
-# > learn "to be as precise as a hard lookup"; (exercise 6.10) that five temperatures
-# > show both limits; (6.4.1) that a single step has "no intervening information loss",
-# > and that "it" and the animal capture "the central advantage of self-attention".
+# > identical". But then a word mostly finds itself. Other sentences of it:
 # >
-# > The measurements of this page: without projections a word mostly finds itself. What
-# > becomes similar depends on the scale, even in its sign. A precise lookup has almost
-# > no gradient left. At $\tau = 5$ the entropy is {{ f"{at_five.mean():.2f}" }} of
-# > {{ f"{np.log(8):.2f}" }} nats. An average of 100 values keeps little of each. A GRU
-# > of equal size finds the noun as well.
+# > - One can observe which vectors become more similar (exercise 6.8). What one
+# >   observes depends on the scale, even in its sign.
+# > - Gradients "flow freely" through the soft lookup, which can become "as precise as a
+# >   hard lookup" (6.5.2). A precise lookup has almost no gradient left.
+# > - Five temperatures show both limits (exercise 6.10). At $\tau = 5$ the entropy is
+# >   {{ f"{at_five.mean():.2f}" }} of {{ f"{np.log(8):.2f}" }} nats.
+# > - A single step has "no intervening information loss" (6.4.1). An average of 100
+# >   values keeps little of each.
+# > - "it" and the animal show "the central advantage of self-attention" (6.4.1). A GRU
+# >   of equal size finds the noun as well.
 
 # %% [claims]
 X, T = rng.normal(size=(5, 6)), 8

@@ -1,4 +1,4 @@
-"""10  Many heads, causal and cross  ●●●○  45 min  importance ★★★  needs 06, 09
+"""10  Many heads, causal and cross  ●●●○  40 min  importance ★★★  needs 06, 09
 
 What can several attentions do that one cannot?
 """
@@ -9,15 +9,15 @@ What can several attentions do that one cannot?
 # received one average of all values. If that average takes half of "cat" and half of
 # "dog", which of the two runs behind the other?
 #
-# *Why it matters: after this page you know every part of the block of which GPT and its
-# relatives are stacks.*
+# **Why it matters:** after this page you know every part of the block of which GPT and
+# its relatives are stacks.
 #
 # The average cannot say. The remedy is to look twice: two attentions side by side, each
 # with its own question. Each is called a [head](../../GLOSSARY.md#head). This lesson
 # builds layers of many heads, forbids a word to look into the future, lets a word look
 # at another sentence, and puts the parts together to a block.
 
-# %%
+# %% [folded]
 from importlib import import_module
 
 import numpy as np
@@ -63,7 +63,8 @@ for name, x in sentences.items():
     print(f"{'':22s}   two heads {b.round(2)}")
 
 # %% [figure]
-fig, ax = diagram((7.2, 3.9), (-1.6, 7.6), (-0.7, 4.75))
+fig, ax = diagram((7.2, 4.1), (-1.6, 7.6), (-0.7, 4.75))
+fig.suptitle("What do two heads of \"chases\" look at?")
 for j, word in enumerate(words):
     box(ax, (1.5 * j, 0), word, PURPLE if word == "chases" else GREY, width=1.15)
 ax.text(3, -0.35, "the query", ha="center", va="top")
@@ -91,10 +92,9 @@ The result is the new vector of chases."""
 show(fig, "heads", alt)
 
 # %% [markdown]
-# One head gives the same output for both sentences. Two heads give different ones. (One
-# head with uneven weights could tell the sentences apart, but its output would be a
-# mixture of both nouns. The outputs of two heads keep both.) The matrix $W_O$ in the
-# picture mixes the two outputs; it is learned, and is $W^O$ in the formula below.
+# One head gives the same output for both sentences. Two heads give different ones. The
+# matrix $W_O$ in the picture mixes the two outputs; it is learned, and is $W^O$ in the
+# formula below.
 #
 # ## What is a head?
 #
@@ -153,7 +153,7 @@ print("same:", np.allclose(out.data, by_hand, atol=1e-6), " weights", weights.sh
 # The weights have three axes, (H, T, T): each head has a matrix of its own. What do
 # three heads cost, compared with one head as wide as all three?
 
-# %%
+# %% [folded]
 for n in (1, 3, 12):
     cost = cost_of("multi-head", B=1, L=512, S=512, E=D // n, H=n)
     count = MultiHeadAttention(D, n).num_parameters()
@@ -259,19 +259,17 @@ claim("38.7", "a mask of $i \\le j$ is causal, with i for the target", YES, caus
       "it is $j \\le i$; the other one shows the answer")
 
 # %% [markdown]
-# What is the advantage of a causal mask? In training, all words are known, and all are
-# predicted at once, in one product of matrices. When the model writes, the words come
-# one after another, and no old output depends on a new word. So the keys and values of
-# old words can be kept and used again, in a
-# [KV cache](../../GLOSSARY.md#kv-cache) ([lesson 17](../17_caches/README.md)).
+# With a causal mask no old output depends on a new word. So when a model writes, the
+# keys and values of old words can be kept and used again, in a [KV
+# cache](../../GLOSSARY.md#kv-cache) ([lesson 17](../17_caches/README.md)).
 #
 # ## And if the keys come from elsewhere?
 #
 # A translator writes one sentence and looks at another. In
 # [cross-attention](../../GLOSSARY.md#cross-attention) the queries come from the $L$
 # words of the target, keys and values from the $S$ words of the source. This is what
-# the decoder of [lesson 03](../03_additive/README.md) did. What is new: in training,
-# all $L$ words look at once, and there are several heads. The weights are $L \times S$.
+# the decoder of [lesson 03](../03_additive/README.md) did. The weights are
+# $L \times S$.
 #
 # Neither self-attention nor cross-attention knows the order of the words. What happens
 # if the words are shuffled? Two answers are possible. **Equivariant**: the outputs are
@@ -308,19 +306,19 @@ print("cross: unchanged", np.allclose(b, a, atol=1e-6))
 #   in place of $f(x)$, so that each part only *adds* something to a word's vector;
 # - a [layer norm](../../GLOSSARY.md#layer-norm), LN: it shifts and scales the vector of
 #   each word to mean 0 and variance 1, so that no layer meets numbers that are too
-#   large. (A learned scale and shift follow.)
+#   large.
 #
 # ```math
 # x \leftarrow x + \mathrm{MultiHead}(\mathrm{LN}(x)), \qquad
 # x \leftarrow x + W_2\, \phi(W_1\, \mathrm{LN}(x) + b_1) + b_2
 # ```
 #
-# Here MultiHead is the layer of this lesson. On the left $x$ is the matrix of all
+# On the left $x$ is the matrix of all
 # words; on the right it is the vector of one word, a column. $W_1$, $b_1$, $W_2$ and
 # $b_2$ are learned, the same for all words. The arrow says that the right side becomes
 # the new $x$.
 #
-# ![block](figures/block.svg)
+# ![In which order do the parts of a block follow?](figures/block.svg)
 #
 # *A block from left to right: the input x passes a norm and an attention, which works
 # between the words, and is added to x itself, which arrives on a line above. The sum
@@ -328,7 +326,7 @@ print("cross: unchanged", np.allclose(b, a, atol=1e-6))
 # to itself again; the result goes to the next block.*
 #
 # The norm may stand before each part, as here ("pre"), or behind the sum, as in the
-# first publication ("post"). In the library you choose. In this method of a block, `f`
+# first publication ("post"). In this method of a block, `f`
 # is the attention or the feed-forward network, and `self.dropout` sets random numbers
 # to 0 in training ([lesson 06](../06_masks/README.md)):
 
@@ -340,8 +338,7 @@ print("cross: unchanged", np.allclose(b, a, atol=1e-6))
 # Averaging makes vectors more alike. What happens in a stack? Take ten random words and
 # twelve attentions in a row, untrained. After each, subtract the mean of the ten words
 # from each word. The *spread* is the length of what is left, divided by the length of
-# the ten words: 1 if the mean is 0, and 0 if all words are equal. (Where it is below a
-# millionth we print a millionth.)
+# the ten words: 1 if the mean is 0, and 0 if all words are equal.
 #
 # We run three stacks: $f(x)$ alone; $x + f(x)$; and $x + f(x)$ with $f(x)$ made as long
 # as $x$. The third is needed because an untrained $f(x)$ is short beside $x$, so the
@@ -360,7 +357,7 @@ for name in ("f(x)", "x + f(x)", "x + long f(x)"):
         x = y if name == "f(x)" else x + y
         spreads[name].append(max(length(x - x.mean(0)) / length(x), 1e-6))
 
-# %%
+# %% [folded]
 for name, row in spreads.items():
     print(*(f"{k}: {row[k - 1]:.0e}" for k in (1, 2, 4, 8, 12)), name, sep="   ")
 
@@ -395,14 +392,15 @@ show(fig, "collapse", alt)
 # ## What do trained heads look at?
 #
 # A [language model](../../GLOSSARY.md#language-model) predicts each next word. We
-# trained six of them, from six seeds, on English sentences that a small grammar writes
+# trained six of them, from six seeds ([how to read a
+# measurement](../../MEASURES.md)), on English sentences that a small grammar writes
 # ([experiment.py](experiment.py)). Each has four blocks with four heads each; the heads
 # of a block are a *layer* of heads. In half of the places where a noun is the subject,
 # a phrase stands between it and its verb, as in "the women near the old dog see a
 # child". Here are four of the sixteen heads of one model, in each layer the one that
 # looks most at the subject:
 
-# %%
+# %% [folded]
 script = import_module("lessons.book.10_heads.experiment")
 kept = record("heads")
 print(how_made(kept))
@@ -460,7 +458,7 @@ show(fig, "four-heads", alt)
 # count the clauses in which the noun before the verb has another number than the
 # subject. Then we remove that head, or each of the other 15 in its place:
 
-# %%
+# %% [folded]
 for name, heads in (("trained", models), ("untrained", untrained)):
     looking = excess(heads) >= EXCESS
     print(f"{name:9s} {looking.sum()} of {looking.size} heads look at the subject")
@@ -496,7 +494,7 @@ show(fig, "agreement", alt)
 # After the training {{ int((x >= EXCESS).sum()) }} of the {{ x.size }} heads look at
 # the subject from the word before the verb, and before it none does. But the models do
 # not need the head that does so most: without it {{ f"{own.mean():.3f}" }} of the verbs
-# are right, in the mean of six models. The heads whose removal costs most stand left in
+# are right. The heads whose removal costs most stand left in
 # the figure, mostly in the first layer, and do not look at the subject from there. So
 # the number has more than one path to the verb: through another head, or in two steps,
 # through the word *near*, which stands beside the subject. (We removed one head at a
@@ -510,18 +508,13 @@ show(fig, "agreement", alt)
 # - Dividing by $\sqrt D$ in place of $\sqrt E$: all weights are a little too even.
 # - A mask with its axes exchanged: training looks excellent, because the model reads
 #   the answers.
-# - A causal mask made for as many keys as queries, used with a cache. With a cache a
-#   step has one query, the newest word, and this query has the number 0 in its own
-#   mask. The condition $j \le 0$ leaves it the first key only.
 #
 # **To take away: heads are small attentions side by side, each with its own question; a
 # mask decides what a query may see; and a Transformer block adds a network for each
 # word, a norm, and the sum x + f(x) that keeps words apart.**
 #
 # Exercises: E.10 (multi-head attention and its backward, by hand), E.7 (the masked
-# softmax, and the logarithm of its denominator; [lesson 06](../06_masks/README.md) has
-# both, and [lesson 12](../12_exact_and_cheap/README.md) uses the logarithm) and 6.4
-# (the memory of the scores):
+# softmax, [lesson 06](../06_masks/README.md)) and 6.4 (the memory of the scores):
 # `python -m lessons start E.10`.
 #
 # ## Further: do heads become different by themselves?
@@ -660,13 +653,13 @@ def steps_of(run, share=0.95):  # until so many answers are right, or infinity
 def in_words(n):
     return f"{n:.0f}" if n < np.inf else "never"
 
-# %%
+# %% [folded]
 print(how_made(kept))
 for name in (*depths, "no positions"):
     found = kept[name]
     steps = {arm: in_words(fair.figures(found, arm, steps_of).mean())
              for arm in found["arms"]}  # fmt: skip
-    columns = "rate", "mean", "plateaus", ("steps to .95", steps)
+    columns = "rate", "mean", ("steps to .95", steps)
     print(f"\n{name}, without ...:", fair.table(found, columns))
 
 # %% [figure]
@@ -809,14 +802,17 @@ show(fig, "importance", alt)
 # ## Further: what the texts say
 #
 # > **The book says** (6.5.4) that multi-head attention is "specifically designed to
-# > encourage" diversity; no term of the formula does so. It names "subject-verb
-# > agreement heads": here there are heads that look at the subject, and none of those
-# > that do so most is needed for the right form. It says (6.5.5) that self-attention is
-# > permutation-*equivariant*, and explains: "the output representations do not change
-# > if the input sequence is shuffled", which is *in*variance. It says (6.4.4) that
-# > without any of four parts "the Transformer does not train effectively". Another text
-# > (38.6) says that without the factor $1/\sqrt d$ such models "would not train at
-# > all".
+# > encourage" diversity. No term of the formula does so. Other sentences:
+# >
+# > - Some heads are "subject-verb agreement heads" (6.5.4). Here some heads look at the
+# >   subject, and none of those that do so most is needed for the right form.
+# > - Self-attention is permutation-*equivariant*: "the output representations do not
+# >   change if the input sequence is shuffled" (6.5.5). The word is right; the
+# >   explanation is that of *in*variance.
+# > - Without any of four parts "the Transformer does not train effectively" (6.4.4).
+# >   Here this holds for the positions.
+# > - Without the factor $1/\sqrt d$ such models "would not train at all" (38.6). Here
+# >   they train, if the learning rate is small enough.
 
 # %% [claims]
 Q, K, V = (rng.normal(size=(5, 8)) for _ in range(3))
