@@ -126,7 +126,8 @@ print(f"states of {config.hidden} numbers, embeddings of {config.embedding}")
 
 # %% [markdown]
 # ("Earlier version" means: the script has been edited since, without a change to what
-# it measures.)
+# it measures.) The loss at the end of the training, and the share of letters right at
+# 3, 5, 7, 8 and 10 letters, as means of the three seeds:
 
 
 # %% [folded]
@@ -374,7 +375,7 @@ for kind in KINDS:
 # own attention: start from where it was, and go one place to the left. Then the length
 # of the string does not matter, and the model can reverse ten letters. Or it may
 # *count* its steps, and go to the place where letter $t$ stands in a string of eight.
-# Both give the same loss in training. On ten letters only the first works.
+# Both can give a low loss in training. On ten letters only the first can work.
 #
 # ## What would break it?
 #
@@ -452,7 +453,7 @@ for seed, row in additive.items():
 GOOD = 0.75  # of the letters, at every length
 good = [seed for seed, row in additive.items() if min(row) >= GOOD]
 n, found = len(additive), len(good)
-print(f"good seeds, of {n}:", rule.written(rule.share(found, n), 2))
+print(f"good seeds, of {n}:", rule.written(rule.share(found, n), 2, ""))
 
 # %% [markdown]
 # The seeds {{ ", ".join(map(str, good)) }} are good at all lengths, as the textbook's
