@@ -233,7 +233,8 @@ def experiment(args, svg_of):
 
 def _require_experiment(exercise):
     """Raise UsageError, with those that have one, if an exercise has no experiment."""
-    having = [e.id for e in exercises() if "\ndef experiment(" in e.parts.below]
+    defines = re.compile(r"^def experiment\(|\bimport experiment\b", re.MULTILINE)
+    having = [e.id for e in exercises() if defines.search(e.parts.below)]
     if exercise.id not in having:
         own = [number(f) for f in lessons_of(exercise) if experiments_of(f)]
         text = f" That of its lesson is python -m lessons experiment {''.join(own[:1])}."

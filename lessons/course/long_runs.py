@@ -19,19 +19,23 @@ from . import check
 from .outcome import CheckFailed
 
 
-def examine(my, but):
+def examine(my, but=None):
     """Run the check of an answer, before it trains for minutes. Raises CheckFailed.
 
     but   the name of the function of the check that needs the record of the long run
     """
     for outcome in check.outcomes(my, skip=[but]):
         if outcome.result == "unwritten":
-            raise NotWritten(*outcome.lines)
+            id = outcome.lines[0].split()[0]
+            first = f"Solve {id} first: python -m lessons check {id}"
+            raise NotWritten(f"{outcome.lines[0]}. {first}")
         if outcome.result == "failed":
             tag = f"[{outcome.tag}]"
             text = f"The check fails here ({tag}), so nothing was trained."
-            again = f"next: python -m lessons check {my.id}"
-            raise CheckFailed(outcome.tag, text, *outcome.lines, again)
+            lines = [text, *outcome.lines]
+            if outcome.tag != "earlier":  # whose lines name another exercise
+                lines.append(f"next: python -m lessons check {my.id}")
+            raise CheckFailed(outcome.tag, *lines)
 
 
 class OwnModels(Study):
@@ -49,11 +53,11 @@ class OwnModels(Study):
     @property
     def my(self):
         """The functions of the answer, loaded anew in each process that trains."""
-        return _functions(*self.answer)
+        return functions(*self.answer)
 
 
 @functools.cache
-def _functions(text, path):
+def functions(text, path):
     """Return the functions of an answer. Their calls are not recorded."""
     return types.SimpleNamespace(**check.run(text, path))
 
@@ -66,16 +70,20 @@ def compared(my, comparison, quick=False):
 
     quick   one run for each arm, with the rates of the course's record
     """
-    exercise = find(my.id)
-    command = f"python -m lessons experiment {exercise.id}" + " --quick" * quick
-    if pathlib.Path(my.path) == exercise.file:
-        command += " --impl solution"
+    exercise, command = find(my.id), command_of(my, quick)
     name = f"{exercise.stem}-{answer_hash(exercise, my.text)}"
     folder = work_folder() / "records" / "states" / name
     kept = (read_record(exercise) or {}).get("result", {}) if quick else None
     found = compare(comparison, folder, command, kept)
     shutil.rmtree(folder, ignore_errors=True)
     return found
+
+
+def command_of(my, quick=False):
+    """Return the command that runs the experiment of an answer."""
+    command = f"python -m lessons experiment {my.id}" + " --quick" * quick
+    own = pathlib.Path(my.path) != find(my.id).file
+    return command + " --impl solution" * (not own)
 
 
 def judged(claim, claimed, found, digits=2):

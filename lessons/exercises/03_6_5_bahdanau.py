@@ -2,7 +2,8 @@
 
 Compute additive attention and its backward with NumPy arrays and the chain rule: one
 decoder state s attends to S encoder states h_j. Do not use a layer or an autograd; the
-softmax and its backward are yours, of E.2.
+softmax and its backward are yours, of E.2. ``python -m lessons experiment 6.5`` then
+trains a model with your functions, which learns to reverse strings.
 
     e_j   = v . tanh(W_s s + W_h h_j)
     alpha = softmax(e)  over the positions that the mask allows, 0 elsewhere
@@ -95,13 +96,13 @@ def bahdanau_backward(s, H, W_s, W_h, v, mask, g):
 # ---- THE CHECK: each call my.f(…) is compared with the function f above
 
 from lessons.course.before import answers_pass
+from lessons.course.training import experiment  # noqa: F401
 
 
 def draw(my, rng, S, d_s=3, d_h=5, d_a=11):
     """Return [s, H, W_s, W_h, v], a mask that is False at two positions, and g.
 
-    The weight of a masked state is always 0 and needs no gradient. So that the one that
-    it may have is 0, these states are orthogonal to g.
+    Masked states are orthogonal to g: so the gradient of their weights is 0.
     """
     answers_pass(my, "E.2")
     shapes = (d_s,), (S, d_h), (d_a, d_s), (d_a, d_h), (d_a,), (d_h,)
@@ -138,9 +139,8 @@ def far_and_alone(my, rng):
 HINTS = """
 1  Write the shapes first: H W_h^T is (S, d_a), W_s s is (d_a,), and their sum is the
    argument of tanh, one row for each position.
-2  Go backwards one link at a time: from c to alpha (6.1), from alpha to e (the softmax
-   of E.2), from e to v and tanh, from tanh to its argument. Two products with a matrix
-   remain.
+2  Go backwards link by link: from c to alpha (6.1), from alpha to e (the softmax of
+   E.2), from e to v and tanh, and to the argument of tanh. Two products remain.
 3  dL/dalpha_j = h_j . g;  dL/de = alpha (dL/dalpha - sum(alpha dL/dalpha)); dL/dpre_jk
    = dL/de_j v_k (1 - tanh^2). The argument of tanh at j contains W_s s and W_h h_j, and
    c contains h_j as well.

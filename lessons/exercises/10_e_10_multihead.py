@@ -9,7 +9,8 @@ H heads attend independently, each with E = D / H of the D entries of a row:
 
 X (L, D) gives the queries, Y (S, D) the keys and values. In self-attention X and Y are
 the same array; the backward still returns two gradients, which the caller adds. All
-weights are (D, D), with one row for each output.
+weights are (D, D), with one row for each output. ``python -m lessons experiment E.10``
+then trains a block with your heads, which learns to reverse strings.
 """
 
 import numpy as np
@@ -98,6 +99,8 @@ def multihead(X, Y, W_q, W_k, W_v, W_o, H):
 
 # ---- THE CHECK: each call of my.f is compared with the function above
 
+from lessons.course.training import experiment  # noqa: F401
+
 
 def draw(rng, L=3, S=4, D=6):
     """Return X (L, D), Y (S, D) and four weights (D, D)."""
@@ -136,8 +139,8 @@ HINTS = """
 split  Number the entries of two rows, and write down which of them head 0 has.
 attention  o is a product, p a softmax, s a product. Which gradient does each step need?
 multihead  From Z back: W_o, the heads, the three projections; Y is used twice.
-1  reshape reads numbers in the order of memory. Which axis can you divide in two without
-   moving a number, and which axes do you exchange then?
+1  reshape reads numbers in memory order. Which axis can you divide in two without moving
+   a number, and which axes do you exchange then?
 2  For y = x W^T, the gradient of x is g W and that of W is g^T x. Backwards: W_o, split,
    the heads, join, the three projections. In a head: v, p, s, then q and k, and the scale
    is a factor of both.

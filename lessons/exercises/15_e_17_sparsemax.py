@@ -12,7 +12,8 @@ the scores in falling order, the support is z_1 … z_k, so
     tau = (z_1 + … + z_k - 1) / k
 
 and k is the largest number with 1 + k z_k > z_1 + … + z_k. A score of -inf is a masked
-key: its weight and its gradient are 0. Each row has a finite score.
+key: its weight and its gradient are 0. Each row has a finite score. Afterwards,
+``python -m lessons experiment E.17`` looks for a key with your weights.
 """
 
 import numpy as np
@@ -78,12 +79,11 @@ def jacobian(p):
 
 # ---- THE CHECK: each call my.f(…) is compared with the function f above
 
+from lessons.course.training import experiment  # noqa: F401
+
 
 def draw(rng, L=5, S=7):
-    """Return scores (L, S), each with keys in and outside the support of its row.
-
-    None is so near its threshold that a small step crosses it.
-    """
+    """Return scores (L, S), in and outside of supports, none too near its threshold."""
     while True:
         s = rng.normal(size=(L, S))
         k = (sparsemax(s)[0] > 0).sum(1)

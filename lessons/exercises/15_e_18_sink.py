@@ -11,7 +11,8 @@ weights. It has the output o of a softmax without a sink, and
     lse = ln sum_l exp(s_l)
 
 of each query. That is enough: the output with the sink is a multiple of o. Find it. And
-if the keys were divided into parts, each with its o and lse, add the sink once.
+if the keys were divided into parts, each with its o and lse, add the sink once. Then
+``python -m lessons experiment E.18`` trains it where half of the queries match no key.
 """
 
 import numpy as np
@@ -88,6 +89,8 @@ def merged(o, lse, b):
 
 
 # ---- THE CHECK: each call my.f(…) is compared with the function f above
+
+from lessons.course.training import experiment  # noqa: F401
 
 SIZES = (2, 5, 7), (2, 3, 5), (3, 3, 3)  # the last with square arrays
 

@@ -15,7 +15,8 @@ through o_t, and that through all later states. S_(t-1) occurs twice in S_t, and
 k_t.
 
 The memory holds one S, one D, and a few rows of numbers for each token. So do not store
-all n states: with S_t and one row for each token, you can compute S_(t-1) again.
+all n states: with S_t and one row for each token, you can compute S_(t-1) again. Then
+``python -m lessons experiment E.21`` trains a memory that replaces values, with yours.
 """
 
 import numpy as np
@@ -85,6 +86,7 @@ def delta_rule(q, k, v, b):
 # ---- THE CHECK: each call my.f(…) is compared with the function f above
 
 from lessons.course.measure import peak_numbers
+from lessons.course.training import experiment  # noqa: F401
 
 
 def draw(rng, n=5, E=3, Ev=7):

@@ -104,7 +104,7 @@ MESSAGES = [  # (arguments, exit code, fragments)
     (["hint"], 2, ["No exercise is started yet"]),
     (["check", "E.2", "--all"], 2, ["takes no ID, no --pdb and no --save"]),
     (["next"], 0, ["next: python -m lessons read start"]),
-    (["experiment", "E.2"], 2, ["E.2 has no experiment", "38.4, 6.6, 6.7, 6.9, E.15"]),
+    (["experiment", "E.2"], 2, ["E.2 has no experiment", "38.4, 38.5, 6.5, 6.6"]),
     (["read", "99"], 2, ["There is no lesson 99. There are: start, 00, 01"]),
     (["site", f"{__file__}/x"], 1, ["DIR that of site and notebooks"]),
     (["check", "--help"], 0, ["--seed", "--json", "--pdb", "--all", "--verbose"]),

@@ -157,6 +157,8 @@ def _print_passed(exercise):
         say(why, 8)
     if not exercise.is_withheld:
         say(f"see:   python -m lessons solution {exercise.id}  (yours, the reference)", 2)
+    if "import experiment" in exercise.parts.below:
+        say(f"then:  python -m lessons experiment {exercise.id} trains it.", 2)
     for command, about in next_steps()[:1]:
         print("  " + fit(f"next:  {command}  {about}", width() - 2).rstrip())
 
