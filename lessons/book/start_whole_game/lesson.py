@@ -63,7 +63,7 @@ def one_step(model, optimizer, source):
 # The [loss](../../GLOSSARY.md#loss) is one number: how far the model is from the right
 # answers. `backward` computes the [gradient](../../GLOSSARY.md#gradient): for each
 # [parameter](../../GLOSSARY.md#parameter), that is, each number that the model learns,
-# whether the loss rises or falls when it grows. The last line moves each parameter a
+# whether the loss rises or falls when it grows. `optimizer.step` moves each parameter a
 # little, so that the loss falls. We do this {{ STEPS }} times, with {{ BATCH }} strings
 # each, and measure every tenth time:
 
@@ -71,9 +71,9 @@ def one_step(model, optimizer, source):
 def train(model, word="badge"):
     rng, n, seen = np.random.default_rng(1), len(word), []
     test = rng.integers(0, 10, (200, n))  # strings to measure with
-    for parameter in model.parameters():  # the same on every machine
+    for parameter in model.parameters():  # 64 bits: few rounding errors
         parameter.data = np.float64(parameter.data)
-    optimizer = optim.Adam(model.parameters(), lr=3e-3)
+    optimizer = optim.Adam(model.parameters(), lr=3e-3)  # lr: how far a step goes
     for step in range(STEPS + 1):
         if step % 10 == 0:
             right = np.mean(model(test)[0].data.argmax(-1) == task(test))
@@ -181,7 +181,7 @@ show(fig, "parts", alt)
 # %%
 class Changed(Reverser):
     def __init__(self, rng, n=N, score=scaled_dot):
-        super().__init__(rng)  # letter and output stay as they are
+        super().__init__(rng)  # the rest stays; position is for h_j, step for q_i
         self.position, self.step = (nn.Embedding(n, H, rng=rng) for _ in range(2))
         self.places, self.score = np.arange(n), score
 
@@ -270,8 +270,8 @@ show(heatmaps("Do all scores find the diagonal?", panels), "scores", alt)
 #
 # ## Change 3: what if the strings are longer?
 #
-# Take strings of ten letters, and of twenty, four times as many. Does the model need
-# four times as many steps?
+# Take strings of ten letters, and of twenty. Does the model need four times as many
+# steps for four times as many letters?
 
 # %%
 by_length = {N: seen}
@@ -292,9 +292,10 @@ diagonal, in ever smaller cells."""
 show(heatmaps("And the longer strings?", panels), "lengths", alt)
 
 # %% [markdown]
-# In this task it needs more, but not four times as many: all letters of an answer learn
-# at the same time where to look. But there are sixteen times as many weights. This is
-# the price of attention in long texts ([lesson 12](../12_exact_and_cheap/README.md)).
+# In this task it needs more, but not four times as many, because each step trains all
+# letters of an answer. But twenty letters need sixteen times as many weights as five.
+# This is the price of attention in long texts ([lesson
+# 12](../12_exact_and_cheap/README.md)).
 #
 # ## What does this model leave out?
 #
@@ -310,12 +311,13 @@ show(heatmaps("And the longer strings?", panels), "lengths", alt)
 #
 # ## What would break it?
 #
-# Copy the script and change `task`. With `source` the model has to copy: which diagonal
-# do you expect? With `np.sort(source)` it has to sort, and no place is always the right
-# one. Which rows of the heatmap become sharp, and which do not?
+# Copy [the script](lesson.py), change `task`, and run it. With `source` the model has
+# to copy: which diagonal do you expect? With `np.sort(source)` it has to sort, and no
+# place is always the right one. Which rows of the heatmap become sharp, and which do
+# not?
 #
-# **To take away: attention scores vectors, makes weights of the scores, and hands on
-# the weighted average. It learns where to look from the right answers alone.**
+# **To take away: attention scores vectors, makes weights of the scores, and returns the
+# weighted average. It learns where to look from the right answers alone.**
 #
 # Next: [lesson 00](../00_tape/README.md), the gradient; or attention at once, in
 # [lesson 03](../03_additive/README.md), which needs no other lesson. There change 1
