@@ -440,8 +440,8 @@ for way, x in runs[0].items():
 
 # %% [figure]
 ends = ", ".join(f"{way} {slope:.1f}" for way, slope in slopes.items())
-alt = f"""Time and memory against n, both logarithmic, one line for each way. The times grow
-with these powers of n: {ends}. Memory has two bundles of lines: that of dense and
+alt = f"""Time and memory against n, both logarithmic, one line for each way. The times
+grow with these powers of n: {ends}. Memory has two bundles of lines: that of dense and
 additive grows with the square; that of tiled, window, bigbird and linear in the end in
 proportion to n."""
 title = "What do time and memory do as n grows?"
