@@ -302,7 +302,7 @@ class OwnWindows(Attention):
 
 
 class Windows(Reversing):
-    name, question = "38.5", "Do your windows help to reverse strings?"
+    name, question = "38.5", "Does a model reverse strings through your windows?"
     about = "One model reads strings through your windows of 5 letters, the other all."
     arms, lengths, word, own = ("yours", "all letters"), (3, 8), "umbrella", OwnWindows
 
