@@ -228,8 +228,7 @@ class OwnAttention(Attention):
 
     def __init__(self, my, layer):
         super().__init__()
-        W, H = layer.W_a.numpy(), layer.W_a.shape[0]
-        self.W = [nn.Parameter(w) for w in (W[:, :H], W[:, H:], layer.v_a.numpy())]
+        self.W = [layer.W_q, layer.W_k, layer.w_v]
         self.my, self.attend = my, learned(self.one, 3)
 
     def one(self, s, H, allowed, *W):
