@@ -1,18 +1,18 @@
-"""16  Pointing and copying  ●●●○  40 min  importance ★  needs 03, 08, 14
+"""16  Pointing and copying  ●●●○  30 min  importance ★  needs 03, 08
 
 How does a model write a word that it has never seen?
 """
 
 # %% [markdown]
-# "Zoltan praises Anna." A translation model whose training had no Zoltan can put all its
-# attention on this name, and still cannot write it: its output layer has one row for each
-# word of a vocabulary, and none for this word. What if the weights of attention were the
-# answer themselves, and not only the weights of an average?
+# "Zoltan praises Anna." A translation model whose training had no Zoltan can put all
+# its attention on this name, and still cannot write it: its output layer has one row
+# for each word of a vocabulary, and none for this word. What if the weights of
+# attention were the answer themselves, and not only the weights of an average?
 #
-# [Lesson 14](../14_checks_the_book/README.md) is needed for the measurements only.
+# **Why it matters:** names, numbers and new words are in every real text, and a model
+# that can point at its input can use all of them.
 
-# %%
-
+# %% [folded]
 import numpy as np
 
 import attention
@@ -20,7 +20,7 @@ import minigrad as mg
 from attention import copy_loss, copy_probabilities, masked_softmax
 from lessons.classroom.records import how_made, record
 from lessons.instrument import fair
-from lessons.instrument.verdict import above, below, between
+from lessons.instrument.verdict import above
 from lessons.pages.figures import (
     BLUE, GREEN, GREY, ORANGE, PURPLE, figure, run_curves, show,
 )
@@ -30,10 +30,10 @@ rng = np.random.default_rng(16)
 # %% [markdown]
 # ## What gets lost between the weights and the word?
 #
-# The vocabulary has three words, *Anna*, *praises* and *unknown*. As an input, Zoltan is
-# the third. Attention puts nearly all its weight on Zoltan. The value of a word is its
-# one-hot row, so the context holds the share of each word. Let each logit of the output
-# layer be 9 times the share of its word. Which word comes out?
+# The vocabulary has three words, *Anna*, *praises* and *unknown*. As an input, Zoltan
+# is the third. Attention puts nearly all its weight on Zoltan. The value of a word is
+# its one-hot row, so the context holds the share of each word. Let each logit of the
+# output layer be 9 times the share of its word. Which word comes out?
 
 # %%
 vocabulary = ["Anna", "praises", "unknown"]
@@ -46,41 +46,40 @@ for word, p in zip(vocabulary, probabilities):
     print(f"{word:8s} {p:.3f}")
 
 # %% [markdown]
-# *Unknown*. The weights point at the first word of the source; the average and the output
-# layer turn this into one of three words. With a longer vocabulary fewer words are
-# unknown, but there are always some. So leave out the average.
+# *Unknown*. The weights point at the first word of the source; the average and the
+# output layer turn this into one of three words. A longer vocabulary only makes such
+# words rarer. So leave out the average.
 #
 # ## A pointer: the weights are the output
 #
 # Sorting is an example. The answer to "which number comes next?" is one of the $n$
-# numbers of the list, and $n$ differs from list to list. An output layer with 8 rows has
-# no row for the ninth place. A [pointer network](../../GLOSSARY.md#pointer-network)
-# (Vinyals, Fortunato and Jaitly [2015](https://arxiv.org/abs/1506.03134)) gives each
-# element a score, and the softmax of the scores is the answer:
+# numbers of the list, and $n$ differs from list to list. A [pointer
+# network](../../GLOSSARY.md#pointer-network) (Vinyals, Fortunato and Jaitly
+# [2015](https://arxiv.org/abs/1506.03134)) gives each element a score, and the softmax
+# of the scores is the answer:
 #
 # ```math
-# u_{tj} = w_v \cdot \tanh(W_q d_t + W_k e_j), \qquad
-# P(y_t = j) = \frac{\exp(u_{tj})}{\sum_l \exp(u_{tl})}
+# e_{tj} = w_v \cdot \tanh(W_q d_t + W_k x_j), \qquad
+# P(y_t = j) = \frac{\exp(e_{tj})}{\sum_l \exp(e_{tl})}
 # ```
 #
 # | letter | meaning |
 # |---|---|
-# | $e_j$ | an element of the input, $j = 1, \dots, n$ |
+# | $x_j$ | an element of the input, $j = 1, \dots, n$ |
 # | $d_t$ | the state of the decoder in step $t$: here the element chosen last |
 # | $y_t$ | the place of the element that is chosen in step $t$ |
-# | $`u_{tj}`$ | the score of element $j$; $l$ runs over the elements that are still allowed |
+# | $`e_{tj}`$ | the score of element $j$; $l$ runs over the elements that are still allowed |
 #
-# These are the weights of [lesson 03](../03_additive/README.md), with the same parameters
-# $W_q$, $W_k$ and $w_v$, and without values.
-
-# %% [source] attention.variants.pointer.Pointer.forward
-
-# %% [markdown]
-# The loss is $-\ln P(y_t)$. With $p_t$ for the probabilities of step $t$, the gradient of
-# the scores is that of a cross-entropy,
-# $`\partial L / \partial u_t = p_t - \mathrm{onehot}(y_t)`$, and 0 for a masked element.
-# An element that was chosen is masked from then on, in training and in use. In the mask
-# below a row is a step, and a column is an element:
+# These are the weights of [lesson 03](../03_additive/README.md), with the same
+# parameters $W_q$, $W_k$ and $w_v$, and without values. No parameter has the size $n$,
+# so the same model serves 3 elements and 32.
+#
+# The loss is $-\ln P(y_t)$. With $p_t$ for the probabilities of step $t$, the gradient
+# of the scores is that of a cross-entropy,
+# $`\partial L / \partial e_t = p_t - \mathrm{onehot}(y_t)`$, and 0 for a masked
+# element. An element that was chosen is masked from then on, in training and in use. In
+# the mask below a row is a step, and a column is an element. Does the gradient agree
+# with the formula?
 
 # %%
 x = np.array([[3.0, -1.0, 2.0]])  # to sort: (B = 1, n = 3)
@@ -89,84 +88,53 @@ left = attention.not_chosen(places, 3)
 print("right places", places[0])
 print("still allowed\n", left[0].astype(int))
 
-# %% [markdown]
-# Does the gradient agree with the formula? And if the elements come in another order, do
-# their scores come in this order, too?
-
 # %%
 pointer = attention.Pointer(1, 1, 8, rng=rng)
 last = np.array([[[-5.0], [-1.0], [2.0]]])  # a sign for the start, then what was chosen
-u = pointer(last, x[..., None], left).detach()
-u.requires_grad = True
-p = masked_softmax(u, mask=left).data
-mg.cross_entropy(u[0], places[0], reduction="sum").backward()
-print("du = p - onehot:", np.allclose(u.grad, p - np.eye(3)[places], atol=1e-6))
-
-# %%
-order = [2, 0, 1]
-moved = pointer(last, x[:, order, None], left[..., order])
-print("elements in another order, their scores with them:",
-      np.allclose(moved.data, u.data[..., order]))  # fmt: skip
+e = pointer(last, x[..., None], left).detach()
+e.requires_grad = True
+p = masked_softmax(e, mask=left).data
+mg.cross_entropy(e[0], places[0], reduction="sum").backward()
+print("de = p - onehot:", np.allclose(e.grad, p - np.eye(3)[places], atol=1e-6))
 
 # %% [markdown]
-# No parameter of this model has the size $n$, so the same model serves 3 elements and 32.
-#
 # ## Does a pointer need the additive score?
 #
-# The pointer network above uses the additive score. Does it need it? Compare it with a
-# dot product of two linear maps. In this task a state and an element are one number each,
-# $d$ and $x_j$, so with the vectors $w, b, w', b'$, and with $A$ and $B$ that depend on
-# $d$ alone,
+# Compare it with a dot product of two linear maps. In sorting, a state and an element
+# are one number each, $d$ and $x_j$. So with vectors $g, h, g', h'$ the score is
 #
 # ```math
-# u_j = (w d + b) \cdot (w' x_j + b') = A(d)\, x_j + B(d)
+# e_j = (g d + h) \cdot (g' x_j + h') = A\, x_j + B
 # ```
 #
-# For each $d$ this is a straight line in $x_j$. It rises or it falls, so the largest
-# score belongs to the smallest number of the list or to the largest. Before you read on:
-# is that enough to sort?
+# where $A$ and $B$ depend on $d$ alone: for each $d$ a straight line in $x_j$. It rises
+# or it falls, so the largest score belongs to the smallest number of the list or to the
+# largest. Before you read on: is that enough to sort?
 #
 # With the mask, yes: the smallest element *that is left* is the next one, so each line
-# that falls sorts. Without the mask the model has to find the element next above $d$. For
-# this the score needs a maximum between the ends, and a straight line has none. It can be
-# right in two of $n$ steps at most: in 1/4 of the steps with 8 numbers, and in 1/16 with
-# 32. The additive score is a sum of $\tanh$, which can have such a maximum, a hill, as
-# [lesson 04](../04_scores/README.md) shows.
+# that falls sorts. Without the mask the model has to find the element next above $d$.
+# For this the score needs a maximum between the ends, and a straight line has none. It
+# can be right in two of $n$ steps at most. The additive score is a sum of $\tanh$,
+# which can have such a maximum, a hill, as [lesson 04](../04_scores/README.md) shows.
 #
-# **Measured.** The lists have 4 to 8 numbers between $-4$ and $4$ in training, and 8, 16
-# and 32 in the test. For a fair comparison we add a third score: a dot product of
-# $\tanh(w d + b)$ and $`\tanh(w' x_j + b')`$. It has as many parameters as the additive
-# score, and can have hills.
+# The lists have 4 to 8 numbers between $-4$ and $4$ in training, and 8, 16 and 32 in
+# the test. A third score is a dot product of $\tanh(g d + h)$ and
+# $`\tanh(g' x_j + h')`$. It has as many parameters as the additive score, and can have
+# hills.
 #
-# In the table, *right next element of* is the share of right choices if all choices
-# before were right; *lists sorted alone* is the share of lists in which the model makes
-# all choices by itself, and all are right. Each is a mean over the seeds. A *plateau* is
-# a run whose curve had become level.
+# The table has the share of right choices if all choices before were right (*of 8*),
+# and the share of lists in which the model makes all choices by itself, and all are
+# right (*all 8*). ([How to read a measurement](../../MEASURES.md) explains its words.
+# This record is of an earlier rule: one seed chose the rates, and a run ended when its
+# curve was level; *after 5000 steps* says that one had used up its steps.)
 
-# %%
+# %% [folded]
 kept = record("pointing")
 print(how_made(kept))
 sorting = kept["sorting"]
-
-# %%
-columns = [(n, ("at", n, "next")) for n in ("8", "16", "32")]
+columns = [(f"of {n}", ("at", n, "next")) for n in ("8", "16", "32")]
 columns += [(f"all {n}", ("at", n, "sorted")) for n in ("8", "16", "32")]
-print("share of right next elements of 8, 16, 32; of lists sorted alone")
-print(fair.table(sorting, ["rate", *columns, "plateaus"]))
-
-# %% [markdown]
-# Under each claim stand the difference of the two means (here of right next elements
-# among 8), its interval over the seeds, and the verdict. *After so many steps* means: at
-# least one run had not reached a plateau when its budget ended.
-
-# %%
-free = "additive, no mask"
-print(fair.judge(
-    sorting,
-    ("masked: dot as additive, within .01", between(-0.01, 0.01), "dot", "additive"),
-    ("no mask: additive ahead of dot", above(0), free, "dot, no mask"),
-    ("no mask: additive ahead of tanh", above(0), free, "dot of tanh, no mask"),
-))  # fmt: skip
+print(fair.table(sorting, ["rate", *columns]))
 
 # %% [figure]
 LOOKS = {
@@ -178,34 +146,39 @@ LOOKS = {
 title = f"Who points at the next number? ({len(sorting['seeds'])} runs each)"
 fig, ax = figure(title, size=(7.2, 3.2))
 run_curves(ax, sorting, LOOKS)
-ax.axhline(2 / 8, color=GREY, ls=":", lw=1, label="two ends of 8")
+for y, arm, words in (
+    (1.02, "dot", "additive and dot, with the mask"),
+    (0.94, "additive", "additive, no mask"),
+    (0.72, "dot of tanh, no mask", "dot of tanh, no mask"),
+    (0.25, "dot", "dot, no mask:\ntwo of eight"),
+):  # fmt: skip
+    ax.text(5080, y, words, color=LOOKS[arm][0], fontsize=8, va="center")
 ax.set(xlabel="training step, before the rate falls", ylabel="right, of 8 numbers")
-ax.set(ylim=(0, 1.03))
-ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+ax.set(ylim=(0, 1.06), xlim=(0, 6900), xticks=range(0, 5001, 1000))
 means = "; ".join(
     f"{arm} {fair.of_arm(sorting, arm).value:.2f}" for arm in sorting["arms"]
 )
-alt = f"""Share of right next elements among 8 against steps, a line for each run. At the
-end, means: {means}. The dotted line is two of eight."""
+alt = f"""Share of right next elements among 8 against steps, a line for each run. At
+the end, means: {means}."""
 show(fig, "sorting", alt)
+
+# %%
+free = "additive, no mask", "dot, no mask"
+print(fair.judge(sorting, ("no mask: additive ahead of dot", above(0), *free)))
 
 # %% [markdown]
 # In this task, at this size, the mask is enough: with it both scores sort lists four
 # times as long as those of the training. The $\tanh$ of the additive score helps where
 # the model has to find a place *between* others. *Dot, no mask* is right in two of $n$
-# steps, the most that a straight line allows. (It has no plateau in the table, because a
-# run that is no better than a trivial answer is never called one.) The other two arms
-# without a mask chose the largest rate of the grid, so they may do better with a larger
-# one.
+# steps, the most that a straight line allows. The other two arms without a mask chose
+# the largest rate of the grid, so they may do better with a larger one.
 #
 # ## Write, or copy?
 #
 # A pointer can name Zoltan, but it cannot write *is praised by*, which the source does
-# not contain. The [pointer-generator](../../GLOSSARY.md#pointer-generator) (See, Liu and
-# Manning [2017](https://arxiv.org/abs/1704.04368)) can do both, and computes the share of
-# each. (In its relative CopyNet, Gu and others
-# [2016](https://arxiv.org/abs/1603.06393), one softmax over words and places takes the
-# place of the gate.)
+# not contain. The [pointer-generator](../../GLOSSARY.md#pointer-generator) (See, Liu
+# and Manning [2017](https://arxiv.org/abs/1704.04368)) can do both, and computes the
+# share of each.
 #
 # ```math
 # P(w) = \lambda\, \mathrm{softmax}(z)_w + (1 - \lambda) \sum_{j:\, x_j = w} a_j, \qquad
@@ -218,9 +191,9 @@ show(fig, "sorting", alt)
 # | $a_j$ | the weight of place $j$ of the source, whose word is $x_j$ |
 # | $\lambda$ | the probability to write, called the gate; $r$ is a linear function of context, state and input |
 #
-# A word that the vocabulary lacks has no logit, so its first term is 0. Such a word gets
-# a number of its own in each sentence. A word that occurs twice has two weights, and they
-# add up.
+# A word that the vocabulary lacks has no logit, so its first term is 0. Such a word
+# gets a number of its own in each sentence. A word that occurs twice has two weights,
+# and they add up.
 #
 # What is the probability of Zoltan now, and do all probabilities sum to 1?
 
@@ -236,11 +209,12 @@ for word, each in zip(vocabulary + ["Zoltan"], P):
 print(f"{'sum':8s} {P.sum():.3f}")
 
 # %% [markdown]
-# **Who gets the credit?** Let $y$ be the right word. It was written, or it was copied
-# from one of its places. The probabilities of these cases, *after* $y$ has been seen, are
-# called $\pi$ and $`\rho_j`$, with $`\pi + \sum_j \rho_j = 1`$. The gradient of $-\ln P(y)$
-# is divided in the same proportions. Anna can be written and copied. Which logits and
-# scores does a step raise, and in which direction does the gate move?
+# **What does it learn from a right word?** Let $y$ be this word. It was written, or it
+# was copied from one of its places. The probabilities of these cases, *after* $y$ has
+# been seen, are called $\pi$ and $`\rho_j`$, with $`\pi + \sum_j \rho_j = 1`$. The
+# gradient of $-\ln P(y)$ is divided in the same proportions. Anna can be written and
+# copied. Which logits and scores does a step raise, and in which direction does the
+# gate move?
 
 # %%
 y = 0  # Anna
@@ -255,70 +229,77 @@ print(f"dL/dr {r.grad:.3f}")
 # after Anna has been seen, it is more probable that she was written than it was before.
 # Exercise E.20 derives the three gradients from $\pi$ and $\rho$.
 #
-# **Measured.** A source of this small language has two clauses. Each has a name, a verb,
-# a name and an adverb, which may stand anywhere in its clause. *Anna praises Bo often*
-# has to become *Bo is praised by Anna often*, with verbs and adverbs translated into
-# words of another language. Training has 30 names. The vocabulary has 15 of them
-# (*frequent*) and lacks the other 15 (*rare*); the test also has 15 *new* names.
+# Does a trained model copy the names that it does not know? A source of a small
+# language has two clauses. Each has a name, a verb, a name and an adverb, which may
+# stand anywhere in its clause. *Anna praises Bo often* has to become *Bo is praised by
+# Anna often*, with verbs and adverbs translated into words of another language.
+# Training has 30 names. The vocabulary has 15 of them (*frequent*) and lacks the other
+# 15 (*rare*); the test also has 15 *new* names.
 #
-# The arm *write* has no copying, the arm *copy* is the pointer-generator. The third arm,
-# *copy, all known*, has all 30 names in its vocabulary, so that in training it can write
-# every word, and never *has* to copy one. We expected this model to write its names, and
-# to fail with new ones. A sentence counts if all its words are right, each written after
-# the model's own words. The table has shares of right sentences, then those of each seed
-# with new names.
+# The arm *write* has no copying, the arm *copy* is the pointer-generator. The third
+# arm, *copy, all known*, has all 30 names in its vocabulary, so that in training it can
+# write every word, and never *has* to copy one. We expected this model to write its
+# names, and to fail with new ones. A sentence counts if all its words are right, each
+# written after the model's own words. The second table has the mean of $\lambda$, the
+# probability to write.
 
-# %%
+# %% [folded]
 names = kept["names"]
-GROUPS = ("frequent", "rare", "new")
 print("right sentences")
-print(fair.table(names, ["rate", *((g, ("at", g)) for g in GROUPS), "plateaus"]))
-for arm in names["arms"][1:]:
-    print(f"{arm}, new, every seed")
-    print("   ", " ".join(f"{y:.2f}" for y in fair.figures(names, arm)))
-
-# %% [markdown]
-# Which words does each model write? The mean of $\lambda$, at names of a group and at all
-# other words:
-
-# %%
-print("probability to write         at names   at other words")
+columns = [(group, ("at", group)) for group in ("frequent", "rare", "new")]
+print(fair.table(names, ["rate", *columns]))
+print("copy, all known, new, every seed")
+print("   ", " ".join(f"{y:.2f}" for y in fair.figures(names, "copy, all known")))
+print("\nprobability to write         at names   at other words")
 for arm in names["arms"][1:]:
     for group in "frequent", "new":
         means = fair.figures(names, arm, ("gates", group)).mean(0)
         print(f"{arm:16s} {group:9s} {means[0]:12.3f} {means[1]:12.3f}")
 
 # %%
-print(fair.judge(
-    names,
-    ("copying ahead with new names", above(0), "copy", "write"),
-    ("all known: behind with new names", below(0), "copy, all known", "copy"),
-))  # fmt: skip
+pair = "copy", "write"
+print(fair.judge(names, ("copying ahead with new names", above(0), *pair)))
 
 # %% [markdown]
 # Without copying, a sentence with rare or new names is never right, because no output
-# stands for them. With copying {{ f"{fair.of_arm(names, 'copy').value:.1%}" }} are right.
-# (For the arm *copy* a rare name and a new one are the same input, the unknown word at
-# some place, so these two columns are equal.) The gates show that both models copy nearly
-# all names, also those that they could write. Writing has to be learned for each name,
-# copying once for all. Of the nine other words of a target, eight are not in the source
-# and have to be written; the sign of the end is in every source. If a model copies it,
-# the mean gate of the nine is near 8/9, as it is in the table with frequent names.
+# stands for them. With copying {{ f"{fair.of_arm(names, 'copy').value:.1%}" }} are
+# right. (For the arm *copy* a rare name and a new one are the same input, the unknown
+# word at some place, so these two columns are equal.) Both models copy nearly all
+# names, also those that they could write: writing has to be learned for each name,
+# copying once for all. (Of the nine other words of a target one, the sign of the end,
+# is in every source and can be copied, too.)
 #
-# So our expectation was half wrong: the model that never had to copy copies as well. With
-# new names its share of right sentences lies between
+# So our expectation was half wrong: the model that never had to copy copies as well.
+# With new names its share of right sentences lies between
 # {{ f"{fair.figures(names, 'copy, all known').min():.0%}" }} and
 # {{ f"{fair.figures(names, 'copy, all known').max():.0%}" }}, depending on the seed. A
 # seed draws all parameters at the start, and training never changes one of them: the
-# vector of the unknown word, which does not occur in it. Is this vector the cause? We did
-# not measure it. You can: replace it before the test by the mean vector of all names. If
-# a model will meet unknown names, let some be unknown in its training.
+# vector of the unknown word, which does not occur in it. Whether this is the cause we
+# did not measure. If a model will meet unknown names, let some be unknown in its
+# training.
 #
-# ## Copying letters that repeat
+# ## What would break it?
 #
-# Copy *a b a a*. After the first *a*, attention has to go on to *b*; at the end, from one
-# *a* to the next. Let each key depend on its letter alone. Which weights does a score of
-# query and key give to the three places of *a*?
+# - A pointer that feeds the *number* of the chosen place back to the decoder: in a
+#   longer list this number means nothing. Feed back the element.
+# - Copying by assignment, `P[x_j] = a_j`: of a word that occurs twice, one weight is
+#   lost.
+# - Logits that are mixed instead of probabilities. Then $\lambda$ is no probability,
+#   and a word without a logit has none to mix.
+# - A target that is neither in the vocabulary nor in the source: $P = 0$, and the loss
+#   is infinite. `copy_loss` refuses it.
+#
+# **To take away: attention's weights are a distribution over places, so they can be an
+# answer themselves, of any length and with words that no vocabulary has.**
+#
+# Exercises: E.20 (the two posteriors of a pointer-generator): `python -m lessons start
+# E.20`. Other tasks and arms: `python -m lessons experiment 16`.
+#
+# ## Further: copying letters that repeat
+#
+# Copy *a b a a*. After the first *a*, attention has to go on to *b*; at the end, from
+# one *a* to the next. Let each key depend on its letter alone. Which weights does a
+# score of query and key give to the three places of *a*?
 
 # %%
 key = {"a": [1.0, 0.0], "b": [0.0, 1.0]}
@@ -328,27 +309,27 @@ layer(np.array([key["a"]]), k, k)
 print(layer.attention_weights.data.round(3))
 
 # %% [markdown]
-# Three equal keys get three equal weights, with any parameters: a function of the content
-# returns the same for the same content. So let the score also depend on where attention
-# *was*. Let $a^{t-1}$ be the weights of the last step and $c^t$ the sum of the weights of
-# all steps before $t$. [Location-sensitive
+# Three equal keys get three equal weights, with any parameters: a function of the
+# content returns the same for the same content. So let the score also depend on where
+# attention *was*. Let $a^{t-1}$ be the weights of the last step and $c^t$ the sum of
+# the weights of all steps before $t$. [Location-sensitive
 # attention](../../GLOSSARY.md#location-sensitive-attention) reads them around each key,
-# through small filters $F$ of width $2w + 1$: the last weights alone in the paper
-# (Chorowski and others [2015](https://arxiv.org/abs/1506.07503)), and both, as here, since
-# Tacotron 2 (Shen and others [2018](https://arxiv.org/abs/1712.05884)). Their outputs at
-# key $j$ are $f^t_j$, and the matrix $U$ takes them into the score:
+# through small filters $F$ of width $2M + 1$: the last weights alone in the paper
+# (Chorowski and others [2015](https://arxiv.org/abs/1506.07503)), and both, as here,
+# since Tacotron 2 (Shen and others [2018](https://arxiv.org/abs/1712.05884)). Their
+# outputs at key $j$ are $f^t_j$, and the matrix $U$ takes them into the score:
 #
 # ```math
-# f^t_j = \sum_{m=-w}^{w} \left(F_{1m}\, a^{t-1}_{j+m} + F_{2m}\, c^t_{j+m}\right), \qquad
-# e^t_j = w_v \cdot \tanh(W_q q_t + W_k k_j + U f^t_j)
+# f^t_j = \sum_{m=-M}^{M} \left(F_{1m}\, a^{t-1}_{j+m} + F_{2m}\, c^t_{j+m}\right),
+# \qquad e^t_j = w_v \cdot \tanh(W_q q_t + W_k k_j + U f^t_j)
 # ```
 #
 # With $F = 0$ this is additive attention; with one filter, of width 1 and on $c$ alone,
 # it is the coverage of [lesson 08](../08_local_coverage/README.md). And one filter can
 # move attention to the right neighbour of the last key: with $`F_{1,-1} = 1`$ and 0
-# elsewhere, $f_j$ is the last weight of key $j - 1$. Let us set this filter by hand, and
-# set $W_q$ and $W_k$ to 0, so that the content has no effect. Attention begins at the
-# first key. Where is it in the next three steps?
+# elsewhere, $f_j$ is the last weight of key $j - 1$. Let us set this filter by hand,
+# and set $W_q$ and $W_k$ to 0, so that the content has no effect. Attention begins at
+# the first key. Where is it in the next three steps?
 
 # %%
 walk = attention.LocationAttention(2, 2, 1, filters=1, width=3, rng=rng)
@@ -366,75 +347,58 @@ for _ in range(3):
     total = total + p.data
     print(p.data[0].round(3))
 
-# %% [source] attention.variants.location.LocationAttention.past
-
 # %% [markdown]
 # Attention moves on by one key in each step, although three of the keys are equal. The
 # cost: step $t$ needs the weights of step $t - 1$, so the steps cannot be computed at
 # once.
 #
-# **Measured.** The task is to copy strings of 4 to 12 letters. There are three different
+# A second task is to copy strings of 4 to 12 letters. There are three different
 # letters, so most strings have equal neighbours. The test has strings of 12, 24 and 48.
 # Encoder and decoder are GRUs of 32 units. A state of the encoder depends on its letter
-# and on the letters before, so additive attention can distinguish equal letters, as it
-# could not above. But what it has learned of places must serve beyond 12 letters. The
-# rates are chosen with other strings of 24 letters.
-#
-# The table has the share of right letters, each after the right letters before it, by the
-# length of the string; the last columns are those of each seed. (*Monotonic* attention
-# and its use as *hard* attention are explained below, under Further.)
+# and on the letters before, so additive attention can distinguish equal letters. But
+# what it has learned of places must serve beyond 12 letters. The table has the share of
+# right letters by the length of the string, each after the right letters before it.
+# (*Monotonic* is explained in the next section; *hard* is its use after training.)
 
 
-# %%
+# %% [folded]
 def print_lengths(part, *sizes):
     """Print the shares of right letters by length; of those that read hard, too."""
-    found, heads = kept[part], "".join(f"{n:>7s}" for n in sizes)
-    print(f"right letters     rate{heads}   every seed, {sizes[-1]}")
+    found = kept[part]
+    print("right letters     rate" + "".join(f"{n:>7s}" for n in sizes))
     for arm in found["arms"]:
         for way in ("at", "hard") if arm in ("monotonic", "MoChA") else ("at",):
-            each = [fair.figures(found, arm, (way, n)) for n in sizes]
-            row = "".join(f"{y.mean():7.3f}" for y in each) + "   "
-            row += " ".join(f"{y:.2f}" for y in each[-1])
+            row = (fair.figures(found, arm, (way, n)).mean() for n in sizes)
             name = f"{arm}, hard" if way == "hard" else arm
-            print(f"{name:15s} {found['chosen'][arm]:6g}{row}")
-
-
-# %%
-def print_plateaus(part):
-    found = kept[part]
-    ended = [f"{a} {sum(fair.figures(found, a, 'plateau'))}" for a in found["arms"]]
-    print(f"plateaus of {len(found['seeds'])}: {', '.join(ended)}")
+            print(f"{name:15s} {found['chosen'][arm]:6g}", *(f"{y:6.3f}" for y in row))
 
 
 copying = kept["copying"]
 print_lengths("copying", "12", "24", "48")
-print_plateaus("copying")
 
 # %%
-at_48, pair = ("at", "48"), ("location", "additive")
-print(fair.judge(
-    copying,
-    ("location ahead of additive, 12", above(0), *pair, ("at", "12")),
-    ("location ahead of additive, 48", above(0), *pair, at_48),
-))  # fmt: skip
+pair = "location", "additive", ("at", "48")
+print(fair.judge(copying, ("location ahead of additive, 48", above(0), *pair)))
 
 # %% [figure]
 title = f"Where is attention in 48 letters? ({len(copying['seeds'])} runs each)"
-fig, axes = figure(title, columns=2, size=(8.4, 3.2))
+fig, axes = figure(title, columns=2, size=(7.2, 3.2))
+letter = np.arange(1, 49)
 for arm in copying["arms"]:
     colour, style = LOOKS[arm]
     for run in (run for run in copying["runs"] if run["arm"] == arm):
-        label = arm if run["seed"] == copying["seeds"][0] else None
-        letter = np.arange(1, 49)
-        axes[0].plot(letter, run["off"], style, color=colour, lw=1, label=label)
+        axes[0].plot(letter, run["off"], style, color=colour, lw=1)
         right = np.reshape(run["right"], (-1, 4)).mean(1)
-        axes[1].plot(letter[3::4], right, style, color=colour, lw=1, label=label)
+        axes[1].plot(letter[3::4], right, style, color=colour, lw=1)
+for y, arm in ((1.03, "location"), (0.94, "monotonic"), (0.62, "additive")):
+    axes[1].text(49.5, y, arm, color=LOOKS[arm][0], fontsize=8, va="center")
 for ax in axes:
-    ax.axvline(12, color=GREY, ls=":", lw=1, label="longest in training")
+    ax.axvline(12, color=GREY, ls=":", lw=1)
     ax.set(xlabel="letter of the output")
+axes[0].text(13, 13.5, "longest in training", fontsize=8)
 axes[0].set(ylabel="places beside it", title="distance of the largest weight")
-axes[1].set(ylabel="share of right letters", ylim=(0, 1.03), title="right letters")
-axes[1].legend(loc="center left", bbox_to_anchor=(1, 0.5))
+axes[1].set(ylabel="share of right letters", ylim=(0, 1.08), title="right letters")
+axes[1].set(xlim=(0, 64), xticks=range(0, 49, 12))
 off = "; ".join(
     f"{arm} {fair.figures(copying, arm, ('off', -1)).mean():.1f}"
     for arm in copying["arms"]
@@ -447,41 +411,31 @@ show(fig, "copying", alt)
 # %% [markdown]
 # In this task, at this size, there is hardly a difference up to the length of the
 # training. In a longer string, the largest weight of additive attention is often at a
-# wrong place, and the left figure shows that this begins before the twelfth letter. In
-# each step it has to find the place anew, from the states alone. Location-sensitive
-# attention goes on from the place of the last step, and makes no mistake at four times
-# the length of the training.
-#
-# ## What does each cost?
-#
-# | | weights at once for all queries | in use, for one output from $S$ places | new parameters |
-# |---|---|---|---|
-# | pointer | yes, if all states are computed before | scores of $S$ places, no average | none |
-# | pointer-generator | yes, if all states are computed before | the vocabulary and $S$ places | the linear map of $r$ |
-# | location | no | scores of $S$ places, and filters | $F$ and $U$ |
-# | monotonic | no; all pairs with the same $i + j$ at once | the places it passes, fewer than $S + L$ for all $L$ outputs | a bias of the scores |
+# wrong place: in each step it has to find the place anew, from the states alone.
+# Location-sensitive attention goes on from the place of the last step, and makes no
+# mistake at four times the length of the training.
 #
 # ## Further: read on, and never go back
 #
 # In some tasks the order of the source is that of the output, so attention never has to
-# go back. [Monotonic attention](../../GLOSSARY.md#monotonic-attention) (Raffel and others
-# [2017](https://arxiv.org/abs/1704.00784)) makes this a rule: step $i$ begins at the key
-# where step $i - 1$ stopped, passes over the keys from left to right, and at each key $j$
-# that it arrives at, it stops with the probability $`p_{ij}`$, the sigmoid of a score
-# $`e_{ij}`$.
+# go back. [Monotonic attention](../../GLOSSARY.md#monotonic-attention) (Raffel and
+# others [2017](https://arxiv.org/abs/1704.00784)) makes this a rule: step $i$ begins at
+# the key where step $i - 1$ stopped, passes over the keys from left to right, and at
+# each key $j$ that it arrives at, it stops with the probability $`p_{ij}`$, the sigmoid
+# of a score $`e_{ij}`$.
 #
 # ```math
 # p_{ij} = \sigma(e_{ij}), \qquad
-# q_{ij} = (1 - p_{i,j-1})\, q_{i,j-1} + a_{i-1,j}, \qquad
-# a_{ij} = p_{ij}\, q_{ij}
+# b_{ij} = (1 - p_{i,j-1})\, b_{i,j-1} + a_{i-1,j}, \qquad
+# a_{ij} = p_{ij}\, b_{ij}
 # ```
 #
-# Here $`q_{ij}`$ is the probability that step $i$ arrives at key $j$, and $`a_{ij}`$ that
-# it stops there. Training uses the $`a_{ij}`$ as weights. In use, *hard*, a step stops at
-# the first key with $p > 1/2$, and the next step begins there. So all $L$ steps together
-# need fewer than $S + L$ scores, not $L \cdot S$, and the source may still be arriving.
-# Take three keys, and two steps with the same probabilities. Does the second step stop
-# farther on?
+# Here $`b_{ij}`$ is the probability that step $i$ arrives at key $j$, and $`a_{ij}`$
+# that it stops there. Training uses the $`a_{ij}`$ as weights. In use, *hard*, a step
+# stops at the first key with $p > 1/2$, and the next step begins there. So all $L$
+# steps together need fewer than $S + L$ scores, not $L \cdot S$, and the source may
+# still be arriving. Take three keys, and two steps with the same probabilities. Does
+# the second step stop farther on?
 
 # %%
 p = np.array([[0.1, 0.8, 0.5]] * 2)  # (L = 2, S = 3)
@@ -490,74 +444,33 @@ print(a.round(3), " sums", a.sum(1).round(3))
 print("hard", attention.hard_stops(mg.Tensor(p)).data.tolist())
 
 # %% [markdown]
-# A row does not sum to 1: with the probability {{ f"{1 - a[0].sum():.2f}" }} in the first
-# step and {{ f"{1 - a[1].sum():.2f}" }} in the second, attention stops nowhere. And the
-# second step, read hard, stops where the first did: the rule alone does not move
-# attention on. If two neighbours are equal keys, and the query is the same, a step that
-# begins at the first of them stops there again. Only another query can make it pass.
-# *MoChA* (Chiu and Raffel [2018](https://arxiv.org/abs/1712.05382)) adds a softmax over
-# the last few keys at each stop, so that a step can average.
+# A row does not sum to 1: with the probability {{ f"{1 - a[0].sum():.2f}" }} in the
+# first step and {{ f"{1 - a[1].sum():.2f}" }} in the second, attention stops nowhere.
+# And the second step, read hard, stops where the first did: the rule alone does not
+# move attention on. If two neighbours are equal keys, and the query is the same, a step
+# that begins at the first of them stops there again. Only another query can make it
+# pass. *MoChA* (Chiu and Raffel [2018](https://arxiv.org/abs/1712.05382)) adds a
+# softmax over the last few keys at each stop, so that a step can average.
 #
-# **Measured.** *aabbbc* has to become *abc*. Here a *run* is a sequence of equal letters,
-# and attention has to pass the rest of a run before it stops again. Training has strings
-# of 2 to 6 runs, the test has 6, 12 and 24. The table is as above.
+# A third task: *aabbbc* has to become *abc*. Here a *run* is a sequence of equal
+# letters, and attention has to pass the rest of a run before it stops again. Training
+# has strings of 2 to 6 runs, the test has 6, 12 and 24.
 
-# %%
-runs = kept["runs"]
+# %% [folded]
 print_lengths("runs", "6", "12", "24")
-print_plateaus("runs")
-at_24 = "at", "24"
-
-
-def hard_48(run):
-    return run.get("hard", run["at"])["48"]
-
-
-# %%
-equal = between(-0.02, 0.02)
-print(fair.judge(
-    runs,
-    ("monotonic ahead of additive", above(0), "monotonic", "additive", at_24),
-    ("monotonic ahead of location", above(0), "monotonic", "location", at_24),
-    ("location ahead of additive, 12", above(0), *pair, ("at", "12")),
-    ("location ahead of additive, 24", above(0), *pair, at_24),
-    ("MoChA as monotonic, within .02", equal, "MoChA", "monotonic", at_24),
-))  # fmt: skip
-
-# %%
-print(fair.judge(
-    copying,
-    ("monotonic behind location, 48", below(0), "monotonic", "location", at_48),
-    ("read hard: behind location, 48", below(0), "monotonic", "location", hard_48),
-))  # fmt: skip
 
 # %% [markdown]
-# The two tasks have different winners. Where a run has to be passed, whatever its length,
-# monotonic attention is right at every length that was tested. The filters of
-# location-sensitive attention are ahead of additive attention with 12 runs; with 24 it is
-# undecided. A filter covers five keys, and a run may be longer. (Wider filters were not
-# measured.) Where single letters are copied, monotonic attention is a little behind, and
-# less than the example above suggests: it cannot move on to an equal key if the query is
-# the same, but the states of a GRU differ where the letters are equal, and the query
-# changes with each step.
+# Where a run has to be passed, whatever its length, monotonic attention is right at
+# every length that was tested. A filter of location-sensitive attention covers five
+# keys, and a run may be longer. Where single letters are copied, as above, monotonic
+# attention makes a few mistakes: it cannot move on to an equal key if the query is the
+# same.
 #
-# ## What would break it?
+# ## Further: what each costs
 #
-# - A pointer that feeds the *number* of the chosen place back to the decoder: in a longer
-#   list this number means nothing. Feed back the element.
-# - Copying by assignment, `P[x_j] = a_j`: of a word that occurs twice, one weight is lost.
-# - Logits that are mixed instead of probabilities. Then $\lambda$ is no probability, and
-#   a word without a logit has none to mix.
-# - A target that is neither in the vocabulary nor in the source: $P = 0$, and the loss is
-#   infinite. `copy_loss` refuses it.
-# - A source without a sign at its end: location-sensitive attention can move past its
-#   last key.
-# - A bias of monotonic scores that begins above 0: each step stops at the key where it
-#   begins, so attention stays at the first.
-#
-# **To take away: attention's weights are a distribution over places, so they can be an
-# answer themselves, of any length and with words that no vocabulary has; and where the
-# content of two places is the same, only what attention did before can tell them apart.**
-#
-# Exercises: E.20 (the two posteriors of a pointer-generator): `python -m lessons start
-# E.20`. Other tasks and arms: `python -m lessons experiment 16`.
+# | | weights at once for all queries | in use, for one output from $S$ places | new parameters |
+# |---|---|---|---|
+# | pointer | yes, if all states are computed before | scores of $S$ places, no average | none |
+# | pointer-generator | yes, if all states are computed before | the vocabulary and $S$ places | the linear map of $r$ |
+# | location | no | scores of $S$ places, and filters | $F$ and $U$ |
+# | monotonic | no; all pairs with the same $i + j$ at once | the places it passes, fewer than $S + L$ for all $L$ outputs | a bias of the scores |
