@@ -19,7 +19,8 @@ What does an operation have to know to hand a gradient on?
 # program reads the tape backwards, once, and has the answer for all parameters.
 #
 # **Why it matters:** all networks in this book, and nearly all others, learn in this
-# way. Here we build the program, and the backwards of the operations of attention.
+# way. Here we build the program, and derive what it needs for the operations of
+# attention.
 #
 # You need Python, NumPy, and derivatives of functions of one variable: the rules for
 # products, for quotients, and the chain rule. Sums with two indices occur, too.
@@ -244,11 +245,10 @@ print(f"3 (1 - a^2) = {3 * (1 - a.data**2):.6f}")
 # Nodes and the arrows between them are called a *graph*. If a graph comes without a
 # tape, there are two ways to find an order. For both, keep only the nodes from which
 # $L$ was computed, found by going from $L$ to its parents, to their parents, and so on.
-# A user that is not among them sends nothing, and no node has to wait for it.
+# No node has to wait for a user from which $L$ was not computed.
 #
-# - From the end: count the users of each node. Begin with $L$, which has none, and
-#   always take next a node whose users are all done. (Count $v = a \cdot a$ as two uses
-#   of $a$, and both as done when $v$ is done.)
+# - From the end: count the uses of each node; $v = a \cdot a$ uses $a$ twice. Begin
+#   with $L$, which has none, and always take next a node whose uses are all done.
 # - From the beginning: write a node down as soon as all of its parents are written
 #   down. Read the list backwards.
 #
@@ -305,11 +305,9 @@ print(f"3 (1 - a^2) = {3 * (1 - a.data**2):.6f}")
 # second runs over the first index of $A$ and the first of $G$, so it is $A^\top G$.
 # With unequal sizes no other product of these matrices even has the right shape.
 #
-# To test the formula, move one entry of $A$ and see whether
-# $`L = \sum g_{ij} y_{ij}`$ moves as the formula says. For this $L$ the gradient that
-# arrives at $Y$ is exactly $G$. Its numbers are random. With ones for all of them the
-# formula gives the sums of the rows of $B$, and a mistake that keeps these sums would
-# not be seen.
+# To test the formula, move one entry of $A$ and see whether $`L = \sum g_{ij} y_{ij}`$
+# moves as the formula says. For this $L$ the gradient that arrives at $Y$ is exactly
+# $G$. Its numbers are random, because equal ones would hide some mistakes.
 
 # %%
 A, B = rng.normal(size=(3, 5)), rng.normal(size=(5, 7))
@@ -348,9 +346,9 @@ print(f"dL/dA[2, 4]   numeric {numeric:.6f}   formula {dA[2, 4]:.6f}")
 #   = p_k \Big(g_k - \sum_j p_j\, g_j\Big)
 # ```
 #
-# In the second step the term $`g_k\, p_k\, p_k`$ is the one that the sum lacked: with
-# it, the sum runs over all $j$. The bracket compares $g_k$ with the weighted mean of
-# all $g_j$. Test it on three numbers:
+# The sum lacked the term of $j = k$, which is $`g_k\, p_k\, p_k`$. The first part has
+# it, so in the second step the sum runs over all $j$. The bracket compares $g_k$ with
+# the weighted mean of all $g_j$. Test it on three numbers:
 
 # %%
 x, g = np.array([1.0, 2.0, 0.5]), rng.normal(size=3)
@@ -438,7 +436,8 @@ entries = sum(leaf.grad.size for leaf in leaves.values())
 #
 # ## What would break it?
 #
-# - `=` in place of `+=` where shares meet: a value that is used twice keeps one share.
+# - A share that replaces the one before it, in place of being added: a value that is
+#   used twice keeps one.
 # - An order that is not topological: a share arrives after the node has sent its own.
 # - No sum after a broadcast: the gradient of $b$ has shape (3, 4). When $b$ is updated
 #   by `b = b - step * gradient`, NumPy broadcasts $b$ as well, and the vector has
