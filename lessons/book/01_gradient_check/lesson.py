@@ -259,14 +259,13 @@ the shape of a V. Forward differences reach {best["forward"]:.0e} at best, centr
 show(fig, "v-curve", alt)
 
 # %% [markdown]
-# The right arms are truncation. On these axes they have slope one for forward, two for
-# central. The left arms are rounding. They have jumps, because the rounding of a value
-# of $f$ depends on its last digits, and these are as good as random. In float32 a step
-# of {{ f"{lost:.0e}" }} or less does not change $x$ at all. The measured slope is then
-# 0, and its error is the whole exact slope, in size {{ f"{float(abs(exact)):.2f}" }}:
-# the flat part of the curve. At its best step a check in float32 has an error of
-# {{ f"{best['central, float32']:.0e}" }}, so it cannot tell a gradient that is wrong in
-# the sixth digit from a right one.
+# The right sides are truncation. On these axes they have slope one for forward, two for
+# central. The left sides are rounding. They have jumps, because each value of $f$ has
+# another rounding error. In float32 a step of {{ f"{lost:.0e}" }} or less does not
+# change $x$ at all. The measured slope is then 0, and its error is the whole exact
+# slope, in size {{ f"{float(abs(exact)):.2f}" }}: the flat part of the curve. At its
+# best step a check in float32 has an error of {{ f"{best['central, float32']:.0e}" }},
+# so it cannot tell a gradient that is wrong in the sixth digit from a right one.
 #
 # We check in float64, with central differences and a step near $\varepsilon^{1/3}$, for
 # entries of about 1. A larger entry needs a larger step, because the numbers that the
@@ -309,8 +308,8 @@ BACKWARDS = {
 # hundred-millionth (`atol`). That fits slopes of about 1; where they may be much
 # smaller or larger, multiply `atol` by the largest slope. `np.allclose` treats NaN as
 # unequal to every number, so it catches NaN. It does not catch a wrong shape, because
-# it broadcasts: one number passes in place of five equal slopes. The backwards above
-# all return the right shape. In a check of other backwards, reject None and compare the
+# it broadcasts: where five slopes are equal, one number passes for all five. The
+# backwards above all return the right shape. For others, reject None and compare the
 # shapes first.
 
 
@@ -335,10 +334,10 @@ for name, backward in BACKWARDS.items():
 # With ones, {{ let_through }} of {{ len(BACKWARDS) - 1 }} wrong backwards pass, and one
 # of them returns 0 always. Why? The outputs of a softmax sum to 1 whatever $x$ is. So
 # $F$ is constant, its gradient is 0, and every backward that gives 0 for ones is
-# "right". *This check could not have failed.* The softmax is not the only such case:
-# the outputs of a [layer norm](../../GLOSSARY.md#layer-norm), before its learned scale
-# and shift, sum to 0. Every [Transformer](../../GLOSSARY.md#transformer) contains layer
-# norms.
+# "right". *This check could not have failed.* Every
+# [Transformer](../../GLOSSARY.md#transformer) contains another such case, the [layer
+# norm](../../GLOSSARY.md#layer-norm): before it scales and shifts its outputs, they sum
+# to 0.
 #
 # The library's check is `mg.gradcheck(f, inputs)`, with a list of arrays. It draws $g$
 # at random. For each input it moves one entry after the other and leaves the other
@@ -449,7 +448,7 @@ print(result.message.partition("differ\n")[2])
 #
 # ## What would break it?
 #
-# - A step that was guessed. Both arms of the V are steep, so a step that is wrong by a
+# - A step that was guessed. Both sides of the V are steep, so a step that is wrong by a
 #   factor of a thousand costs several digits.
 # - A sum of outputs that is constant, or a point that is special: a comparison of
 #   numbers then accepts wrong backwards, too. `mg.gradcheck` notices it only where the
