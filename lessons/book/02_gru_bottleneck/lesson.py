@@ -142,10 +142,9 @@ for name in ("teacher forcing", "greedy"):
 # | $\sigma$ | the sigmoid, $1 / (1 + e^{-a})$; it lies between 0 and 1 |
 # | $\odot$ | multiplication, number by number |
 #
-# (In some texts $z$ and $1 - z$ are exchanged, which is the same network with other
-# names. In the paper the reset gate multiplies $h$ before the matrix.) Take a state of
-# one number, so that every matrix is one number, leave out the biases, and compute a
-# step by hand:
+# (Some texts exchange $z$ and $1 - z$, which changes names only. The paper has
+# $`W_{hn} (r \odot h)`$ in place of $r \odot m$.) Take a state of one number, so that
+# every matrix is one number, leave out the biases, and compute a step by hand:
 
 # %%
 W_i, W_h = {"r": 0.5, "z": 2.0, "n": 1.0}, {"r": -1.0, "z": 0.5, "n": 0.8}
@@ -182,8 +181,9 @@ print(f"library {library.item():.4f}")
 #
 # Next, through the tanh and the two sigmoids. The derivative of a tanh is $1 - n^2$,
 # that of a sigmoid is $\sigma (1 - \sigma)$. Let $d_n$, $d_z$ and $d_r$ be the
-# gradients of what goes *into* the tanh and into the two sigmoids. Into the tanh goes
-# $r \odot m$, so $r$ receives $d_n \odot m$, and $m$ receives $d_m = d_n \odot r$:
+# gradients of what goes *into* the tanh and into the two sigmoids. Into the tanh goes a
+# sum with $r \odot m$, so $r$ receives $d_n \odot m$, and $m$ receives
+# $d_m = d_n \odot r$:
 #
 # ```math
 # d_n = g \odot (1 - z) \odot (1 - n^2), \quad
@@ -229,10 +229,9 @@ print(f"sum {sum(shares.values()):.6f}   library {old.grad.item():.6f}")
 #
 # A network uses the same weights at every step, so their gradient is the sum over all
 # steps, and over all examples. If each row of an array is one example, then the
-# products `dz.T @ X` and `dz.sum(0)` of
-# [lesson 00](../00_tape/README.md#does-it-all-fit-together) sum over the examples. A
-# state is used by the next step *and* as an output. So it receives $dL/dh$ of the next
-# step, with its four shares, and the gradient of its own output.
+# products of [lesson 00](../00_tape/README.md#does-it-all-fit-together) for $W$ and $b$
+# sum over the examples. A state is used by the next step and is an output, too. So it
+# receives a sum: $dL/dh$ of the next step, and the gradient of the output.
 #
 # ## What can a decoder look at?
 #
@@ -366,8 +365,8 @@ claim("6.1.1", "a long sentence asks the model for the impossible (bits of 12 "
 # - Comparing a teacher-forced number of one model with a greedy number of another. The
 #   teacher-forced one is usually higher, even for the same model.
 #
-# **To take away: one vector could hold a long sentence, but training does not find the
-# code; attention keeps all states and chooses among them at each step.**
+# **To take away: one vector has room for a long sentence, but in this training no model
+# learned to use it; attention keeps all states and chooses among them at each step.**
 #
 # Exercises: E.6 (a GRU and its backward, written by you):
 # `python -m lessons start E.6`. The comparison with attention and without, on
