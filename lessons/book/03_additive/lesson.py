@@ -50,7 +50,7 @@ h = np.array(
 )  # (S = 4, 3), one row for each word
 
 # %% [markdown]
-# The decoder has written "le" and needs a noun. Its state $s$ plays the part of a
+# The decoder has written "le" and needs a noun. Its state $s$ is used as a
 # [query](../../GLOSSARY.md#query): a description of what is needed. Suppose that each
 # word has a [score](../../GLOSSARY.md#score) $e_j$, a number that says how well the
 # word suits the query. The [softmax](../../GLOSSARY.md#softmax) turns the scores into
@@ -100,9 +100,9 @@ show(fig, "one-step", alt)
 # a little. Therefore training can move the weight to another word. A decoder that
 # *chose* one word could not be trained in this way, because a choice has no derivative.
 #
-# The weights are read as the [alignment](../../GLOSSARY.md#alignment) of this step, a
-# statement about which source words the new word belongs to. At the next step the
-# decoder has another state $s$, and with it come other weights.
+# The weights are often read as an [alignment](../../GLOSSARY.md#alignment): to which
+# source words the new word belongs. At the next step the decoder has another state $s$,
+# and with it come other weights.
 #
 # ## Where do the scores come from?
 #
@@ -201,8 +201,9 @@ for query in (Ws_s, -5 * Ws_s, np.zeros(4)):
 # The tanh is steep near 0 and flat far from it. The query is added to the projection of
 # each word before the tanh. Where the sum is near 0, the query moves the score; where
 # it is far from 0, it hardly does. So one query changes the scores of two words by
-# different amounts. Any function whose graph is not a straight line would do. But no
-# tanh is larger than 1, and the next section shows how this limits the weights.
+# different amounts. Other functions whose graph is not a straight line can do this,
+# too. But no tanh is larger than 1, and the next section shows how this limits the
+# weights.
 #
 # ## How sharp can the weights become?
 #
@@ -233,9 +234,9 @@ print(f"reached {softmax(np.tanh(best_case) @ v)[1].max():.3f}")
 # what they print with what we find. *The book* is always [one of the
 # four](../../TEXTS.md). You need none of them.
 #
-# > **The book says** (6.2.2) that the weights can become "arbitrarily peaked". That is
-# > true of the softmax, and of a score without a bound, such as the dot product of
-# > [lesson 04](../04_scores/README.md). For a given $v$ it is false of this score.
+# > **The book says** (6.2.2) that the weights can become "arbitrarily peaked". Peaked
+# > means sharp. With scores that have no limit, such as the dot products of [lesson
+# > 04](../04_scores/README.md), they can. With this score and a given $v$ they cannot.
 
 # %% [claims]
 from lessons.instrument.verdict import above
@@ -414,8 +415,9 @@ for S in (4, 6, 12, 24, 48):
 #   ([padding](../../GLOSSARY.md#padding)), and a state that is no word gets a weight as
 #   well. A [mask](../../GLOSSARY.md#mask) prevents this, as in exercise 6.5 and in
 #   [lesson 06](../06_masks/README.md). It says which places are allowed, and the
-#   softmax runs over these alone. Any other place has the weight 0. So its score, its
-#   state and the argument of its tanh receive the gradient 0.
+#   softmax runs over these alone: a score of $-\infty$ in any other place gives it the
+#   weight $\exp(-\infty) = 0$. So its score, its state and the argument of its tanh
+#   receive the gradient 0.
 #
 # **To take away: attention is a score for each word, a softmax, and an average; all
 # three have gradients, so where to look is learned.**
