@@ -11,7 +11,7 @@ Which keys can each score prefer, and what does it cost?
 # can say that the others cannot, and what it costs.
 #
 # **Why it matters:** the score decides what a model can look for, and how fast it is.
-# Transformers use the cheapest of the four, with a learned matrix on either side.
+# Transformers use the scaled dot product; learned matrices make its queries and keys.
 
 # %% [folded]
 from functools import partial
@@ -153,9 +153,9 @@ show(fig, "planes", alt)
 # rises for ever in one direction. The matrix of general turns this direction; with
 # $W_g = I$, the identity matrix, general is the dot product (exercise 6.2). The
 # additive score has its highest point at the tip of the arrow: for *this* query, the
-# best key is a key like $s$. (Not for every query: if all signs of query and key
-# change, each tanh changes its sign, and so does the score. So $-s$ has a valley where
-# $s$ has a hill.)
+# best key is a key like $s$. (Not for every query: if query and key change all their
+# signs, each tanh does, too, and so does the score. So with the query $-s$ the tip of
+# its arrow is the *lowest* point.)
 #
 # Take three keys in a row, the middle one halfway between the others. It is the sum of
 # a half of the left key and a half of the right one, so a linear score gives it half of
@@ -239,8 +239,8 @@ print("keys projected ", np.allclose(H @ W_g.T @ q[0], e), (H @ W_g.T).shape)
 print("query projected", np.allclose(H @ (W_g.T @ q[0]), e), (W_g.T @ q[0]).shape)
 
 # %% [markdown]
-# The exercises of this lesson ask for such derivations as a *chain*: expressions, each
-# with a reason, of which each equals the one before. The check computes them all with
+# The exercises of this lesson ask for such derivations as a *chain*: a list of
+# expressions that are equal, each with a reason. The check computes them all with
 # random numbers. Here is one that shows what it means to be linear:
 
 # %%
@@ -255,10 +255,10 @@ for expression, reason in chain.links:
 
 # %% [markdown]
 # Which way is cheaper? $W_g h$ takes $d_s d_h$ multiplications. A decoder meets the
-# same $S$ keys at every step. Projected once, before the first step, they cost
-# $S d_s d_h$ in all, and then every pair of a query and a key costs $d_s$ more, those
-# of the dot product. With $L$ queries this is $S d_s d_h + L S d_s$. If each pair
-# projects its key again, it is $L S (d_s d_h + d_s)$. For several sentences, add up.
+# same $S$ keys at every step. To project them once, before the first step, takes
+# $S d_s d_h$. Then the dot product of each query and each key takes $d_s$ more. With
+# $L$ queries this is $S d_s d_h + L S d_s$. If each pair projects its key again, it is
+# $L S (d_s d_h + d_s)$. For several sentences, add up.
 #
 # ## What does each score cost?
 #
@@ -272,18 +272,18 @@ for expression, reason in chain.links:
 # | additive, keys projected once | $S A d_h$ | $A d_s + S A$ | $S A$ |
 # | additive, keys projected each step | | $A d_s + S A d_h + S A$ | $S A$ |
 #
-# In the additive rows $W_s s$ takes $A d_s$ multiplications, once for all keys, each
-# $W_h h_j$ takes $A d_h$, and the product with $v$ takes $A$ for each key. Concat,
-# computed as its formula is written, multiplies $W_a$ with $[s; h_j]$ for every pair,
-# and so projects the query again for each key. Take 50 words in and 50 words out, and
-# one width $d$ for all. What happens to the cost of a step if the width doubles? (The
+# In the additive rows $W_s s$ takes $A d_s$ multiplications for a query, each $W_h h_j$
+# takes $A d_h$, and the product with $v$ takes $A$ for each key. Concat, computed as
+# its formula is written, multiplies $W_a$ with $[s; h_j]$ for every pair, and so
+# projects the query again for each key. Take 50 words in and 50 words out, and one
+# width $d$ for all. What happens to the cost of a step if the width doubles? (The
 # functions of `costs` return the multiplications of a whole sentence, by this table.)
 
 # %%
 ways = {name: partial(costs.of_scores, name) for name in ("dot", "general")}
 ways |= {"additive, keys once": partial(costs.of_scores, "additive")}
 ways |= {"additive, keys each step": costs.steps, "additive, every pair": costs.pairs}
-lines = {}  # of a step; what is done once for the sentence is shared by its 50 steps
+lines = {}  # of a step: those of a sentence, divided by its 50 steps
 for way, formula in ways.items():
     a, b = lines[way] = [formula(50, 50, d) / 50 for d in (64, 128)]
     print(f"{way:24s} d = 64: {a:>7,.0f}   d = 128: {b:>9,.0f}   times {b / a:.2f}")
@@ -329,8 +329,8 @@ taken = np.array([seconds[-1] for seconds in clock["seconds"].values()])
 #   [lesson 05](../05_scaling/README.md) says what that does.
 #
 # **To take away: a dot product compares a query with a key; a learned matrix between
-# them translates first; of these four scores only the additive one can prefer one place
-# to everything around it, and it pays a tanh for each number of each key.**
+# them translates first; of these four scores only the additive one can prefer a key to
+# all keys around it, and it pays a tanh for each number of each key.**
 #
 # Exercises: 6.2 (the matrix inside general), 38.1 (project the keys once), 38.6 (what
 # only additive can do), 6.3 (count what a score costs) and 6.6 (measure it):
