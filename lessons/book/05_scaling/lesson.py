@@ -13,8 +13,8 @@ What exactly goes wrong without it?
 # prevents it.
 #
 # **Why it matters:** nearly every layer of attention in a
-# [Transformer](../../GLOSSARY.md#transformer) contains this division. Without it a wide
-# model begins with weights that hardly learn.
+# [Transformer](../../GLOSSARY.md#transformer) contains this division. Without it,
+# training can hardly change what a wide model looks at in its first steps.
 
 # %% [folded]
 import numpy as np
@@ -88,7 +88,7 @@ show(fig, "four-words", alt)
 # | $s$, $h$ | a query and a key, of $d$ numbers each; $s_k$ and $h_k$ are number $k$ of them |
 # | $e$ | their score, $s^\top h = s_1 h_1 + \dots + s_d h_d$ |
 # | $S$ | the number of keys of one query (the exercises write $T$) |
-# | $p$ | the weights of the $S$ keys: the softmax of their scores |
+# | $p$ | the weights of the $S$ keys, the softmax of their scores; $\alpha$ in lesson 03 |
 # | $E[X]$, $\mathrm{Var}(X)$ | mean and variance of a number $X$ over random vectors |
 #
 # The [variance](../../GLOSSARY.md#variance) is the mean of the squared distance from
@@ -104,8 +104,8 @@ show(fig, "four-words", alt)
 # ```
 #
 # For means of 0 and variances of 1 this is $1 \cdot 1 - 0 = 1$. (For a number with mean
-# $\mu$ and variance $v$ put in $E[s_k] = \mu$ and $E[s_k^2] = v + \mu^2$, which is the
-# short form read backwards. Exercise 38.2 does so.)
+# $\mu$ and variance $v$ put in $E[s_k] = \mu$ and $E[s_k^2] = v + \mu^2$: by the short
+# form, $v = E[s_k^2] - \mu^2$. Exercise 38.2 does so.)
 #
 # The score is a sum of $d$ such products. They are independent, and the variance of a
 # sum of independent numbers is the sum of their variances:
@@ -116,10 +116,10 @@ show(fig, "four-words", alt)
 # = 1
 # ```
 #
-# because a number that is divided by $\sqrt d$ has a square that is divided by $d$. So
-# a score has the standard deviation $\sqrt d$, which is 8 at $d = 64$ and 32 at 1024,
-# and a scaled score has 1 at every width. No step needed a normal distribution. Three
-# very different ones, then, should give the same variance:
+# because the square of $x / \sqrt d$ is $x^2 / d$. So a score has the standard
+# deviation $\sqrt d$, which is 8 at $d = 64$ and 32 at 1024, and a scaled score has 1
+# at every width. No step needed a normal distribution. Three very different ones, then,
+# should give the same variance:
 
 # %%
 side, d = np.random.default_rng(55), 64  # a generator of its own for side questions
@@ -134,10 +134,10 @@ for name, (s, h) in draws.items():  # (n, d) each
     print(f"Var(e / sqrt d) = {(e / d**0.5).var():.2f}")
 
 # %% [markdown]
-# What spreads the weights of *one* query? All its keys meet the same $s$. For a fixed
-# query the $s_k$ are constants, and only the keys are drawn, so the term $s_k h_k$ has
-# the variance $`s_k^2\, \mathrm{Var}(h_k) = s_k^2`$. The sum over $k$ is $`\|s\|^2`$,
-# the squared length of the query. Its mean over queries is again $d$.
+# How far apart are the scores of *one* query? All its keys meet the same $s$. For a
+# fixed query the $s_k$ are constants, and only the keys are drawn, so the term
+# $s_k h_k$ has the variance $`s_k^2\, \mathrm{Var}(h_k) = s_k^2`$. The sum over $k$ is
+# $`\|s\|^2`$, the squared length of the query. Its mean over queries is again $d$.
 #
 # This gives a shortcut: we draw scores, and not vectors. **From here on, queries and
 # keys have normal entries.** Then the scores of one query are normal with the standard
@@ -273,6 +273,7 @@ def entropy(p):
         return -np.where(p > 0, p * np.log(p), 0).sum(-1)
 
 
+# %% [folded]
 def frobenius(p):  # of J, without forming it: p (n, S) -> (n,)
     q = np.sort(p) ** 2  # the smallest first: rounding then loses least
     pairs = (q[:, 1:] * q.cumsum(1)[:, :-1]).sum(1)  # of i < j, (p_i p_j)^2
@@ -288,7 +289,7 @@ def measure(S, scaled):
     for d in widths:
         e = draw_scores(d, S)  # (n, S)
         p = mg.softmax(e / d**0.5 if scaled else e).data
-        r = frobenius(p)  # (n,)
+        r = frobenius(p)  # |J| of each query, (n,)
         rows.append([entropy(p).mean(), np.median(r), r.mean(), (r > 0.25).mean()])
     return np.array(rows)  # (widths, 4)
 
@@ -336,10 +337,10 @@ show(fig, "entropy", alt)
 # H = -\sum_j p_j \ln p_j = \ln Z - \sum_j p_j\, e_j
 # ```
 #
-# If there are many keys, both sums are nearly $S$ times a mean. With $X$ for one random
-# score, $Z$ is about $`S\, E[\exp X]`$, and $\sum_j p_j e_j$ is about
-# $E[X \exp X] / E[\exp X]$. For normal scores of variance $v$ these means are known:
-# $E[\exp X] = \exp(v/2)$ and $E[X \exp X] = v \exp(v/2)$. So
+# A sum over many keys is nearly $S$ times a mean. With $X$ for one random score, $Z$ is
+# about $`S\, E[\exp X]`$, and $\sum_j p_j e_j$, which is $\sum_j e_j \exp(e_j) / Z$, is
+# about $E[X \exp X] / E[\exp X]$. For normal scores of variance $v$ these means are
+# known: $E[\exp X] = \exp(v/2)$ and $E[X \exp X] = v \exp(v/2)$. So
 #
 # ```math
 # H \approx \ln S + \frac{v}{2} - v = \ln S - \frac{v}{2}
@@ -365,10 +366,11 @@ show(fig, "entropy", alt)
 # - A learned scale, or queries that start small. What matters is the variance of the
 #   scores; $\sqrt d$ is one way to set it. With any other divisor $\tau$, a
 #   [temperature](../../GLOSSARY.md#temperature), it is $d / \tau^2$ (exercise 6.10).
-# - Training itself. Nothing keeps the entries at variance 1. Scaling sets the start.
-#   [Lesson 07](../07_reversal/README.md) trains a recurrent model with and without it,
-#   [lesson 10](../10_heads/README.md) a Transformer. In exercise 38.4 you train two
-#   models of width 256 that reverse strings, and compare their losses and entropies.
+# - Training itself. Nothing keeps the entries at variance 1; scaling sets the start
+#   only. [Lesson 07](../07_reversal/README.md) trains a recurrent model with and
+#   without it, [lesson 10](../10_heads/README.md) a Transformer. In exercise 38.4 you
+#   train two models of width 256 that reverse strings, and compare their losses and
+#   entropies.
 #
 # **To take away: a dot product of $d$ independent numbers has variance $d$, and
 # dividing it by $\sqrt d$ makes the spread of the weights nearly independent of the
