@@ -62,10 +62,10 @@ def one_step(model, optimizer, source):
 # %% [markdown]
 # The [loss](../../GLOSSARY.md#loss) is one number: how far the model is from the right
 # answers. `backward` computes the [gradient](../../GLOSSARY.md#gradient): for each
-# [parameter](../../GLOSSARY.md#parameter), that is, each number that the model learns,
-# whether the loss rises or falls when it grows. `optimizer.step` moves each parameter a
-# little, so that the loss falls. We do this {{ STEPS }} times, with {{ BATCH }} strings
-# each, and measure every tenth time:
+# [parameter](../../GLOSSARY.md#parameter), a number that the model learns, whether the
+# loss rises or falls when it grows. `optimizer.step` moves each parameter a little, so
+# that the loss falls. We do this {{ STEPS }} times, with {{ BATCH }} strings each, and
+# measure every tenth time:
 
 # %%
 def train(model, word="badge"):
@@ -73,7 +73,7 @@ def train(model, word="badge"):
     test = rng.integers(0, 10, (200, n))  # strings to measure with
     for parameter in model.parameters():  # 64 bits: few rounding errors
         parameter.data = np.float64(parameter.data)
-    optimizer = optim.Adam(model.parameters(), lr=3e-3)  # lr: how far a step goes
+    optimizer = optim.Adam(model.parameters(), lr=3e-3)  # lr: the size of a step
     for step in range(STEPS + 1):
         if step % 10 == 0:
             right = np.mean(model(test)[0].data.argmax(-1) == task(test))
@@ -121,9 +121,9 @@ the answer is read from the last letter of the string."""
 show(heatmaps("When does it find where to look?", panels, 2.4), "diagonal", alt)
 
 # %% [markdown]
-# Training gave the right answers, never the diagonal. The weights moved there because
-# the answers are better if they stand there. The model has not learned strings by
-# heart: there are {{ f"{10**N:,}" }}, and it saw at most {{ f"{BATCH * STEPS:,}" }}.
+# Training showed the model the right answers, never the diagonal. The weights moved
+# there because that makes the answers better. The model did not memorise all strings:
+# there are {{ f"{10**N:,}" }}, and it saw at most {{ f"{BATCH * STEPS:,}" }}.
 #
 # ## What is inside?
 #
@@ -226,9 +226,8 @@ show(fig, "off", alt)
 # %% [markdown]
 # The average of all five vectors is the same for each letter of the answer. It says
 # *which* letters the string has, not *where* they stand. So the best answer is the most
-# frequent letter, five times, and the model has learned it. How far can a model get
-# that keeps the order in one vector? [Lesson 02](../02_gru_bottleneck/README.md) shows
-# it.
+# frequent letter, five times, and the model has learned it. What if one vector keeps
+# the order, too? [Lesson 02](../02_gru_bottleneck/README.md) shows it.
 #
 # ## Change 2: what if the score is another one?
 #
