@@ -112,9 +112,9 @@ show(fig, "unmasked", alt)
 
 # %% [markdown]
 # So padding does change the context. It draws the context towards 0 by exactly the
-# share that it takes. The shorter the sentence, the larger this share. What is worse,
-# the same sentence gives another result beside a longer neighbour. With the mask, the
-# context is the same for every number of pads.
+# share that it takes. The shorter the sentence, the larger this share. And the same
+# sentence gives another result beside a longer neighbour. With the mask, the context is
+# the same for every number of pads.
 #
 # ## What should a masked softmax be?
 #
@@ -156,7 +156,7 @@ print("equal to masked_softmax of the library:", same)
 # %% [markdown]
 # Two of the lines are there for the second row, in which nothing is allowed. Without
 # them it would be NaN ("not a number"). Such rows are not rare: an empty sentence makes
-# one, and so do two masks such that no key satisfies both.
+# one, and so do two masks that share no allowed key.
 #
 # There are two ways to state a mask: a boolean array, or the *lengths* of the
 # sentences. Let the batch have $B$ sentences, and let each have $L$ queries and $S$
@@ -215,8 +215,8 @@ for name, (x, allowed, dtype) in rows.items():
 # - **Two allowed, in float16.** Now $-\infty$ does what it should, and the weights are
 #   right. So the 16 bits alone do no harm; the NaN needs a row with nothing allowed.
 # - **Low real scores.** The sentinel is now the *largest* score. All the weight goes to
-#   the two places of padding, a half to each. (Numbers of 32 bits still tell the real
-#   scores apart here: ours are right. Ours have 32 bits in all rows.)
+#   the two places of padding, a half to each. (Ours has 32 bits in all rows, which is
+#   enough here.)
 #
 # > **The book says** (the page on scoring functions) that scores set to a large
 # > negative number have an exponential of zero. It uses $-10^6$. That holds in rows
@@ -245,8 +245,9 @@ claim("scoring", "a mask of -1,000,000 gives padding the weight 0, also with 16 
 # ```
 #
 # It needs no mask: where $p_j = 0$, the gradient is 0. In a row with nothing allowed it
-# is 0 everywhere. Take one sentence ($B = 1$) with four keys and three queries. The
-# queries may attend to the first 2, 0 and 4 keys:
+# is 0 everywhere. (In exercise E.7 scores may be NaN. Then a factor of 0 is not enough,
+# because 0 times NaN is NaN: use `np.where`.) Take one sentence ($B = 1$) with four
+# keys and three queries. The queries may attend to the first 2, 0 and 4 keys:
 
 # %%
 e = mg.Tensor(rng.normal(size=(3, 4)), requires_grad=True)
@@ -282,12 +283,11 @@ print("gradient check:", check.ok)
 # the loss.
 #
 # The GRU here is *bidirectional*: one GRU reads the words forward, a second one reads
-# them backward, and the two states of a word stand side by side, four numbers each. In
-# the targets of the loss, $-1$ stands for a padded place. The function `cross_entropy`
-# leaves such places out if it gets $-1$ as a third argument. "Loss over all" counts
-# them, with word 1 as the right answer (`abs` makes 1 of $-1$). The matrix `W_o` makes
-# three scores of each word, one for each word of a small vocabulary. Which of these
-# leak?
+# them backward, and the two states of a word stand side by side, four numbers each. The
+# matrix `W_o` makes three scores of each place, one for each word of a small
+# vocabulary. `target` has the right words, with $-1$ for padding. `cross_entropy`
+# leaves out the places whose target equals its third argument, $-1$. In "loss over
+# all", `abs` makes 1 of $-1$, and padding counts as word 1. Which of these leak?
 
 # %%
 x, n = rng.normal(size=(1, 8, 3)), 5  # five words, three of padding
