@@ -101,13 +101,12 @@ for kind, row in book.items():
     print(f"{kind:9s} loss {book_loss[kind]:.4f}  ", *(f"{x:6.4f}" for x in row))
 
 # %% [markdown]
-# Look at the loss first. By the *loss*, scaled is second best; its loss is about a
-# quarter of that of dot. A loss of {{ str(book_loss["scaled"]) }} means that in
-# training the right letter has a probability of about
-# {{ f"{np.exp(-book_loss['scaled']):.2f}" }}, which is $\exp(-\text{loss})$. How can it
-# have only {{ f"{min(book['scaled']):.2f}" }} to {{ f"{max(book['scaled']):.2f}" }} of
-# the letters right in the test? And why would dot be worse at *three* letters
-# than at ten?
+# By the *loss*, scaled is second best; its loss is about a quarter of that of dot. A
+# loss of {{ str(book_loss["scaled"]) }} means that in training the right letter has a
+# probability of about {{ f"{np.exp(-book_loss['scaled']):.2f}" }}, which is
+# $\exp(-\text{loss})$. How can it have only {{ f"{min(book['scaled']):.2f}" }} to
+# {{ f"{max(book['scaled']):.2f}" }} of the letters right in the test? And why would dot
+# be worse at *three* letters than at ten?
 #
 # ## Do we get these numbers again?
 #
@@ -296,8 +295,9 @@ lowest, then scaled, then dot and general."""
 show(fig, "loss", alt)
 
 # %%
+# each of curves (folded code): losses of additive, dot, general, scaled
 lower = [rows[3] < rows[1] for rows in curves.values()]  # scaled below dot
-behind = [int(steps[each.argmax()]) for each in lower]
+behind = [int(steps[each.argmax()]) for each in lower]  # the first True
 print(f"scaled is below dot for the first time at step {behind[0]}, masked {behind[1]}")
 below = np.mean(np.concatenate([each[each.argmax() :] for each in lower]))
 print(f"from there on scaled is below dot at {100 * below:.0f} % of the points")
@@ -379,8 +379,8 @@ for kind in KINDS:
 #
 # ## What would break it?
 #
-# - One seed. Or three: of twelve models of additive, three mostly follow, nine mostly
-#   count, and the first three are of the second kind.
+# - One seed. Or three: of twelve models of additive, three mostly follow and nine
+#   mostly count; the first three seeds are among the nine.
 # - A test that is unlike the training in something nobody wanted to test.
 # - A story that fits the ranking, but not the losses printed beside it.
 # - The word "accuracy" without a statement of what is counted, letters or strings, and
@@ -388,14 +388,14 @@ for kind in KINDS:
 #
 # **To take away: the textbook's test measured what happens when the padding of the
 # training is missing; with padding masked, all four scores learn to reverse. Models
-# with the same loss can have learned different ways, and only a new kind of input, or a
-# disturbance, shows which.**
+# with the same loss can have learned different ways, and only a new kind of input shows
+# which.**
 #
-# Exercises: 38.4 (scaled and unscaled scores at width 256) and 38.5 (attention in a
-# window that moves one place a step, [lesson 08](../08_local_coverage/README.md)). A
-# window that reaches $D$ places to each side of its centre has $2D + 1$ places. For
-# reversal it begins with its centre on the last letter, and moves to the left:
-# `python -m lessons start 38.4`.
+# Exercises: 38.4 (scaled and unscaled scores at width 256):
+# `python -m lessons start 38.4`; and 38.5 (attention in a window that moves one place a
+# step, [lesson 08](../08_local_coverage/README.md)). A window that reaches $D$ places
+# to each side of its centre has $2D + 1$ places. For reversal it begins with its centre
+# on the last letter, and moves to the left.
 #
 # ## Further: why is the first letter hard without a mask?
 #
