@@ -1,6 +1,6 @@
 """00  A tape and the chain rule  ●○○○  40 min  importance ★★★
 
-What does an operation have to know to hand a gradient on?
+What does an operation have to know to send a gradient back?
 """
 
 # %% [markdown]
