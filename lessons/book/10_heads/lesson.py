@@ -7,7 +7,7 @@ What can several attentions do that one cannot?
 # "The cat chases the dog." The word "chases" needs two things from its sentence: *who*
 # chases, and *who* is chased. In [lesson 09](../09_self_attention/README.md) a word
 # received one average of all values. If that average takes half of "cat" and half of
-# "dog", which of the two runs behind the other?
+# "dog", who chases whom?
 #
 # **Why it matters:** after this page you know every part of the block of which GPT and
 # its relatives are stacks.
@@ -117,7 +117,7 @@ show(fig, "heads", alt)
 #
 # This is *multi-head attention* (Vaswani and others 2017). A program does not loop over
 # the heads. It has one matrix $D \times D$ for the queries of all heads, and cuts the
-# product into $H$ pieces. (B is the number of sequences, n their length.)
+# product into $H$ pieces. (In the code `n` is $T$.)
 
 # %% [source] attention.exact.multihead.heads
 
@@ -165,21 +165,21 @@ for n in (1, 3, 12):
 # have more scores: $H T^2$ of them, where one head has $T^2$. At four bytes each,
 # {{ H }} heads need {{ str(H * 4 * 1000**2 // 10**6) }} megabytes for the scores of
 # 1000 words (exercise 6.4). And each head is narrow, which limits what its scores can
-# say: with $E = 1$ each query and each key is one number, so all positive queries put
-# the keys into one order, and no query can prefer a key in the middle.
+# say: with $E = 1$ each query and each key is one number, so the best key of a query is
+# the largest or the smallest one, and no query can prefer a key in the middle.
 #
 # **How do gradients pass?** Exercise E.10 asks for it. Let
-# $`O = [\mathrm{head}_1; \dots; \mathrm{head}_H]`$, and let $g$ be the gradient of the
-# loss with respect to out. Backward through the product with $W^O$,
+# $`O = [\mathrm{head}_1; \dots; \mathrm{head}_H]`$, and let $\partial M$ mean the
+# gradient of the loss with respect to a matrix $M$; $g$ is that of out. Backward
+# through the product with $W^O$,
 #
 # ```math
 # \partial W^O = O^\top g, \qquad \partial O = g\, (W^O)^\top
 # ```
 #
-# where $\partial$ of a matrix means the gradient of the loss in it. The columns of
-# $\partial O$, cut as in the forward pass, are the gradients $\partial O_h$ of the
-# heads. Within a head, with the scores $A_h = Q_h K_h^\top / \sqrt E$ and the weights
-# $P_h$,
+# The columns of $\partial O$, cut as in the forward pass, are the gradients
+# $\partial O_h$ of the heads. Within a head, with the scores
+# $A_h = Q_h K_h^\top / \sqrt E$ and the weights $P_h$,
 #
 # ```math
 # \partial V_h = P_h^\top\, \partial O_h, \qquad
@@ -189,7 +189,7 @@ for n in (1, 3, 12):
 # ```
 #
 # and $\partial A_h$ is the softmax's backward of [lesson 06](../06_masks/README.md), in
-# each row: $`p_j (g_j - \sum_l p_l g_l)`$, with a row of $\partial P_h$ as $g$. All
+# each row: $`p_j (u_j - \sum_l p_l u_l)`$, where $u$ is the row of $\partial P_h$. All
 # heads read $X$, as queries, keys and values, so the gradients of these uses are
 # *added*.
 #
@@ -326,9 +326,9 @@ print("cross: unchanged", np.allclose(b, a, atol=1e-6))
 # to itself again; the result goes to the next block.*
 #
 # The norm may stand before each part, as here ("pre"), or behind the sum, as in the
-# first publication ("post"). In this method of a block, `f`
-# is the attention or the feed-forward network, and `self.dropout` sets random numbers
-# to 0 in training ([lesson 06](../06_masks/README.md)):
+# first publication ("post"). In this method of a block, `f` is the attention or the
+# feed-forward network, and `self.dropout` sets some numbers, at random, to 0 in
+# training ([lesson 06](../06_masks/README.md)):
 
 # %% [source] attention.transformer.block.Block._residual
 
@@ -337,8 +337,8 @@ print("cross: unchanged", np.allclose(b, a, atol=1e-6))
 #
 # Averaging makes vectors more alike. What happens in a stack? Take ten random words and
 # twelve attentions in a row, untrained. After each, subtract the mean of the ten words
-# from each word. The *spread* is the length of what is left, divided by the length of
-# the ten words: 1 if the mean is 0, and 0 if all words are equal.
+# from each word. The *spread* is the length of what is left, all numbers as one vector,
+# divided by that of the ten words: 1 if their mean is 0, and 0 if all words are equal.
 #
 # We run three stacks: $f(x)$ alone; $x + f(x)$; and $x + f(x)$ with $f(x)$ made as long
 # as $x$. The third is needed because an untrained $f(x)$ is short beside $x$, so the
@@ -384,10 +384,10 @@ show(fig, "collapse", alt)
 # long $f(x)$ the words collapse as well, only slowly.
 #
 # Which parts of a block does *training* need? We left out one at a time, in blocks of
-# width 32 that learn a small task (the table is
-# [further below](#further-are-all-parts-necessary)). Without positions no model can
-# solve it. Without the sum the blocks learn it later, and without the network or the
-# norm as well as with them, at this size.
+# width 32 that learn a small task (the table is [further
+# below](#further-are-all-parts-necessary)). Without positions no model can solve it.
+# Without the sum the blocks learn it later. The network and the norm make no difference
+# at this size.
 #
 # ## What do trained heads look at?
 #
@@ -417,6 +417,7 @@ def excess(models):  # (seeds, 16): weight on the subject above the larger basel
 # %% [figure]
 fig, axes = figure("Where do four of sixteen heads look?", 2, 2, size=(7.2, 7.6))
 tokens = ["^", *kept["sentence"].split()]
+marked = tokens.index("children"), tokens.index("dog")  # the subject, before the verb
 for k, ax in enumerate(axes.ravel()):
     h = excess(models)[0, layers == k].argmax()
     p = np.array(runs[0]["example"][k][h])  # (T, T)
@@ -424,22 +425,24 @@ for k, ax in enumerate(axes.ravel()):
     ax.set_title(f"layer {k + 1}, head {h + 1}")
     ax.set_xticks(range(len(tokens)), tokens, rotation=90)
     ax.set_yticks(range(len(tokens)), tokens)
+    ax.plot(*marked, "s", mfc="none", mec=ORANGE, ms=8, mew=1.3)
     ax.grid(False)
 axes[0, 0].set_ylabel("query")
 axes[1, 0].set_xlabel("key")
 fig.colorbar(image, ax=axes, shrink=0.4, label="weight")
 alt = f"""Four heatmaps, a head of each layer of one of the six models, for the sentence
-"{kept["sentence"]}", queries down and keys across; ^ is the start sign. All are lower
-triangles, because the model is causal. Most rows have one or two dark keys, at
-distances that change from row to row."""
+"{kept["sentence"]}", queries down and keys across; ^ is the start sign. A square
+marks the weight from the word before the verb, "dog", to the subject, "children". All
+are lower triangles, because the model is causal."""
 show(fig, "four-heads", alt)
 
 # %% [markdown]
-# It is often said that some heads *follow agreement*: a verb has the number of its
-# subject, "the women see", "the woman sees". In "the women near the old dog see a
-# child" the model has to look past the dog, and it has to do so from the word *before*
-# the verb, where it predicts the verb. How much of its weight does a head send from
-# there to the subject? Two baselines say what other heads would have there:
+# A verb *agrees* with its subject in *number*, singular or plural: "the woman sees",
+# "the women see". It is often said that some heads follow this agreement. In "the women
+# near the old dog see a child" the model has to look past the dog, and it has to do so
+# from the word *before* the verb, where it predicts the verb. How much of its weight
+# does a head send from there to the subject? Two baselines say what other heads would
+# have there:
 #
 # - *positions*: the mean weight at the same distance, over all words. A head that looks
 #   at distances alone has this much on the subject.
@@ -449,14 +452,15 @@ show(fig, "four-heads", alt)
 # We say that a head *looks at the subject* if it has {{ f"{EXCESS:g}" }} more there
 # than the larger of the two. One baseline is missing: in this grammar the subject is
 # always the first noun of its clause. A head that looks at the first noun, and knows
-# nothing of number, has the same weights. So the weights alone cannot show that a head
-# follows agreement.
+# nothing of singular and plural, has the same weights. So the weights alone cannot show
+# that a head follows agreement.
 #
 # Therefore we also remove heads. Take in each model the head that looks at the subject
-# most, chosen in other sentences. Compare the probabilities of the two forms of a verb
-# ("see" and "sees"); the model is right if the form that fits is the more probable. We
-# count the clauses in which the noun before the verb has another number than the
-# subject. Then we remove that head, or each of the other 15 in its place:
+# most (in other sentences than these). Compare the probabilities of the two forms of a
+# verb ("see" and "sees"); the model is right if the form that fits is the more
+# probable. We count the clauses in which one of subject and noun before the verb is
+# singular and the other plural. Then we remove that head, or each of the other 15 in
+# its place:
 
 # %% [folded]
 for name, heads in (("trained", models), ("untrained", untrained)):
@@ -468,7 +472,7 @@ own = np.array([row[k] for row, k in zip(right, chosen)])  # (seeds,)
 others = np.array([np.delete(row, k) for row, k in zip(right, chosen)])  # (seeds, 15)
 whole = np.mean([run["agreement"]["differ"] for run in runs])
 print(f"right verbs: whole models {whole:.3f}, without that head {own.mean():.3f},")
-print(f"without another one {others.mean():.3f}, at the least {others.min():.3f}")
+print(f"without another one {others.mean():.3f}, at worst {others.min():.3f}")
 
 # %% [figure]
 fig, ax = figure("Which heads does the number of a verb need?", size=(7.2, 3.3))
@@ -492,14 +496,13 @@ show(fig, "agreement", alt)
 
 # %% [markdown]
 # After the training {{ int((x >= EXCESS).sum()) }} of the {{ x.size }} heads look at
-# the subject from the word before the verb, and before it none does. But the models do
-# not need the head that does so most: without it {{ f"{own.mean():.3f}" }} of the verbs
-# are right. The heads whose removal costs most stand left in
-# the figure, mostly in the first layer, and do not look at the subject from there. So
-# the number has more than one path to the verb: through another head, or in two steps,
-# through the word *near*, which stands beside the subject. (We removed one head at a
-# time, so we have not measured which.) Where a head looks is not yet what the model
-# needs it for.
+# the subject from the word before the verb; untrained, none does. But the models do not
+# need the head that does so most: without it {{ f"{own.mean():.3f}" }} of the verbs are
+# right. The heads whose removal costs most stand left in the figure, mostly in the
+# first layer, and do not look at the subject from there. So the number has more than
+# one path to the verb: through another head, or in two steps, through the word *near*,
+# which stands beside the subject. (We removed one head at a time, so we have not
+# measured which.) Where a head looks does not say what the model needs it for.
 #
 # ## What would break it?
 #
