@@ -12,9 +12,9 @@ What do time and memory do as n grows?
 # **Why it matters:** nearly every language model of today computes its attention tile
 # by tile, as this page shows, and what it can read is limited by these costs.
 #
-# There are two kinds of savings. Some change nothing in the result: they compute every
-# pair, but never keep all of them. Others give another result: they leave pairs out, or
-# replace the softmax by something that needs no pairs at all.
+# There are two kinds of savings. Some change nothing in the result: they compute all
+# scores, but never keep all of them. Others give another result: they leave pairs out,
+# or replace the softmax by something that needs no pairs at all.
 
 # %% [folded]
 import numpy as np
@@ -43,6 +43,7 @@ rng = np.random.default_rng(12)
 
 # %%
 for n in (1000, 32_768, 1_000_000):
+    # the library writes L for the number of queries, and E for the width
     narrow, wide = (cost_of("dense", L=n, E=d).score_bytes for d in (64, 512))
     print(f"{n:>9,} tokens   {size(wide):>8s}   the same at d = 64: {narrow == wide}")
 print("32 768 tokens, 32 heads:", size(cost_of("dense", L=32_768, H=32).score_bytes))
@@ -160,8 +161,8 @@ print("the same output and gradients:", all(map(np.allclose, *grads)))
 #
 # The two averages alone are not enough: one of them may stand for keys that suit the
 # query, and the other for keys that do not. The lse shows which: it is the logarithm of
-# the denominator of that softmax. The denominators add up to the one of all keys, and
-# each average counts in proportion to its own:
+# the set's own denominator. The denominators add up to the one of all keys, and each
+# average counts in proportion to its own:
 #
 # ```math
 # o = a_1 o_1 + a_2 o_2, \qquad
@@ -170,9 +171,9 @@ print("the same output and gradients:", all(map(np.allclose, *grads)))
 # ```
 #
 # Here $o_1$ and $o_2$ are the two averages, and $a_1$ and $a_2$ their shares. A set
-# without an allowed key has an lse of $-\infty$ and the share 0. (If both sets are so,
-# this gives 0/0; the library returns an output of 0 and an lse of $-\infty$.) Cut the
-# 300 keys into 200 of a "book" and 100 of a "question":
+# without an allowed key has an lse of $-\infty$ and the share 0. (If neither set has
+# one, this gives 0/0; the library returns an output of 0 and an lse of $-\infty$.) Cut
+# the 300 keys into 200 of a "book" and 100 of a "question":
 
 # %%
 K, V = k.data, v.data  # (1, 300, 16)
@@ -234,11 +235,10 @@ for name, options in ways.items():
     print(f"{name:8s} multiplications n to the {times:.2f}, memory n to the {held:.2f}")
 
 # %% [markdown]
-# Tiles save memory and no multiplications. To save those, one has to leave pairs out.
-# A window costs the same for each token, and so does BigBird: each block meets a fixed
-# number of blocks, except a fixed number of global ones. The price is distance. If
-# pairs are left out, a token receives nothing from a token far away before several
-# layers have passed:
+# Tiles save memory and no multiplications. To save those, one has to leave pairs out. A
+# window costs the same for each token, and so does BigBird: each block meets a fixed
+# number of blocks; only the few global ones meet all. The price: without its pair, a
+# token reaches another one only through tokens in between, a layer for each step:
 
 
 # %%
@@ -352,7 +352,7 @@ print("reading W gives (Q K^T, j <= i) V:", same)
 # blocks of 8 tokens: each token sees its own block, the first block and one random
 # block. "linear" has four heads of width
 # {{ record("quality")["width"] // record("quality")["heads"] }}, as all others, and
-# "wide linear" has one of width {{ record("quality")["width"] }}, with as many
+# "wide linear" has one head of width {{ record("quality")["width"] }}, with as many
 # parameters. What do you expect of each?
 
 # %% [folded]
@@ -389,7 +389,7 @@ ax.set(xlabel="tokens from the question back to the answer", ylim=(0, 1.12))
 ax.set_ylabel(f"share of right answers,\n{len(forms['seeds'])} seeds")
 show(fig, "quality", alt)
 
-# %%
+# %% [folded]
 chance, near = forms["chance"], between(-0.02, 0.02)
 steps = fair.steps_without_plateau(forms, "window")
 beyond = over_seeds(of["window"][:, 3] - chance, steps=steps)
@@ -415,15 +415,16 @@ for arm, words in (("linear", "four heads"), ("wide linear", "one wide head")):
 # has to keep {{ kept["pairs"] }} pairs in sums of a fixed size: with four heads
 # {{ kept["width"] ** 2 // kept["heads"] }} numbers in each layer, with one wide head
 # {{ kept["width"] ** 2 }}. With the larger sums it is right more often. (Most runs of
-# both still improved after {{ forms["budget"] }} steps.)
+# linear attention still improved at the end of their {{ forms["budget"] }} steps.)
 #
 # ## And by the clock?
 #
 # These are times of one thread of one machine, of a forward pass of one head of width
-# 64, in compiled code: dense attention has products of matrices (of the
-# library BLAS) and a compiled softmax, the others are loops that numba compiles, called
-# [kernels](../../GLOSSARY.md#kernel). (Linear attention is products of matrices today.)
-# "additive" is the score of [lesson 03](../03_additive/README.md).
+# 64, in compiled code: dense attention is products of matrices (of the library BLAS)
+# and a compiled softmax. The others were loops that numba compiles, called
+# [kernels](../../GLOSSARY.md#kernel). (Since this measurement linear attention has
+# become products of matrices.) "additive" is the score of [lesson
+# 03](../03_additive/README.md).
 
 # %% [folded]
 kept = record("sweep")
