@@ -95,7 +95,7 @@ gold = {(0, 0), (1, 2), (2, 1), (3, 3), (4, 4)}  # (target, source)
 # Is a certain rate good? That needs a baseline. Link the words along a straight line
 # from the first pair to the last: of $T$ target words, counted from 0, the word $t$
 # with the source word $t (S - 1)/(T - 1)$, rounded, where $S$ is the number of source
-# words. This *diagonal* knows the places of the words, and not the words. How well does
+# words. This *diagonal* uses the places of the words, and not the words. How well does
 # it do?
 
 # %%
@@ -146,9 +146,10 @@ for pair in chosen:
 
 # %% [markdown]
 # The *reference* is the translation of the grammar. The first sentence is equal to it;
-# the second has another tense. The right links are known for the reference only. So to
-# measure its weights we let the model read the reference: at each step it receives the
-# right word before, whatever it would have written itself.
+# the second has another tense. The right links are known for the reference only. So we
+# measure the weights with teacher forcing ([lesson
+# 02](../02_gru_bottleneck/README.md)): at each step the model reads the previous word
+# of the reference, not its own.
 
 # %%
 weights = reference_weights(translator, chosen)  # (T, S) each
@@ -185,10 +186,10 @@ show(fig, "heatmaps", alt)
 # wrong link is an error of the model.
 #
 # Are two sentences enough? Here are all 200. The heatmaps get names, as in exercise
-# 6.7, by the source words with the largest weights, row by row. "many-to-one": a third
-# of the rows or more have a word that an earlier row has. Otherwise "reordering": in a
-# tenth of the steps from a row to the next, or more, the word stands further left.
-# Otherwise "diagonal". Do you expect the same shares of patterns for short and for long
+# 6.7, by the source word that each row looks at most. "many-to-one": at least a third
+# of the rows look at a word that an earlier row looks at. Otherwise "reordering": in at
+# least a tenth of the steps from row to row, the word stands further left. Otherwise
+# "diagonal". Do you expect the same shares of patterns for short and for long
 # sentences?
 
 # %%
@@ -271,11 +272,11 @@ claim("6.2.2", "the word of largest weight is the most relevant one (share of ta
 # ## How good is a translation?
 #
 # [BLEU](../../GLOSSARY.md#bleu) (Papineni and others 2002) compares a translation with
-# a reference. For $n$ from 1 to 4 it asks: of the *n-grams* of the translation, its
-# runs of $n$ words, which share stands in the reference? Single words show whether the
-# right words are there, longer runs whether they stand in the right order. The four
-# shares are multiplied, so that a translation must do well in all of them, and the
-# fourth root makes the product a share again:
+# a reference. An *n-gram* is a run of $n$ words. For $n$ from 1 to 4, BLEU takes the
+# share of the n-grams of the translation that stand in the reference. Single words show
+# whether the right words are there, longer runs whether they stand in the right order.
+# The four shares are multiplied, so that a translation must do well in all of them, and
+# the fourth root makes the product a share again:
 #
 # ```math
 # \mathrm{BLEU} = 100\; \mathrm{BP}\; (p_1\, p_2\, p_3\, p_4)^{1/4}, \qquad
@@ -325,7 +326,7 @@ print(f"BP {penalty:.3f}   BLEU {by_hand:.1f}   the library agrees: {same}")
 # word that it was linked with most often, and leaves the order as it is. At which
 # length do you expect the largest advantage of attention, with 500 pairs?
 
-# %%
+# %% [folded]
 kept = record("translation")
 print(how_made(kept))
 parts = ("5-7", "8-10", "11-15")  # words of the source
@@ -333,7 +334,7 @@ looking = {"500": "bahdanau, additive", "2000": "GRU"}  # the arms with attentio
 by_word = {size: each["word by word"] for size, each in kept["baselines"].items()}
 bleu = {}  # (size, with or without): (seeds, parts)
 
-# %%
+# %% [folded]
 print(f"BLEU, by words of the source{'':4s}", *(f"{part:>6s}" for part in parts))
 for size, looks in looking.items():
     for words, arm in (("without", "none"), ("with", looks)):
@@ -403,8 +404,8 @@ say("without attention, 500 pairs", fair.figures(small, "none", "said")[0][0].sp
 # > **The book says** (exercise 6.9) that with 500 pairs the advantage of attention
 # > grows with the length. In this task the verdict is
 # > "{{ verdict(above(0), growth["500"]) }}" with 500 pairs and
-# > "{{ verdict(above(0), growth["2000"]) }}" with 2000: to lose long sentences, a model
-# > must first have learned short ones.
+# > "{{ verdict(above(0), growth["2000"]) }}" with 2000: only a model that has learned
+# > short sentences can be worse at long ones.
 
 # %% [claims]
 for size in looking:
@@ -420,7 +421,7 @@ for size in looking:
 # after it. Here is the AER of each, beside its BLEU. "GRU" is the additive model of the
 # 2000 pairs. Two baselines follow, the diagonal, and links to a random source word:
 
-# %%
+# %% [folded]
 for size, arms in (("500", small["arms"][:-1]), ("2000", ("GRU",))):
     for arm in arms:
         rate, score = (fair.of_arm(kept[size], arm, x) for x in ("aer", "figure"))
@@ -463,9 +464,9 @@ claim("6.5.3", "alignments are found without supervision (500 pairs: error rate,
 #
 # Exercises: 6.7 (the attention of a trained translator), 6.9 (translation with and
 # without attention) and E.15 (a translator of your own): `python -m lessons start 6.7`.
-# Exercise 6.7 also reads the file of a published model; its text has the format. In
-# E.15 you put the functions together that you wrote for 6.5, 6.7, 6.9 and E.6. With the
-# weights of the package's model they translate.
+# Exercise 6.7 also reads the file of a published model, in a format that it explains.
+# In E.15 you put the functions together that you wrote for 6.5, 6.7, 6.9 and E.6. With
+# the weights of the package's model they translate.
 #
 # Where to go on: [the field on one page](../../FIELD.md) shows what each variant of
 # attention changes, and which lesson has it.
