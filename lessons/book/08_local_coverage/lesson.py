@@ -36,16 +36,15 @@ rng = np.random.default_rng(8)
 # %% [markdown]
 # ## Which words can be left out?
 #
-# On this page we count from 0, as NumPy does. "dort" is then word 3 of the French
-# sentence. Suppose that the step which writes
-# it may look at the English word 3 and at $D = 2$ words to either side. The scores are
-# invented. The softmax runs over the words of the [window](../../GLOSSARY.md#window)
-# only:
+# On this page we count from 0, as NumPy does. The next French word, "dort" (sleeps), is
+# then word 3. Suppose that its step may look at the English word 3 and at $D = 2$ words
+# to either side. The scores are invented. The softmax runs over the words of the
+# [window](../../GLOSSARY.md#window) only:
 
 # %%
 words = "the black cat sleeps on the red sofa today".split()  # S = 9
 e = np.array([0.0, 0.5, 1.0, 3.0, 1.0, 0.0, 0.5, 1.0, 1.5])  # scores
-p_t, D = 3, 2
+p_t, D = 3, 2  # centre and reach of the window
 inside = np.abs(np.arange(9) - p_t) <= D  # (S,) bool
 weights = np.where(inside, np.exp(e), 0)
 weights /= weights.sum()
@@ -105,7 +104,7 @@ show(fig, "local-window", alt)
 # | $e_t(s)$, $a_t(s)$ | score and weight of word $s$ at step $t$ |
 #
 # (These are the letters of the paper. In the lessons before, $s$ was a state of the
-# decoder. Here $s$ is a place in the source.) This is a
+# decoder and $p$ a weight. Here they are places in the source.) This is a
 # [mask](../../GLOSSARY.md#mask) as in [lesson 06](../06_masks/README.md), and the mask
 # moves with $t$. The context is the weighted average.
 #
@@ -180,9 +179,8 @@ show(fig, "gaussian", alt)
 #
 # > **The book says** (38.7) of both kinds that they "are special cases of attention
 # > masks", and it leaves out the Gaussian. Local-m is a mask. Local-p also weighs the
-# > keys that are allowed: of two equal scores, one at the edge of the window gets
-# > $e^{-2}$, or {{ f"{by_hand[0] / by_hand[2]:.3f}" }}, of what the one at the centre
-# > gets.
+# > keys that are allowed: with equal scores, a key at the edge of the window has
+# > {{ f"{by_hand[0] / by_hand[2]:.3f}" }} times the weight of the key at the centre.
 
 # %% [claims]
 from lessons.instrument.verdict import share
@@ -194,16 +192,17 @@ claim("38.7", "local-p is a mask (what the outer key of a window gets, over the 
 # %% [markdown]
 # ## How does the centre learn?
 #
-# The bounds of a window jump from key to key. Between two jumps, a small move of $p_t$
-# changes nothing, so the window alone has the gradient 0. All that the centre learns,
-# it learns through the Gaussian: a key near the centre counts more, so the loss can
-# pull $p_t$ towards the keys that help. That is what the Gaussian is for.
+# If $p_t$ moves a little, mostly the same keys stay in the window. So the window alone
+# has the gradient 0. All that the centre learns, it learns through the Gaussian: a key
+# near the centre counts more, so the loss can pull $p_t$ towards the keys that help.
+# That is what the Gaussian is for.
 #
-# Exercise E.9 asks for this gradient. Follow it from the output to the parameters.
-# A gradient $g$ of the context arrives at the weights as in [lesson
+# Exercise E.9 asks for this gradient. Follow it from the output to the parameters. A
+# gradient $g$ of the context arrives at the weights as in [lesson
 # 03](../03_additive/README.md): the weight of word $s$ gets $g \cdot h_s$, where $h_s$
 # is the value of word $s$. The exponent of the Gaussian has the derivative
-# $(s - p_t)/\sigma^2$ in $p_t$, and $p_t$ adds up what all weights of the window give:
+# $(s - p_t)/\sigma^2$ in $p_t$. All weights of the window use $p_t$, so its gradient is
+# a sum over them:
 #
 # ```math
 # \frac{\partial a_t(s)}{\partial p_t} = a_t(s)\, \frac{s - p_t}{\sigma^2}, \qquad
@@ -250,8 +249,8 @@ for D in (1, 3, 6, 10, 19):
 # others have windows, and one has no attention, "none": it knows the source only from
 # the last state of the encoder ([lesson 02](../02_gru_bottleneck/README.md)). There are
 # five seeds ([how to read a measurement](../../MEASURES.md)). "Steps to half" says
-# after how many steps half of the strings were right, "back" at which share of the
-# steps of the decoder its attention moves back by more than half a word:
+# after how many steps half of the strings were right. "Back" is the share of the steps
+# of the decoder at which its attention moves back by more than half a word:
 
 # %% [folded]
 kept = record("local")
@@ -398,7 +397,7 @@ print("   with the present step in c", np.minimum(a, np.cumsum(a, 0)).sum(1))
 # %% [markdown]
 # The first step has nothing to repeat, the repetition has the full loss of 1, and
 # something nearly new has a tenth. The library returns the mean of the three. If $c$
-# held the present step, as a running sum easily does, $\min(a, c)$ would be $a$ and the
+# also contained the present step (an easy mistake), $\min(a, c)$ would be $a$ and the
 # loss 1, at every step.
 #
 # Can attention move on if the query stays the same? Take a decoder at its worst: it
@@ -427,7 +426,7 @@ for w_c in (0.0, -2.0):
 fig, axes = figure("Where does the same query look, step after step?", columns=2)
 for ax, (w_c, a) in zip(axes, walks.items()):
     image = ax.imshow(a, cmap="Blues", vmin=0, vmax=1)
-    ax.set(title=f"$w_c$ = {w_c:g}, loss {losses[w_c]:.2f}", xlabel="key j")
+    ax.set(title=f"$w_c$ = {w_c:g}, loss {losses[w_c]:.2f}", xlabel="key s")
     ax.grid(False)
 axes[0].set_ylabel("step t")
 fig.colorbar(image, ax=axes, shrink=0.8, label="weight")
@@ -442,8 +441,8 @@ show(fig, "walk", alt)
 #
 # ## Does it help a trained decoder?
 #
-# Coverage can help only where a decoder does return. In the task "any order" a list of
-# different letters is written in a random order, and any order is counted as right.
+# Coverage can help only a decoder that repeats itself. In the task "any order" a list
+# of different letters is written in a random order, and any order is counted as right.
 # Nothing says which letter comes next: the decoder has to remember which ones it has
 # written. The models have additive attention and small states, of 16 numbers, so that
 # they make mistakes. There are four kinds, with five seeds each:
@@ -451,13 +450,12 @@ show(fig, "walk", alt)
 # - "without" has no coverage;
 # - "in the score" has $w_c$, and no coverage loss;
 # - "score and loss" has both from the first step;
-# - "at the end" has both in a short last phase alone, as See and others do.
+# - "at the end" has both, in a short last phase only, as in See and others.
 #
-# If an answer has a letter more often than the right answer, each surplus one is a
-# *repetition*. "No memory" draws each letter anew from the list; a decoder without
-# memory repeats itself as often. "Trained" lists are as long as those of the training,
-# 5 to 12 letters, "longer" ones have 16 to 24. The table has repetitions in 100
-# letters:
+# A *repetition* is a letter that the answer has already as often as the right answer
+# has it. The baseline "no memory" draws each letter at random from the list. "Trained"
+# lists are as long as those of the training, 5 to 12 letters, "longer" ones have 16 to
+# 24. The table has repetitions in 100 letters:
 
 # %% [folded]
 kept = record("repeating")
