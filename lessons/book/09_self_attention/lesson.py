@@ -184,7 +184,7 @@ X = rng.normal(size=(n, T, d))
 W_QK = rng.normal(size=(2, n, d, d)) / d**0.5  # drawn anew for each sequence
 q, k = (X @ W for W in W_QK)  # their entries have variance 1, like those of X
 e = X @ X.swapaxes(1, 2)  # (n, T, T)
-ways = {"as it is": e, "scaled": e / d**0.5}
+ways = {"unscaled": e, "scaled": e / d**0.5}
 ways["projected, scaled"] = q @ k.swapaxes(1, 2) / d**0.5
 
 # %%
@@ -204,25 +204,24 @@ for ax, (name, (_, p)) in zip(axes, found.items()):
     ax.grid(False)
 axes[0].set_ylabel("query i")
 fig.colorbar(image, ax=axes, shrink=0.8, label="weight")
-alt = f"""Weights of one draw, eight queries by eight keys. As it is: a dark diagonal,
+alt = f"""Weights of one draw, eight queries by eight keys. Unscaled: a dark diagonal,
 and nothing else. Scaled: paler, {found["scaled"][0]:.2f} in the mean. Projected: no
 diagonal; each row is spread differently."""
 show(fig, "diagonal", alt)
 
 # %% [markdown]
-# Unscaled, {{ f"{found['as it is'][0]:.3f}" }} of the weight stays on the diagonal, and
+# Unscaled, {{ f"{found['unscaled'][0]:.3f}" }} of the weight stays on the diagonal, and
 # the matrix of weights is nearly the identity: every output is its own input again.
 # Scaled, it is {{ f"{found['scaled'][0]:.3f}" }}. With random projections it is
 # {{ f"{found['projected, scaled'][0]:.3f}" }}, which is one part in {{ T }}: no word
-# prefers itself any more. Without the three matrices a word
-# mostly finds itself.
+# prefers itself any more. Without the three matrices a word mostly finds itself.
 #
 # ## Is it a dictionary?
 #
 # The names query, key and value come from databases. A Python dictionary returns the
 # value whose key *equals* the query. Attention softens this in two steps. First,
-# "equals" becomes "has the largest score", so that every query has an answer. Second,
-# the largest becomes a softmax, and every value is returned in part:
+# "equals" becomes "has the largest score", so that every query has an answer. Second, a
+# softmax replaces this choice, and every value counts in part:
 #
 # ```math
 # \mathrm{hard}(q) = v_j \quad \text{with the largest } e_j, \qquad
@@ -243,10 +242,10 @@ show(fig, "diagonal", alt)
 # respect to the query is 0. A soft one has a slope, and a low temperature makes it
 # nearly hard. Can we have both, the precise answer and the gradient?
 #
-# We first derive how the temperature changes the [entropy](../../GLOSSARY.md#entropy)
-# $H = -\sum_j p_j \ln p_j$, which is 0 if one weight is 1, and $\ln T$ if all $T$
-# weights are equal. Write $\beta = 1/\tau$ and $N = \sum_l e^{\beta e_l}$, the sum by
-# which the softmax divides. Then
+# (Only exercise 6.10 needs the derivation that follows.) How does the temperature
+# change the [entropy](../../GLOSSARY.md#entropy) $H = -\sum_j p_j \ln p_j$, which is 0
+# if one weight is 1, and $\ln T$ if all $T$ weights are equal? Write $\beta = 1/\tau$
+# and $N = \sum_l e^{\beta e_l}$, the sum by which the softmax divides. Then
 #
 # ```math
 # \ln p_j = \beta e_j - \ln N, \qquad
@@ -290,7 +289,7 @@ def at(e, tau):  # e (n, T, T) -> entropy, its slope, median of |dp/de|
     return attention_entropy(p).mean(), slope.mean(), np.median(size)
 
 # %% [folded]
-raw, fix = ways["as it is"], ways["scaled"]
+raw, fix = ways["unscaled"], ways["scaled"]
 print("          unscaled scores                      scaled scores")
 print(" tau        H  dH/dtau  numeric      |J|          H      |J|")
 for tau in (0.1, 0.5, 1.0, 2.0, 5.0):
@@ -304,7 +303,7 @@ taus, peaks = np.geomspace(0.1, 50, 28), {}
 title = "From a hard lookup to a mean: where is the gradient?"
 fig, axes = figure(title, columns=2)
 for name, e, colour, style, *spots in (
-    ("as it is", raw, ORANGE, "--", (7, 1.1), (3.6, 0.012)),
+    ("unscaled", raw, ORANGE, "--", (7, 1.1), (3.6, 0.012)),
     ("scaled", fix, BLUE, "-", (0.25, 1.1), (2.2, 0.2)),
 ):
     H, _, J = np.array([at(e[:300], tau) for tau in taus]).T
@@ -319,8 +318,8 @@ axes[0].set(xlabel="temperature", ylabel="entropy (nats)", ylim=(-0.1, 2.5))
 axes[1].set(xlabel="temperature", ylabel="median of |dp/de|", ylim=(0, 0.25))
 alt = f"""Two panels against temperature. Entropy rises from 0 to almost
 {np.log(8):.2f} nats; the scaled curve is the unscaled one, moved to temperatures four
-times lower. Gradient: a hump, {peaks["scaled"]} when scaled and {peaks["as it is"]} as
-it is, which falls towards 0 at either end."""
+times lower. Gradient: a hump, {peaks["scaled"]} when scaled and {peaks["unscaled"]}
+when not, which falls towards 0 at either end."""
 show(fig, "temperature", alt)
 
 # %% [markdown]
@@ -331,8 +330,8 @@ show(fig, "temperature", alt)
 #   middle only. At the hard end it is near 0, and at the soft end the weights hardly
 #   react.
 #
-# So a model cannot have both at once. It begins soft, while it learns, and may end
-# hard: its scores are learned, and so is how far apart they are.
+# So a model cannot have both at once. It begins soft, and it may end hard, because
+# training can move its scores apart.
 #
 # ## How far is it from one word to another?
 #
@@ -389,12 +388,12 @@ show(fig, "distance", alt)
 # A small Transformer reads 15 words, such as "yesterday the animal did not cross the
 # old street because it was too tired .", and has to name the noun from its vector of
 # "it". It has two *blocks*, one after the other. Each has four self-attentions side by
-# side, its [heads](../../GLOSSARY.md#head), and a small network
-# ([lesson 10](../10_heads/README.md)). The test has pairs of a noun and an adjective
-# that the training has not. A guess between the two nouns is right in half of the
-# sentences. Three other models learn the same: one with *one block*; one that is *asked
-# later*, so that the answer is read at the full stop, not at "it"; and a *GRU* of equal
-# size, which reads in both directions.
+# side, its [heads](../../GLOSSARY.md#head), and a small network ([lesson
+# 10](../10_heads/README.md)). The test has pairs of a noun and an adjective that never
+# occur in the training. A guess between the two nouns is right in half of the
+# sentences. Three other models learn the same: one with *one block*; one that is *read
+# later*, with the answer at the full stop and not at "it"; and a *GRU* of equal size,
+# which reads in both directions.
 #
 # Does the answer need the weight on the noun? To see it, we also hide one of the two
 # nouns from "it", in all heads ([how to read a measurement](../../MEASURES.md)):
@@ -406,7 +405,8 @@ models = kept["models"]
 *transformers, _ = models["arms"]
 print(f"{len(models['seeds'])} seeds       right   noun hidden  other hidden")
 for arm in models["arms"]:
-    line = f"{arm:12s} {fair.of_arm(models, arm).value:6.2f}"
+    name = arm.replace("asked", "read")
+    line = f"{name:12s} {fair.of_arm(models, arm).value:6.2f}"
     for noun in ("meant", "other") if arm in transformers else ():
         right = fair.of_arm(models, arm, lambda run: run["hidden"][noun]).value
         line += f"{right:14.2f}"
@@ -414,7 +414,8 @@ for arm in models["arms"]:
 
 # %% [folded]
 looks = {"before": kept["untrained"]}
-looks |= {arm: fair.figures(models, arm, "looks") for arm in transformers}
+for arm in transformers:
+    looks[arm.replace("asked", "read")] = fair.figures(models, arm, "looks")
 print('weight of "it" in one head   on its noun  on the other')
 means = {}
 for arm, of_seeds in looks.items():
@@ -430,11 +431,11 @@ rows = np.arange(len(words))
 drawn = np.mean([one["examples"] for one in looks["two blocks"]], 0)  # (2, 15)
 for k, (adjective, colour) in enumerate((("tired", BLUE), ("wide", ORANGE))):
     at_rows = rows + 0.4 * k - 0.2
-    axes[0].barh(at_rows, drawn[k], 0.4, color=colour, )
-axes[0].set(yticks=rows, yticklabels=words, xlabel='weight of "it"', xlim=(0, 1))
+    axes[0].barh(at_rows, drawn[k], 0.4, color=colour)
+axes[0].set(yticks=rows, yticklabels=words, xlabel='weight of "it"', xlim=(0, 0.5))
 axes[0].invert_yaxis()
-axes[0].text(0.35, 2, "... too tired", color=BLUE, va="center")
-axes[0].text(0.35, 8, "... too wide", color=ORANGE, va="center")
+axes[0].text(0.31, 2, "... too tired", color=BLUE, va="center")
+axes[0].text(0.31, 8, "... too wide", color=ORANGE, va="center")
 for x, of_seeds in enumerate(looks.values()):
     meant, other = ([one[noun] for one in of_seeds] for noun in ("meant", "other"))
     left, right = np.full((2, len(meant)), [[x - 0.15], [x + 0.15]])
@@ -443,36 +444,38 @@ for x, of_seeds in enumerate(looks.values()):
     axes[1].plot(right, other, "^", color=ORANGE, ms=4)
 axes[1].axhline(1 / len(words), color=GREY, lw=1, ls=":")
 ticks = [arm.replace(" ", "\n") for arm in looks]
-axes[1].set(xticks=range(len(looks)), xticklabels=ticks, ylim=(0, 1))
+axes[1].set(xticks=range(len(looks)), xticklabels=ticks, ylim=(0, 0.5))
 axes[1].set_ylabel('mean weight of "it"')
-axes[1].text(0.4, 0.6, "its noun", color=BLUE)
-axes[1].text(1.25, 0.3, "the other", color=ORANGE)
+axes[1].text(0.75, 0.46, "its noun", color=BLUE, ha="right")
+axes[1].text(2.25, 0.25, "the other", color=ORANGE)
 alt = f"""Left: weights of "it" on the fifteen words of a sentence, in the chosen head;
 mean of {len(models["seeds"])} models with two blocks. With "tired" animal has
 {drawn[0, words.index("animal")]:.2f} and street {drawn[0, words.index("street")]:.2f};
 with "wide" animal has {drawn[1, words.index("animal")]:.2f} and street
 {drawn[1, words.index("street")]:.2f}. The adjective has much, too. Right: mean weights
-in the test, a line for each model. Before the training its noun and the other have
+in the test, a line for each model; dotted, equal weights on all words. Before the
+training its noun and the other have
 {means["before"][0]:.2f} both, with two blocks {two[0]:.2f} and {two[1]:.2f}."""
 show(fig, "pronoun", alt)
 
 # %% [markdown]
-# "it" does find its noun (in the head that finds it best in other sentences). Before
-# the training both nouns have the same weight. After it, the head gives
+# "it" does find its noun (in one head, the best of each model in other sentences).
+# Before the training both nouns have the same weight. After it, the head gives
 # {{ f"{two[0]:.2f}" }} to the noun that is meant and {{ f"{two[1]:.2f}" }} to the
 # other. The weight matters, too: if its noun is hidden from "it", most answers are
 # wrong, and without the other noun nearly all are right.
 #
 # Three results warn against saying more.
 #
-# - *One block* has nearly as many right answers. In its attention, "it" has not read
-#   the adjective yet, so its query knows nothing of it. "it" collects the adjective and
-#   both nouns, and the network behind the attention chooses. A right answer does not
-#   need a head that looks at the right noun.
-# - *Asked later*, "it" has no answer to give. It hardly prefers its noun, and hiding it
-#   changes nothing. A model looks where its loss needs it to look.
+# - *One block* has nearly as many right answers. There the query of "it" is computed
+#   from the word alone, without the adjective. "it" collects the adjective and both
+#   nouns, and the network behind the attention chooses. A right answer does not need a
+#   head that looks at the right noun.
+# - In the model that is *read later*, no answer is read at "it". This word hardly
+#   prefers its noun, and hiding the noun changes nothing. Heads look where that lowers
+#   the loss.
 # - The *GRU* has as many right answers. The example shows that attention finds a noun
-#   in one step. It does not show that a recurrence loses it over so few words.
+#   in one step. It does not show that a recurrence forgets the noun over so few words.
 #
 # Does a large weight mean that a word matters? The output is a sum of parts
 # $`\alpha_j v_j`$, and a part has two factors. Here are three values, and the length of
@@ -494,8 +497,8 @@ for j in range(3):
 # of the one before? A recurrence multiplies two $d \times d$ matrices with a vector at
 # each of $T$ steps: work $2 T d^2$, depth $T$. Self-attention has $T^2$ dot products of
 # length $d$ in $Q K^\top$, and as many multiplications again in $\alpha V$: work
-# $2 T^2 d$. Its projections add $3 T d^2$. Its depth does not grow with $T$. For
-# $d = 512$, in millions of multiplications:
+# $2 T^2 d$. Its projections add $3 T d^2$, behind the plus. Its depth does not grow
+# with $T$. For $d = 512$, in millions of multiplications:
 
 # %% [folded]
 d = 512
@@ -616,7 +619,7 @@ for (name, score), by_hand in zip(scores.items(), [*e, K @ q[0] / 4**0.5]):
 
 
 # %%
-T, d, e = 8, 16, ways["as it is"]
+T, d, e = 8, 16, ways["unscaled"]
 first, second = np.triu_indices(T, 1)  # of each pair i < j
 
 
