@@ -8,12 +8,12 @@ Which printed claims hold?
 # again, and finds the opposite. What would you have to show, so that nobody can say
 # that you were careless, or lucky?
 #
-# Why it matters: most sentences about attention, in papers and in this course, say that
-# one model is better than another. This lesson does one comparison in full, and another
-# one that fell. Folded below stands a reference: what four texts on attention claim, as
-# far as it can be computed, with a verdict on each claim.
+# **Why it matters:** most sentences about attention, in papers and in this course, say
+# that one model is better than another. This lesson does one comparison in full, and
+# shows how another one failed. Folded below stands a reference: what four texts on
+# attention claim, as far as it can be computed, with a verdict on each claim.
 
-# %%
+# %% [folded]
 import re
 from math import comb
 
@@ -28,12 +28,12 @@ from lessons.pages.figures import BLUE, GREY, ORANGE, figure, show
 # ## How do you compare two models fairly?
 #
 # Two of the four texts say that a dot product is as good a score as the additive one.
-# Here is a task that needs a score and trains in a second: a model sees ten pairs of a
-# key and a value, and the key of one of them, and has to name its value. Somebody has
-# found a learning rate with which the additive score learns fast, and trains both models
-# with it, for a hundred steps, from one seed. How good are the two?
+# Here is a task for attention that trains in a second: a model sees ten pairs of a key
+# and a value, and the key of one of them, and has to name its value. Somebody has found
+# a learning rate with which the additive score learns fast, and trains both models with
+# it, for a hundred steps, from one seed. How good are the two?
 
-# %%
+# %% [folded]
 kept = record("lookup")
 print(how_made(kept))
 lookup, within = kept["lookup"], 0.05  # within: what counts as equally good
@@ -48,24 +48,24 @@ for run in lookup["choices"]:
 # it? The rate was chosen for one of the two models, both were still learning, and there
 # was one seed. Here is the same question with care, in seven steps.
 #
-# **1. The question**, and which result would change our mind, before anything is
-# trained: is dot as good as additive, within {{ f"{within:.2f}" }} of the values? More
-# than that, to either side, says no. This is a range, and we call it *the claim*.
+# **1. The question**, and which results would answer it, before anything is trained: is
+# dot as good as additive? We say yes if their shares of right values differ by at most
+# {{ f"{within:.2f}" }}, to either side. This range is *the claim*.
 #
 # **2. The arms.** The models that are compared have the same data, in the same order,
-# and everything else that can be the same. They need the company of trivial solutions:
-# without one, nobody can tell whether a figure is good. Chance has
+# and everything else that can be the same. Beside them stand trivial solutions: without
+# one, nobody can tell whether a figure is good. Chance has
 # {{ f"{lookup['chance']:.3f}" }} right. A third arm, *mean*, sees the mean of all
-# values and no key, and may name one that occurs several times. Additive has a few
+# values and no key; it can learn to name the most frequent value. Additive has a few
 # parameters more, those of its score, so the comparison is one of nearly equal sizes.
 #
 # **3. The rate.** Each arm is trained with *the same grid* of rates, from three seeds
-# whose runs are not reported, and judged on validation data. Of the rates that are
-# within the *resolution* of the best, here {{ f"{lookup['resolution']:g}" }}, it has the
-# smallest: such a difference does not count, and a small rate is the safer one. While
-# the best is clearly at an end of the grid, the grid grows.
+# whose runs are not reported, and judged on validation data, examples for this choice
+# alone. A difference of at most {{ f"{lookup['resolution']:g}" }}, the *resolution*,
+# does not count: we choose the smallest of the rates that are as good as the best. If
+# the best is clearly at an end of the grid, more rates are tried.
 
-# %%
+# %% [folded]
 arms, sizes = lookup["arms"], {r["arm"]: r["parameters"] for r in lookup["runs"]}
 tried = {arm: sorted({r["rate"] for r in lookup["choices"] if r["arm"] == arm})
          for arm in arms}  # fmt: skip
@@ -79,39 +79,46 @@ for arm in arms:
 
 # %% [markdown]
 # **4. The steps.** How long is long enough? Every arm takes the same budget, here
-# {{ lookup["budget"] }} steps. Then the rate falls to 0, in a fifth as many, and the
-# model is tested. *After half of the budget* a copy of the model is taken through such a
-# fall, and tested as well. So we know what the second half of the steps has added. (A
-# copy that has solved the task ends its run.)
+# {{ lookup["budget"] }} steps. In a fifth as many further steps the rate falls to 0,
+# and the model is tested. *After half of the budget* the same is done with a copy of
+# the model. So we know what the second half of the steps has added. (If the copy has
+# solved the task, the run ends there.)
 
 # %% [figure]
 fig, ax = figure("After how many steps would you compare?", size=(7.2, 3))
+sizes_of = {"additive": 7, "dot": 4, "mean": 4}  # of marks: some lie on one another
 for arm, colour in zip(arms, (ORANGE, BLUE, GREY)):
     for run in lookup["runs"]:
         if run["arm"] == arm:
             steps = lookup["every"] * np.arange(1, len(run["curve"]) + 1)
-            label = f"{arm}, rate {run['rate']:g}" if run["seed"] == 1 else None
-            ax.plot(steps, run["curve"], color=colour, lw=1.2, label=label)
-            ax.plot(steps[-1], run["curve"][-1], "o", color=colour, ms=4)
+            ax.plot(steps, run["curve"], color=colour, lw=1.2)
+            ax.plot(steps[-1], run["curve"][-1], "o", color=colour, ms=sizes_of[arm])
 ax.axhline(lookup["chance"], color=GREY, lw=1, ls=":")
 ax.text(lookup["budget"], lookup["chance"] + 0.02, "chance", ha="right", color=GREY)
-ax.set(xlabel="step", ylabel="right values", ylim=(0, 1.05), xlim=(0, None))
-ax.legend(loc="center right", bbox_to_anchor=(1, 0.55))
-ended = fair.figures(lookup, "dot", "steps")
+ax.set(xlabel="step", ylabel="share of right values", ylim=(0, 1.05), xlim=(0, None))
+ended, found = (fair.figures(lookup, "dot", x) for x in ("steps", "figure"))
 stuck = [x for x in fair.figures(lookup, "additive") if x < 0.99]
-alt = f"""Share of right values against steps, five runs for each arm; a dot is the end of
-the budget or of half of it. All runs of dot have solved the task at half of the budget,
-{ended.max()} steps. Of additive, {len(stuck)} runs stay below all right values to the
+solved = len(found) - len(stuck)
+for x, y, words, colour in (
+    (ended.max() + 70, 1, f"dot, {len(found)} runs", BLUE),
+    (ended.max() + 700, 1, f"additive, {solved} runs", ORANGE),
+    (3100, 0.86, f"additive, {len(stuck)} runs", ORANGE),
+    (3100, 0.33, "mean of the values", GREY),
+):
+    ax.text(x, y, words, color=colour, va="center")
+alt = f"""Share of right values against steps, five runs for each arm; a dot is the end
+of the budget or of half of it. All runs of dot have solved the task at half of the
+budget, {ended.max()} steps. Of additive, {len(stuck)} runs stay below all right values to the
 end. The mean of the values stays below a third."""
 show(fig, "curves", alt)
 
 # %% [markdown]
 # **5. The seeds.** One run may be lucky. Five seeds are reported, *all* of them. A seed
 # draws the same examples for each arm, so the runs are *paired*: we subtract seed by
-# seed, and what a seed makes easy or hard for both falls out.
+# seed, and what a seed makes easier or harder for both cancels.
 #
 # **6. The interval.** The mean of these differences has an interval, in which the mean
-# of very many seeds would lie (the formula is below). This is *the measurement*.
+# of very many seeds probably lies (the formula is below). This is *the measurement*.
 
 # %%
 for arm in ("dot", "additive"):
@@ -126,18 +133,16 @@ print(f"dot minus mean:     {above.value:+.3f} [{above.low:+.3f}, {above.high:+.
 # interval lies in the range. It is *no* if no part of it does, and *undecided* if the
 # interval contains an end of the range. "Ahead" and "behind" are undecided, too, if the
 # difference is no larger than the resolution. If all runs of both arms solve the task,
-# it cannot tell them apart. And if the runs of an arm are in two groups, far from each
-# other, no mean describes them: they are counted, and every run of one arm is compared
-# with every run of the other.
-
-# %% [source] lessons.instrument.verdict.verdict
-
-# %% [markdown]
-# The lines about `later` need a reason. A model that still improves may yet arrive. The
-# second half of the steps has changed the difference by some $c$, and as many steps
-# again may change it as much. `found.down` and `found.up` are the ends of the interval
-# of $c$ below and above 0. If only the interval that is widened by them crosses an end
-# of the range, the comparison is *unfinished*, whatever its seeds say. And here?
+# the task cannot tell them apart. And if the runs of an arm are in two groups, far from
+# each other, no mean describes them: they are counted, and every run of one arm is
+# compared with every run of the other.
+#
+# A model that still improves may yet arrive. The second half of the steps has changed
+# the difference by some $c$, and as many further steps may change it as much. So the
+# interval is widened: the part of the interval of $c$ below 0 is added at its lower
+# end, the part above 0 at its upper end. If "holds" or "no" is true of the interval but
+# not of the wider one, the comparison is *unfinished* ([the
+# code](#further-which-printed-claims-hold)). And here?
 
 # %%
 print(rule.judged("dot as good as additive", rule.between(-within, within), found))
@@ -145,19 +150,20 @@ behind = rule.above(-lookup["resolution"])
 print(rule.judged("dot not behind additive", behind, found))
 
 # %% [markdown]
-# {{ len(stuck) }} of {{ len(lookup["seeds"]) }} runs of additive do not find all values,
-# so its mean describes no run, and "as good" is undecided. The sentence that we may
-# write is: *in this task, at this size, dot products look keys up no worse than additive
-# scores*. The first look, at one rate, one seed and a hundred steps, said the opposite.
-# Translation has rows of its own in the reference below.
+# {{ len(stuck) }} of {{ len(lookup["seeds"]) }} runs of additive do not find all
+# values, so its mean describes no run, and "as good" is undecided. The sentence that we
+# may write is: *in this task, at this size, dot products look keys up no worse than
+# additive scores*. The first look, at one rate, one seed and a hundred steps, said the
+# opposite.
 #
 # Does such care pay? We can count how often a verdict is wrong, if we *know* what is
 # true. [A simulation](../../instrument/simulated.py) draws the learning curves of two
 # arms, some of which still rise at the end, and five noisy seeds of each. Then it asks
-# what is true after twice as many steps. How many of the verdicts "holds" and "no" are
-# wrong, without and with the second look?
+# what is true after twice as many steps. How many of the verdicts "holds" and "no" on
+# the claims "ahead" and "within .02" are wrong, without and with the second look, at
+# half of the budget?
 
-# %%
+# %% [folded]
 from lessons.instrument.simulated import error_rates
 
 words = "holds", "no", "undecided", "unfinished", "wrong"
@@ -198,12 +204,15 @@ good = at_ten >= GOOD
 for which, colour, mark, label in (
     (good, BLUE, "o", "good seeds"), (~good, ORANGE, "^", "the others"),
 ):  # fmt: skip
-    ax.plot(number[which], at_ten[which], mark, color=colour, label=label)
-ax.axhline(book, color=GREY, lw=1, ls="--", label="the textbook")
-ax.axvspan(0.5, 3.5, color=GREY, alpha=0.15, lw=0, label="the first three seeds")
-ax.set(xlabel="seed", ylabel="right letters at 10 letters", ylim=(0, 1.05))
+    ax.plot(number[which], at_ten[which], mark, color=colour)
+    last = number[which][-1]
+    ax.text(last - 0.2, at_ten[last - 1] + 0.03, label, color=colour, ha="right")
+ax.axhline(book, color=GREY, lw=1, ls="--")
+ax.text(12.4, book + 0.02, "the textbook", color=GREY, ha="right")
+ax.axvspan(0.5, 3.5, color=GREY, alpha=0.15, lw=0)
+ax.text(2, 0.7, "the first\nthree seeds", color=GREY, ha="center")
+ax.set(xlabel="seed", ylabel="share of ten letters right", ylim=(0, 1.05))
 ax.set(xticks=number, xlim=(0.5, len(at_ten) + 0.5))
-ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
 alt = f"""Share of right letters of twelve seeds. {good.sum()} of them lie between
 {GOOD} and the textbook's {book:.2f}; the others between
 {at_ten[~good].min():.2f} and {at_ten[~good].max():.2f}. Seeds 1 to 3, shaded, are not
@@ -211,13 +220,13 @@ among the good ones."""
 show(fig, "twelve-seeds", alt)
 
 # %% [markdown]
-# Here we call a seed good if it has at least {{ f"{GOOD:.2f}" }} of these
-# letters right. (We chose this limit after seeing the values, in the gap between
+# Here we call a seed good if it has at least {{ f"{GOOD:.2f}" }} of these letters
+# right. (We chose this limit after seeing the values, in the gap between
 # {{ f"{at_ten[~good].max():.2f}" }} and {{ f"{at_ten[good].min():.2f}" }}.)
 # {{ good.sum().item() }} of {{ len(at_ten) }} seeds are good. A person who trained
 # seeds 1 to 3 would have written "the textbook is wrong", and a person with seed 6
 # alone "the textbook is right". How often do $n$ of these seeds, drawn at random,
-# contain not one good one? And what does the interval of seeds 1 to 3 say?
+# contain no good one? And what does the interval of seeds 1 to 3 say?
 
 # %%
 bad, all_seeds = int((~good).sum()), len(at_ten)
@@ -293,8 +302,8 @@ def table(kind, text=""):
 # **Ranges.** A printed number means any number that rounds to it. "Dot is faster" means
 # that a ratio is above 1. "They do not change" is true or false: 1 or 0. Words such as
 # "near zero" have no range of their own; the tables below say which one we took.
-# Printed decimals that miss by less than two units of the last digit have a fourth
-# verdict, *near*: such a number probably comes from a computation with rounded
+# Printed decimals that miss by less than two units of the last digit have a verdict of
+# their own, *near*: such a number probably comes from a computation with rounded
 # intermediate results.
 #
 # **Intervals.** What is computed once and exactly has none. The others are
@@ -338,8 +347,8 @@ def table(kind, text=""):
 #   them and at the end, and then learn the rest, as in
 #   [lesson 12](../12_exact_and_cheap/README.md).
 # - A verdict on a mean where the seeds fall into two groups.
-# - A claim tested in another setting than that of the text. "Would not train at all" is
-#   about large Transformers; our models are small.
+# - A claim tested in another setting than that of the text. A text may speak of large
+#   Transformers; our models are small.
 # - A list of claims that its author could choose. Ours leaves out what nobody can
 #   compute, and it begins with what looked wrong.
 #
@@ -375,7 +384,9 @@ def table(kind, text=""):
 #
 # The claims were not drawn at random: whatever looked doubtful is here, and what is
 # plainly right is here in part. So the counts say nothing about how good a text is, but
-# that printed numbers are worth recomputing.
+# that printed numbers are worth recomputing. This function compares:
+
+# %% [source] lessons.instrument.verdict.verdict
 
 # %%
 words = ("holds", "near", "no", "undecided", "unfinished")
