@@ -44,16 +44,14 @@ class Memory(nn.Module):
 
     def __init__(self, arm, inputs, questions, rng, H=2, E=16, Ev=16):
         self.arm, self.H, self.best, self.questions = arm, H, None, questions
-        if arm.startswith(("blocks", "NSA")):
-            self.arm, self.best = arm.split()[0], int(arm.split()[1])
+        if arm.startswith("blocks"):
+            self.arm, self.best = "blocks", int(arm.split()[1])
         self.W_q, self.W_k = (
             nn.Linear(inputs, H * E, bias=False, rng=rng) for _ in "qk"
         )
         self.W_v = nn.Linear(inputs, H * Ev, bias=False, rng=rng)
         self.output = nn.Linear(H * Ev, VALUES, rng=rng)
         self.W_a = self.W_b = None
-        if self.arm == "NSA":
-            self.W_g = nn.Linear(inputs, H * 3, rng=rng)  # a gate for each branch
         if arm in ("decay", "forgetting"):
             self.W_a = nn.Linear(inputs, H, rng=rng)
             self.W_a.bias.data += np.float32(3)  # little is forgotten at first
@@ -71,9 +69,6 @@ class Memory(nn.Module):
             return scaled_dot_product_attention(q, k, v, is_causal=True)
         if arm == "blocks":
             return attention.block_attention(q, k, v, BLOCK, self.best)
-        if arm == "NSA":
-            gates = sigmoid(heads(self.W_g, x, self.H))  # (B, H, n, 3)
-            return attention.native_sparse(q, k, v, gates, BLOCK, self.best, BLOCK)
         if arm == "forgetting":
             f = heads(self.W_a, x, self.H)[..., 0]
             return attention.forgetting_attention(q, k, v, f)
@@ -166,7 +161,7 @@ class Blocks(Reading):
     """48 names, each written once, and 16 questions, in blocks of 8 tokens."""
 
     name, question = "blocks", "How many blocks does a query have to read?"
-    arms = "blocks 2", "blocks 3", "NSA 2"
+    arms, budget = ("blocks 2", "blocks 3"), 400
     names, questions, writes = 64, 16, 48
 
     def draw(self, n, *key):
