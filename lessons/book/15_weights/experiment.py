@@ -134,7 +134,7 @@ class Many(Lookup):
 
     name, question = "many", "Which weights find one key among many more?"
     arms = "softmax", "entmax", "sparsemax"
-    width, keys = 64, 16
+    width, keys, budget, batch = 64, 16, 600, 32
     trivial, ceiling = 1 / keys, np.inf  # more steps sharpen a softmax that finds all
     rows = {16: 500, 64: 500, 256: 500, 1024: 200, 4096: 100}  # of the test
 
@@ -146,7 +146,7 @@ class Many(Lookup):
         return {"figure": result["at"]["16"]} | result
 
     def explained(self, model, part=None):
-        """Return {n: explained share}; the scores are times ln n / part, if there is one."""
+        """Return {n: explained share}, with the scores times ln n / part."""
         found = {}
         for n, rows in self.rows.items():
             temperature = part / np.log(n) if part else 1.0

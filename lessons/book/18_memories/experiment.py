@@ -6,11 +6,10 @@ One layer reads pairs of a name and a value, each as one token, then names alone
 says the value of each. The arms differ in how the layer remembers:
 
     names     8 names are written 24 times; the last value of a name counts
-    capacity  16 names, each written once, in states of 4 and of 8 rows
-    blocks    48 names, each written once, and blocks of 8 tokens chosen by content
+    capacity  16 names, each written once, in a state of 4 rows
 
-Three learning rates, five seeds. Then the times of chosen blocks, on one thread. Some
-eight minutes on two cores.
+Three learning rates, five seeds. Then the times of blocks chosen by content, on one
+thread. Some four minutes on two cores.
 """
 
 import functools
@@ -32,7 +31,6 @@ from lessons.instrument.sweep import in_turns, nothing_old_collected
 from minigrad import nn, sigmoid, softplus, swapaxes
 
 VALUES = 8
-BLOCK = 8  # tokens of a block
 
 
 class Memory(nn.Module):
@@ -43,9 +41,7 @@ class Memory(nn.Module):
     """
 
     def __init__(self, arm, inputs, questions, rng, H=2, E=16, Ev=16):
-        self.arm, self.H, self.best, self.questions = arm, H, None, questions
-        if arm.startswith("blocks"):
-            self.arm, self.best = "blocks", int(arm.split()[1])
+        self.arm, self.H, self.questions = arm, H, questions
         self.W_q, self.W_k = (
             nn.Linear(inputs, H * E, bias=False, rng=rng) for _ in "qk"
         )
@@ -67,8 +63,6 @@ class Memory(nn.Module):
         arm = self.arm
         if arm == "softmax":
             return scaled_dot_product_attention(q, k, v, is_causal=True)
-        if arm == "blocks":
-            return attention.block_attention(q, k, v, BLOCK, self.best)
         if arm == "forgetting":
             f = heads(self.W_a, x, self.H)[..., 0]
             return attention.forgetting_attention(q, k, v, f)
@@ -89,8 +83,8 @@ class Memory(nn.Module):
 class Reading(fair.Study):
     """Read writes, answer questions; a subclass draws them.
 
-    draw(n, *key)   x (n, tokens, D), answers (n, questions), and {name: of each answer}.
-                    An answer of -1 does not count.
+    draw(n, *key)   x (n, tokens, D), answers (n, questions), and {name: of each
+                    answer}. An answer of -1 does not count.
     """
 
     chance = 1 / VALUES
@@ -144,7 +138,7 @@ class Capacity(Reading):
     """16 names, each written once, in a state of E rows."""
 
     name, question = "capacity", "How many names does a state of E rows hold?"
-    arms = "sum 4", "delta 4", "sum 8", "delta 8", "softmax 8"
+    arms, budget, E = ("sum", "delta"), 300, 4
     names = questions = 16
 
     def draw(self, n, *key):
@@ -153,22 +147,7 @@ class Capacity(Reading):
         return x, y, {"since": N - 1 - place}
 
     def model(self, arm, rng):
-        arm, E = arm.split()
-        return Memory(arm, self.names + VALUES, self.questions, rng, 1, int(E))
-
-
-class Blocks(Reading):
-    """48 names, each written once, and 16 questions, in blocks of 8 tokens."""
-
-    name, question = "blocks", "How many blocks does a query have to read?"
-    arms, budget = ("blocks 2", "blocks 3"), 400
-    names, questions, writes = 64, 16, 48
-
-    def draw(self, n, *key):
-        sizes = self.names, VALUES, self.writes, self.questions
-        x, y, place = pairs_once(n, *sizes, *key)
-        back = self.writes + np.arange(self.questions) - place  # tokens
-        return x, y, {"back": (back - 1) // 8 * 8}
+        return Memory(arm, self.names + VALUES, self.questions, rng, H=1, E=self.E)
 
 
 LENGTH, WIDE, ROUNDS = 8192, 64, 7  # tokens, keys of a block, turns of each call
@@ -216,4 +195,4 @@ def tiles_read(mask):
 
 
 if __name__ == "__main__":
-    study("memories", [Names(), Capacity(), Blocks()], times)
+    study("memories", [Names(), Capacity()], times)
