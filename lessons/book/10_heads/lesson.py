@@ -607,7 +607,7 @@ show(fig, "twins", alt)
 # means; they are independent, with the same variance $\nu = 5/36$. The error is
 #
 # ```math
-# \mathbb{E}(u - k m)^2 = (1 - k a)^2 \nu + k^2 b^2 \nu
+# \mathrm{mean}\big((u - k m)^2\big) = (1 - k a)^2 \nu + k^2 b^2 \nu
 # ```
 #
 # Its derivative with respect to $k$ is $`-2 a (1 - k a)\, \nu + 2 k b^2 \nu`$, and it
