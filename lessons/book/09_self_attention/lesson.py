@@ -453,8 +453,8 @@ mean of {len(models["seeds"])} models with two blocks. With "tired" animal has
 {drawn[0, words.index("animal")]:.2f} and street {drawn[0, words.index("street")]:.2f};
 with "wide" animal has {drawn[1, words.index("animal")]:.2f} and street
 {drawn[1, words.index("street")]:.2f}. The adjective has much, too. Right: mean weights
-in the test, a line for each model; dotted, equal weights on all words. Before the
-training its noun and the other have
+in the test, a line for each model; dotted, equal weights. Before the training its noun
+and the other have
 {means["before"][0]:.2f} both, with two blocks {two[0]:.2f} and {two[1]:.2f}."""
 show(fig, "pronoun", alt)
 
