@@ -159,9 +159,9 @@ print(rule.judged("dot not behind additive", behind, found))
 # Does such care pay? We can count how often a verdict is wrong, if we *know* what is
 # true. [A simulation](../../instrument/simulated.py) draws the learning curves of two
 # arms, some of which still rise at the end, and five noisy seeds of each. Then it asks
-# what is true after twice as many steps. How many of the verdicts "holds" and "no" on
-# the claims "ahead" and "within .02" are wrong, without and with the second look, at
-# half of the budget?
+# what is true after twice as many steps. How many of the verdicts "holds" and "no" are
+# wrong, without and with the second look, at half of the budget? Two claims are judged,
+# that an arm is ahead of the other, and that both differ by little:
 
 # %% [folded]
 from lessons.instrument.simulated import error_rates
