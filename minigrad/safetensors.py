@@ -11,7 +11,6 @@ The format has no checksum; ``write`` adds one to the metadata, over the header 
 arrays, and ``read`` compares it. A file without a checksum is read as well.
 """
 
-import itertools
 import json
 import math
 import zlib
@@ -32,6 +31,7 @@ DTYPES = {
 } | {"BOOL": np.dtype("?")}
 NAMES = {dtype: name for name, dtype in DTYPES.items()}
 BFLOAT16 = "BF16"  # the upper half of a float32; NumPy has no such dtype
+STORED = DTYPES | {BFLOAT16: np.dtype("<u2")}  # dtypes of the bytes
 
 
 def write(file, arrays, metadata):
@@ -62,9 +62,35 @@ def write(file, arrays, metadata):
 def read(file, size):
     """Return ({name: array}, metadata) of a file open for reading, of ``size`` bytes.
 
-    bfloat16 becomes float32, exactly. Raises ValueError or TypeError for a header that
-    is not JSON or is incomplete, sizes that contradict each other, arrays that overlap
-    or leave a gap, and a checksum that does not match.
+    bfloat16 becomes float32, exactly. Raises ValueError for a header that
+    ``read_header`` rejects, and a checksum that does not match.
+    """
+    header, metadata, start = read_header(file, size)
+    arrays = {
+        name: _read_array(
+            file,
+            start + entry["data_offsets"][0],
+            STORED[entry["dtype"]],
+            entry["shape"],
+        )
+        for name, entry in header.items()
+    }
+    if CHECKSUM in metadata:
+        unsigned = {k: text for k, text in metadata.items() if k != CHECKSUM}
+        signed = {METADATA: unsigned, **header}
+        if metadata[CHECKSUM] != _checksum(signed, arrays.values()):
+            raise ValueError("its checksum does not match: the file is damaged")
+    return {
+        name: native(array, header[name]["dtype"]) for name, array in arrays.items()
+    }, metadata
+
+
+def read_header(file, size):
+    """Return the checked header {name: entry}, the metadata, and where arrays begin.
+
+    Nothing is allocated for an array. Raises ValueError for a header that is not JSON
+    or is incomplete, sizes that contradict each other or the ``size`` of the file in
+    bytes, and arrays that overlap or leave a gap.
     """
     length = int.from_bytes(file.read(8), "little")
     start = 8 + length
@@ -78,45 +104,58 @@ def read(file, size):
     if not isinstance(header, dict):
         raise ValueError("its header is not a dict")
     metadata = header.pop(METADATA, {})
-    for name, field in itertools.product(header, FIELDS):
-        if not isinstance(header[name], dict) or field not in header[name]:
-            raise ValueError(f"its array {name!r} has no {field}")
-    arrays, end = {}, 0
+    if not isinstance(metadata, dict):
+        raise ValueError(f"its {METADATA} is not a dict")
+    for name, entry in header.items():
+        _check_entry(name, entry)
+    end = 0
     for name, entry in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):
         begin, stop = entry["data_offsets"]
-        dtype, shape = _stored_dtype(name, entry["dtype"]), entry["shape"]
         if begin != end or stop > size - start:
             raise ValueError(
                 f"its array {name!r} lies at bytes {begin} to {stop}; expected a begin "
                 f"at {end}, and the file has {size - start} bytes of arrays"
             )
-        if math.prod(shape) * dtype.itemsize != stop - begin:
+        if math.prod(entry["shape"]) * STORED[entry["dtype"]].itemsize != stop - begin:
             raise ValueError(
                 f"its array {name!r} has {stop - begin} bytes, too few or too many for "
-                f"{entry['dtype']} {shape}"
+                f"{entry['dtype']} {entry['shape']}"
             )
-        arrays[name], end = _read_array(file, start + begin, dtype, shape), stop
+        end = stop
     if end != size - start:
         raise ValueError(
             f"it has {size - start} bytes of arrays; its header describes {end}"
         )
-    arrays = {name: arrays[name] for name in header}  # in the order of the header
-    if CHECKSUM in metadata:
-        unsigned = {k: text for k, text in metadata.items() if k != CHECKSUM}
-        signed = {METADATA: unsigned, **header}
-        if metadata[CHECKSUM] != _checksum(signed, arrays.values()):
-            raise ValueError("its checksum does not match: the file is damaged")
-    return {
-        name: _native(array, header[name]["dtype"]) for name, array in arrays.items()
-    }, metadata
+    return header, metadata, start
 
 
-def _stored_dtype(name, code):
-    """Return the dtype of the bytes: bfloat16 is read as uint16."""
-    code = "U16" if code == BFLOAT16 else code
-    if code not in DTYPES:
-        raise ValueError(f"its array {name!r} has the dtype {code!r}, unknown to NumPy")
-    return DTYPES[code]
+def _check_entry(name, entry):
+    """Raise ValueError unless an entry of the header has a dtype, a shape and a place.
+
+    Of an array without numbers, NumPy limits the product of the other sizes.
+    """
+    for field in FIELDS:
+        if not isinstance(entry, dict) or field not in entry:
+            raise ValueError(f"its array {name!r} has no {field}")
+    code, shape, offsets = (entry[field] for field in FIELDS)
+    if not isinstance(code, str) or code not in STORED:
+        raise ValueError(
+            f"its array {name!r} has the dtype {code!r}; expected one of "
+            f"{', '.join(STORED)}"
+        )
+    for field, numbers in ("shape", shape), ("data_offsets", offsets):
+        is_list = isinstance(numbers, list)
+        if not is_list or any(type(n) is not int or n < 0 for n in numbers):
+            raise ValueError(
+                f"its array {name!r} has {field} {numbers!r}; expected whole numbers, "
+                "0 or more"
+            )
+    is_large = 0 in shape and math.prod(n for n in shape if n) >= 2**60
+    if len(offsets) != 2 or len(shape) > 32 or is_large:
+        raise ValueError(
+            f"its array {name!r} has shape {shape} and data_offsets {offsets}; "
+            "expected at most 32 sizes with a product below 2^60, and two offsets"
+        )
 
 
 def _read_array(file, position, dtype, shape):
@@ -127,12 +166,15 @@ def _read_array(file, position, dtype, shape):
     return array
 
 
-def _native(array, name):
-    """Return an array of the file with NumPy's dtype and this machine's byte order."""
-    if name == BFLOAT16:
+def native(array, code):
+    """Return an array of the file with NumPy's dtype and this machine's byte order.
+
+    code   the name of its dtype in the header
+    """
+    if code == BFLOAT16:
         wide = np.left_shift(array, 16, dtype=np.uint32)
         return np.asarray(wide).view(np.float32)
-    if name == "BOOL":  # any byte but 0 is True
+    if code == "BOOL":  # any byte but 0 is True
         return np.asarray(array.view(np.uint8) != 0)
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 
