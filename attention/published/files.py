@@ -1,51 +1,17 @@
-"""The files in the folder of a published model: weights and JSON.
+"""JSON in the folder of a published model, and names of weights.
 
-    config.json, ...     entries with the sizes and choices
-    model.safetensors    the weights, under the names of the program that wrote them
-
-A pickle (``pytorch_model.bin``) is a program that runs when it is read; it is never
-read.
+The weights themselves are read by weights.py.
 """
 
-import os
-
-from minigrad import checkpoint
-from minigrad.bounds import parse_json, read_for_parsing
-
-CONVERT = (
-    'python -c "import transformers; transformers.{0}.from_pretrained('
-    "'{1}'{2}).save_pretrained('{1}', safe_serialization=True)\""
-)
-OTHER_FORMATS = {  # file: the option of from_pretrained
-    "pytorch_model.bin": "",
-    "model.safetensors.index.json": "",
-    "tf_model.h5": ", from_tf=True",
-}
+from minigrad.bounds import PARSED_BYTES, FileError, parse_json, read_for_parsing
 
 
-def read_json(path):
-    """Return the dict in a file of JSON."""
-    entries = parse_json(read_for_parsing(path), path)
+def read_json(path, most=PARSED_BYTES):
+    """Return the dict in a file of JSON, of at most ``most`` bytes."""
+    entries = parse_json(read_for_parsing(path, most), path, most)
     if not isinstance(entries, dict):
-        raise ValueError(f"{path} holds a {type(entries).__name__}; expected a dict.")
+        raise FileError(f"{path} holds a {type(entries).__name__}; expected a dict.")
     return entries
-
-
-def read_weights(folder, kind):
-    """Return {name: array} of the weights in a folder.
-
-    kind   the class of transformers that can convert other formats of the weights
-    """
-    path = os.path.join(folder, "model.safetensors")
-    if not os.path.exists(path):
-        for name, option in OTHER_FORMATS.items():
-            if os.path.exists(os.path.join(folder, name)):
-                raise ValueError(
-                    f"{folder} has its weights in {name}; expected model.safetensors. "
-                    "Convert them once, where transformers is installed: "
-                    + CONVERT.format(kind, folder, option)
-                )
-    return checkpoint.load(path)
 
 
 def renamed(arrays, parts):

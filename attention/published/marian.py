@@ -43,8 +43,9 @@ from ..transformer.config import TransformerConfig
 from ..transformer.encoder_decoder import EncoderDecoder
 from ..transformer.stack import Stack
 from .beam import Search, beam_search
-from .files import read_json, read_weights, renamed
+from .files import read_json, renamed
 from .marian_tokenizer import read_tokenizer
+from .weights import read_folder
 
 NAME = "Marian"
 ACTIVATIONS = {  # name in the file: name in a TransformerConfig, if it is another one
@@ -222,7 +223,8 @@ def load(folder):
     """
     folder = os.fspath(folder)
     config = read_config(folder)
-    arrays = read_weights(folder, "MarianMTModel")
+    tensors = read_folder(folder, "MarianMTModel")
+    arrays = {name: tensor.array(None) for name, tensor in tensors.items()}
     try:
         _check_size(config, arrays)
         model = Marian(config, rng=np.random.default_rng(0))

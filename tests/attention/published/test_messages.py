@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from attention.published import marian
-from attention.published.files import OTHER_FORMATS
+from attention.published.weights import OTHER_FORMATS
 from minigrad import checkpoint
 
 from ...messages import check_message
