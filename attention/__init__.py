@@ -18,7 +18,7 @@ transformer/    Transformer blocks and models
 decoding/       greedy decoding, beam search, sampling, verified drafts
 training/       the training loop, which can be stopped and resumed
 metrics/        accuracy, BLEU, word alignment
-published/      published translation models, read and run
+published/      models that others trained, read and run
 tasks/          what the models learn: reversal, grammars, your own text
 costs/          what attention costs: formulas, counted, measured
 plotting/       figures of weights and training runs

@@ -1,0 +1,119 @@
+"""Damaged files of published models: each is one sentence, a FileError, or is read.
+
+No damage makes a reader allocate more than a few times the size of the file.
+"""
+
+import json
+import random
+import tracemalloc
+
+import pytest
+
+from attention.published import open_model
+from minigrad.bounds import FileError
+
+from .file_cases import (
+    MERGES, VOCABULARY, gguf, make_folder, metadata, safetensors, u32, u64,
+)  # fmt: skip
+
+LENGTHS = 2**60, 2**63, 2**64 - 1, 2**32, 2**31 - 1, 0
+
+
+def damaged(raw, rng):
+    """Return the bytes with one kind of damage."""
+    raw, kind = bytearray(raw), rng.randrange(5)
+    i = rng.randrange(len(raw))
+    if kind == 0:  # cut
+        del raw[i:]
+    elif kind == 1:  # a few bytes are others
+        for i in rng.choices(range(len(raw)), k=rng.randint(1, 4)):
+            raw[i] = rng.randrange(256)
+    elif kind == 2:  # a length, or in JSON a number
+        digit = [j for j in range(len(raw)) if raw[j : j + 1].isdigit()]
+        if raw[:1] == b"{" and digit:
+            j = rng.choice(digit)
+            raw[j : j + 1] = str(rng.choice(LENGTHS)).encode()
+        else:
+            raw[i : i + 8] = u64(rng.choice(LENGTHS))
+    elif kind == 3:  # a type
+        raw[i : i + 4] = u32(rng.choice([*range(40), 2**31]))
+    else:  # a part is missing
+        del raw[i : i + rng.randint(1, 20)]
+    return bytes(raw)
+
+
+def one_gguf(path):
+    tensors = {
+        kind: (kind, (2, 32), 2 * bytes(range(n)))
+        for kind, n in [("Q4_0", 18), ("Q4_1", 20), ("Q8_0", 34), ("F16", 64)]
+    }
+    (path / "x.gguf").write_bytes(gguf(metadata(unknown_token_id=0), tensors))
+    return "x.gguf"
+
+
+def one_folder(path):
+    make_folder(path)
+    return "model.safetensors", "tokenizer.json", "config.json"
+
+
+def shards(path):
+    make_folder(path)
+    (path / "model.safetensors").unlink()
+    (path / "tokenizer.json").unlink()
+    (path / "vocab.json").write_text(json.dumps(VOCABULARY))
+    lines = "\n".join(map(" ".join, MERGES))
+    (path / "merges.txt").write_text(lines, encoding="utf-8")
+    for name in "ab":
+        raw = safetensors({name: ("F32", [2], bytes(8))})
+        (path / f"{name}.safetensors").write_bytes(raw)
+    places = {name: f"{name}.safetensors" for name in "ab"}
+    index = "model.safetensors.index.json"
+    (path / index).write_text(json.dumps({"weight_map": places}))
+    return index, "a.safetensors", "vocab.json", "merges.txt"
+
+
+def outcome(path):
+    """Return the sentence about a model's files, or "" if they can be read."""
+    try:
+        model = open_model(path)
+    except FileError as error:
+        sentence = str(error)
+        assert str(path) in sentence and sentence.endswith(".") and "\n" not in sentence
+        return sentence
+    for tensor in model.tensors.values():
+        tensor.array()
+    try:
+        model.tokenizer.decode(model.tokenizer.encode("lower 12 \u00e9<|end|>"))
+    except ValueError as error:
+        assert str(error).startswith("encode: the vocabulary has no token for")
+    return ""
+
+
+@pytest.mark.parametrize(
+    "count", [100, pytest.param(3000, marks=pytest.mark.deep)]
+)  # fmt: skip
+@pytest.mark.parametrize("make", [one_gguf, one_folder, shards])
+def test_damaged_files(make, count, tmp_path):
+    rng, sentences = random.Random(count), 0
+    names = make(tmp_path)
+    names = [names] if isinstance(names, str) else names
+    assert outcome(tmp_path) == ""
+    originals = {name: (tmp_path / name).read_bytes() for name in names}
+    tracemalloc.start()
+    try:
+        for _ in range(count // 3):
+            name = rng.choice(names)
+            (tmp_path / name).write_bytes(damaged(originals[name], rng))
+            sentences += outcome(tmp_path) != ""
+            (tmp_path / name).write_bytes(originals[name])
+        assert tracemalloc.get_traced_memory()[1] < 2_000_000
+    finally:
+        tracemalloc.stop()
+    assert sentences > count // 3 / 2
+
+
+def test_cut_at_each_place(tmp_path):
+    raw = (tmp_path / one_gguf(tmp_path)).read_bytes()
+    for n in range(0, len(raw) - 1, 97):
+        (tmp_path / "x.gguf").write_bytes(raw[:n])
+        assert outcome(tmp_path)
