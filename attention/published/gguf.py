@@ -20,7 +20,6 @@ nothing.
 Source: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
 """
 
-import os
 import struct
 
 import numpy as np
@@ -50,9 +49,11 @@ def read_gguf(path):
     Raises FileError if the file is damaged, truncated, or of another type.
     """
     with open_file(path) as file:
-        size = os.fstat(file.fileno()).st_size
         if file.read(4) != b"GGUF":
-            raise FileError(f"{path} is not a GGUF file: it does not begin with GGUF.")
+            raise FileError(
+                f"{path} does not begin with GGUF; expected a GGUF file, or a folder "
+                "with config.json and model.safetensors."
+            )
         data = mapped(file)
     cursor = Cursor(path, data)
     cursor.take(4, "the mark")
@@ -69,31 +70,26 @@ def read_gguf(path):
         metadata[key] = _value(cursor, key)
     alignment = metadata.get("general.alignment", 32)
     if type(alignment) is not int or alignment < 1:
-        raise FileError(
-            f"{path}: general.alignment is {alignment!r}; expected a whole number, 1 "
-            "or more."
-        )
+        raise cursor.error(begin, f"found general.alignment {alignment!r}")
     described = [_described_tensor(cursor) for _ in range(tensor_count)]
     start = -(-cursor.position // alignment) * alignment  # rounded up
-    tensors, end = {}, 0
+    tensors, end = {}, start
     for name, kind, shape, offset in sorted(described, key=lambda each: each[3]):
-        nbytes = bytes_of(kind, shape)
+        begin, nbytes = start + offset, bytes_of(kind, shape)
+        what = f"the tensor {name!r}, {kind} {shape},"
         if nbytes is None:
-            raise FileError(
-                f"{path}: the tensor {name!r} is {kind} and has shape {shape}; "
-                f"expected rows of a multiple of {SIZE}."
+            raise cursor.error(begin, f"{what} has rows of no whole blocks of {SIZE}")
+        if name in tensors:
+            raise cursor.error(begin, f"{what} has the name of another one")
+        if offset % alignment or begin < end or nbytes > len(data) - begin:
+            raise cursor.error(
+                begin,
+                f"{what} has {nbytes} bytes; expected a begin at {end} or later, a "
+                f"multiple of {alignment} after {start}, and an end at {len(data)} or "
+                "earlier, where the file ends",
             )
-        if offset % alignment or offset < end or nbytes > size - start - offset:
-            raise FileError(
-                f"{path}: the tensor {name!r}, {kind} {shape}, has {nbytes} bytes from "
-                f"byte {start + offset}; expected a multiple of {alignment} after the "
-                f"start of the data at {start}, not below {start + end}, and the end "
-                f"within the file of {size} bytes."
-            )
-        end = offset + nbytes
-        tensors[name] = stored_tensor(kind, shape, data[start + offset : start + end])
-    if len(tensors) < len(described):
-        raise FileError(f"{path}: two of its tensors have the same name.")
+        end = begin + nbytes
+        tensors[name] = stored_tensor(kind, shape, data[begin:end])
     return metadata, {name: tensors[name] for name, *_ in described}
 
 

@@ -57,14 +57,17 @@ def _checked(path, make):
         return make()
     except KeyError as error:
         reason = f"{error} is missing or unknown"
-    except (ValueError, TypeError, AttributeError, IndexError) as error:
+    except ValueError as error:
         reason = str(error).rstrip(".")
+    except (TypeError, AttributeError, IndexError) as error:
+        reason = f"an entry has the wrong form ({error})"
     raise FileError(f"The tokenizer in {path} cannot be used: {reason}.")
 
 
 def _from_json(entries):
     model, added = entries["model"], entries["added_tokens"]
     expect("the type of its model", model.get("type", "BPE"), ["BPE"])
+    expect("ignore_merges", model.get("ignore_merges", False), [False])
     splitting = _splitting(entries["pre_tokenizer"])
     normalizer = (entries["normalizer"] or {}).get("type")
     expect("its normalizer", normalizer, ["NFC" if splitting == "qwen2" else None])

@@ -1,5 +1,6 @@
 """Byte-level tokenizers: the ids of the reference, round trips, streams, messages."""
 
+import functools
 import json
 import pathlib
 import random
@@ -149,7 +150,8 @@ JSON = [  # entries of tokenizer.json
     ({"model": {}}, "'merges' is missing"),
     ({"normalizer": {"type": "NFC"}}, "its normalizer is 'NFC'; expected None"),
     ({"pre_tokenizer": {"type": "Whitespace"}}, "is 'Whitespace'; expected 'By"),
-    ({"pre_tokenizer": None}, "'NoneType' object is not subscriptable"),
+    ({"pre_tokenizer": None}, "an entry has the wrong form ('NoneType' object"),
+    ({"model": {"ignore_merges": True}}, "ignore_merges is True; expected False"),
     ({"added_tokens": [{"content": "a", "id": 70, "lstrip": True}]}, "lstrip of 'a'"),
     ({"added_tokens": [{"content": "a", "id": 3.5}]}, "the token 'a' has the id 3.5"),
     ({"added_tokens": [{"content": "b", "id": 5}]}, "two tokens have the same id"),
@@ -176,7 +178,7 @@ def test_a_json_that_does_not_fit(changes, fragment, tmp_path):
 
 @pytest.mark.parametrize("changes, fragment", GGUF, ids=range(len(GGUF)))
 def test_metadata_that_do_not_fit(changes, fragment):
-    call = lambda: tokenizer_of(metadata(**changes), "x.gguf")  # noqa: E731
+    call = functools.partial(tokenizer_of, metadata(**changes), "x.gguf")
     check_message(call, ["The tokenizer in x.gguf cannot be used", fragment], FileError)
 
 

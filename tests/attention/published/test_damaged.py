@@ -89,9 +89,7 @@ def outcome(path):
     return ""
 
 
-@pytest.mark.parametrize(
-    "count", [100, pytest.param(3000, marks=pytest.mark.deep)]
-)  # fmt: skip
+@pytest.mark.parametrize("count", [100, pytest.param(3000, marks=pytest.mark.deep)])
 @pytest.mark.parametrize("make", [one_gguf, one_folder, shards])
 def test_damaged_files(make, count, tmp_path):
     rng, sentences = random.Random(count), 0
@@ -112,8 +110,9 @@ def test_damaged_files(make, count, tmp_path):
     assert sentences > count // 3 / 2
 
 
-def test_cut_at_each_place(tmp_path):
+@pytest.mark.parametrize("step", [97, pytest.param(5, marks=pytest.mark.deep)])
+def test_cut_at_each_place(step, tmp_path):
     raw = (tmp_path / one_gguf(tmp_path)).read_bytes()
-    for n in range(0, len(raw) - 1, 97):
+    for n in range(0, len(raw) - 1, step):
         (tmp_path / "x.gguf").write_bytes(raw[:n])
         assert outcome(tmp_path)

@@ -130,17 +130,17 @@ MESSAGES = [  # bytes of a file, and what its message says
     (gguf(END, {})[:33] + u32(9) + u32(9) + bytes(30), "'x', an array, has the type 9"),
     (gguf(END, {})[:33] + u32(9) + u32(4) + u64(2**60), "the value of 'x' is 11529215"),
     (gguf(END, {})[:33] + u32(9) + u32(8) + u64(2**60), "the value of 'x' is 11529215"),
-    (gguf({"general.alignment": 0}, {}), "general.alignment is 0; expected"),
-    (gguf({"general.alignment": "a"}, {}), "general.alignment is 'a'; expected"),
+    (gguf({"general.alignment": 0}, {}), "found general.alignment 0"),
+    (gguf({"general.alignment": "a"}, {}), "found general.alignment 'a'"),
     (gguf({}, {"w": (12, (1,), bytes(4))}), "'w' has the type Q4_K; expected one"),
     (gguf({}, {"w": (77, (1,), bytes(4))}), "at byte 24: the tensor 'w' has the typ"),
     (gguf({}, {"w": ("F32", (1,) * 5, bytes(4))}), "'w' has 5 sizes; expected at"),
     (gguf({}, {"w": ("F32", (0, 2**60), b"")}), "expected 1 or more"),
     (gguf({}, {"w": ("F32", (2**60, 2), bytes(8))}), "'w', F32 (115292150460684697"),
-    (gguf({}, {"w": ("Q4_0", (33,), bytes(18))}), "'w' is Q4_0 and has shape (33,)"),
-    (gguf({}, {"w": W})[:-29], "the file of 67 bytes"),
-    (gguf({}, {"w": W}, alignment=1), "expected a multiple of 32"),
-    (gguf({}, {"w": W, "v": W}, alignment=4), "'v', F32 (1,), has 4 bytes from byte"),
+    (gguf({}, {"w": ("Q4_0", (33,), bytes(18))}), "'w', Q4_0 (33,), has rows of no"),
+    (gguf({}, {"w": W})[:-29], "67 or earlier, where the file"),
+    (gguf({}, {"w": W}, alignment=1), "a multiple of 32 after"),
+    (gguf({}, {"w": W, "v": W}, alignment=4), "'v', F32 (1,), has 4 bytes; exp"),
 ]  # fmt: skip
 
 
@@ -155,7 +155,7 @@ def test_keys_and_tensors_that_occur_twice(tmp_path):
     path = tmp_path / "x.gguf"
     for raw, fragment in [
         (gguf({"x": 1, "y": 2}, {}).replace(b"y", b"x"), "the key 'x' again"),
-        (gguf({}, {"v": W, "w": W}).replace(b"w", b"v"), "the same name"),
+        (gguf({}, {"v": W, "w": W}).replace(b"w", b"v"), "has the name of another"),
     ]:
         path.write_bytes(raw)
         check_message(lambda: read_gguf(path), [fragment], FileError)
