@@ -50,7 +50,7 @@ from .variants.nadaraya_watson import nadaraya_watson
 from .variants.pointer import Pointer, not_chosen
 from .variants.pointer_generator import copy_loss, copy_probabilities
 from .variants.output_gate import GatedAttention, output_gate
-from .variants.qk_norm import CosineAttention, QKNormAttention, rms_norm
+from .variants.qk_norm import CosineAttention, QKNormAttention
 from .variants.sets import ISAB, PMA, Perceiver
 from .variants.sigmoid import sigmoid_weights
 from .variants.sink import Sink, sink_softmax, softmax_plus_one

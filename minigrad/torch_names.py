@@ -61,6 +61,7 @@ LAYERS = {
     "MultiheadAttention": "attention.MultiHeadAttention",
     "ParameterList": "a list of parameters",
     "ReLU": "minigrad.relu",
+    "SiLU": "minigrad.silu",
     "Sigmoid": "minigrad.sigmoid",
     "Softmax": "minigrad.softmax",
     "Tanh": "minigrad.tanh",

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from minigrad import concat, nn, reshape, swapaxes, unsqueeze
+from minigrad import concat, nn, reshape, rms_norm, swapaxes, unsqueeze
 from minigrad.arguments import flag, plain, probability, scale_or, whole
 from minigrad.shapes import shapes
 
@@ -31,7 +31,6 @@ from ..masks import causal, padding
 from ..masks.given import is_function, one_mask
 from ..positions import OffsetBias
 from ..variants.forgetting import forgetting_bias
-from ..variants.qk_norm import rms_norm
 from ..variants.row import Variant
 from .kv_cache import FixedKVCache
 from .sdpa import scaled_dot_product_attention

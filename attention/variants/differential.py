@@ -21,14 +21,13 @@ import math
 
 import numpy as np
 
-from minigrad import exp, nn
+from minigrad import exp, nn, rms_norm
 from minigrad.arguments import whole
 from minigrad.shapes import shapes
 
 from .. import definitions
 from ..exact.multihead import check_heads, heads, side_by_side
 from ..exact.sdpa import scaled_dot_product_attention
-from .qk_norm import rms_norm
 from .row import Variant
 
 

@@ -29,7 +29,7 @@ import math
 
 import numpy as np
 
-from minigrad import concat, expand, nn, reshape, swapaxes
+from minigrad import concat, expand, nn, reshape, rms_norm, swapaxes
 from minigrad.arguments import flag, probability, whole
 from minigrad.shapes import shapes
 
@@ -40,7 +40,6 @@ from ..masks import causal
 from ..masks.given import one_mask
 from ..positions.rope import rope
 from .lengths import for_each_key
-from .qk_norm import rms_norm
 from .row import Variant
 
 

@@ -12,14 +12,13 @@ the largest of n weights is at most
 
 With tau = 1 no weight can be sharp; it starts at 10, and must grow like ln n.
 
-Gradient of x^, with g = dL/dx^, d = g * gain and dr/dx_k = x_k / (D r):
+x^ is ``minigrad.rms_norm``, where its gradient is derived. With d = gain * dL/dx^,
 
-    dx_k    = d_k / r - sum_i d_i x_i x_k / (D r^3) = (d_k - x_k (d . x) / (D r^2)) / r
-    dgain_k = g_k x_k / r
+    dL/dx . x = (d . x) eps / r^3
 
-So dx . x = (d . x) eps / r^3, which is almost 0: a longer query has a smaller gradient,
-orthogonal to it, and the matrix that makes it cannot run away. The cosine has
-|x| = r sqrt(D) in the place of r, and no eps: see ``unit``.
+which is almost 0: a longer query has a smaller gradient, orthogonal to it, and the
+matrix that makes it cannot run away. The cosine has |x| = r sqrt(D) in the place of r,
+and no eps: see ``unit``.
 
 With heads, each head is normalised alone, after the split and before a rotation.
 
@@ -28,7 +27,7 @@ Henry et al. 2020 (cosine); Dehghani et al. 2023 (layer norms; without means her
 
 import numpy as np
 
-from minigrad import differentiable, nn
+from minigrad import differentiable, nn, rms_norm
 from minigrad.arguments import whole
 from minigrad.ops.real import real
 from minigrad.shapes import shapes
@@ -37,26 +36,6 @@ from .. import definitions
 from ..layers import Attention
 from ..scores import dot, scaled_dot
 from .row import Score
-
-
-@shapes
-@differentiable
-def rms_norm(x, gain=None, eps=1e-6):
-    """y = gain * x / r, r = sqrt(mean_a x_a^2 + eps), along the last axis.
-
-    x (..., D), gain? (D,) or (..., D)  ->  y (..., D)
-    """
-    x = real(x)
-    r = np.sqrt((x * x).mean(-1, keepdims=True) + eps)  # (..., 1)
-    n = x / r
-    y = n if gain is None else gain * n
-
-    def backward(g):
-        d = g if gain is None else g * gain
-        dx = (d - n * (d * n).mean(-1, keepdims=True)) / r  # x / (D r^2) is n / (D r)
-        return dx, None if gain is None else g * n
-
-    return y.copy() if gain is None else y, backward
 
 
 @shapes

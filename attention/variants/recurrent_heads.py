@@ -17,14 +17,13 @@ Dao and Gu 2024 (decay); Yang, Kautz and Hatamizadeh 2024 (delta).
 
 import numpy as np
 
-from minigrad import nn, sigmoid, softplus, swapaxes, where
+from minigrad import nn, rms_norm, sigmoid, softplus, swapaxes, where
 from minigrad.arguments import between, one_of, plain, whole
 from minigrad.shapes import shapes
 
 from ..exact.multihead import check_heads, heads, side_by_side
 from .decay import decay_attention
 from .delta_rule import delta_rule
-from .qk_norm import rms_norm
 
 RECURRENT = ("decay", "delta")
 

@@ -1,4 +1,4 @@
-"""The layers Linear, Embedding, LayerNorm and Dropout."""
+"""The layers Linear, Embedding, LayerNorm, RMSNorm and Dropout."""
 
 import math
 
@@ -105,6 +105,27 @@ class LayerNorm(Module):
     def extra_repr(self):
         """Return the options, for ``repr``."""
         return f"{self.normalized_shape}, eps={self.eps}"
+
+
+class RMSNorm(Module):
+    """Give the last axis, of n entries, the root mean square 1, then a learned scale.
+
+    weight (n,) starts as one.
+    """
+
+    def __init__(self, n, eps=1e-6):
+        self.n = whole("RMSNorm", "n", n, least=1)
+        self.eps = number("RMSNorm", "eps", eps, least=0)
+        self.weight = Parameter(np.ones(n, np.float32))
+
+    @shapes
+    def forward(self, x):
+        """x (..., self.n)  ->  y (..., self.n)"""
+        return ops.rms_norm.unchecked(x, self.weight, self.eps)
+
+    def extra_repr(self):
+        """Return the options, for ``repr``."""
+        return f"{self.n}, eps={self.eps}"
 
 
 class Dropout(Module):

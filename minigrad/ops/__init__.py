@@ -1,6 +1,6 @@
 """All differentiable operations, one family in each file."""
 
-from .activation import elu, gelu, relu, sigmoid, softplus, tanh
+from .activation import elu, gelu, relu, sigmoid, silu, softplus, tanh
 from .arithmetic import (
     abs, add, clip, div, exp, log, log1p, maximum, minimum, mul, neg, pow, sqrt, sub,
     where,
@@ -11,7 +11,7 @@ from .einsum import einsum
 from .index import embedding, getitem
 from .loss import cross_entropy
 from .matmul import linear, matmul
-from .normalize import layer_norm
+from .normalize import layer_norm, rms_norm
 from .recurrent import gru, gru_cell, lstm, lstm_cell
 from .reduce import cumsum, logsumexp, max, mean, min, sum, var
 from .shape import (
@@ -27,6 +27,7 @@ __all__ = [
     "gru", "gru_cell", "layer_norm", "linear", "log", "log1p", "log_softmax",
     "logsumexp", "lstm", "lstm_cell", "masked_fill", "matmul", "maximum", "mean",
     "minimum", "mse_loss", "mul", "neg", "pad", "relu", "reshape",
-    "sigmoid", "softmax", "softplus", "split", "sqrt", "squeeze", "stack", "sub",
-    "swapaxes", "tanh", "transpose", "tril", "triu", "unsqueeze", "var", "where",
+    "rms_norm", "sigmoid", "silu", "softmax", "softplus", "split", "sqrt", "squeeze",
+    "stack", "sub", "swapaxes", "tanh", "transpose", "tril", "triu", "unsqueeze", "var",
+    "where",
 ]  # fmt: skip

@@ -31,6 +31,18 @@ def sigmoid(x):
 
 
 @differentiable
+def silu(x):
+    """y = x s,  s = sigmoid(x) = 1 / (1 + e^-x)   (Elfwing et al. 2018), also "swish".
+
+    With ds/dx = s (1 - s):    dL/dx = g (s + x s (1 - s)) = g (s + y (1 - s))
+    """
+    x = real(x)
+    s = _sigmoid(x)
+    y = x * s
+    return y, lambda g: g * (s + y * (1 - s))
+
+
+@differentiable
 def relu(x):
     """y = max(x, 0).    dL/dx = 0 where x <= 0, else g. So dL/dx = g where x is NaN."""
     y = np.maximum(x, 0)

@@ -1,4 +1,4 @@
-"""Layer normalisation."""
+"""Layer normalisation, and the same without means: the root mean square."""
 
 import math
 
@@ -7,6 +7,8 @@ import numpy as np
 from ..arguments import number
 from ..differentiable import differentiable
 from ..loops import replaceable
+from ..shapes import shapes
+from .real import real
 
 
 @differentiable
@@ -41,6 +43,38 @@ def layer_norm(x, weight=None, bias=None, eps=1e-5):
         dx /= s
         dw = None if weight is None else g * xhat
         return dx, dw, None if bias is None else g
+
+    return y, backward
+
+
+@shapes
+@differentiable
+def rms_norm(x, weight=None, eps=1e-6):
+    """Divide the last axis by its root mean square r, then apply a scale.
+
+    x (..., n), weight? (n,) or (..., n)  ->  y (..., n)
+
+        xhat = x / r,   r = sqrt(mean(x^2) + eps),   y = w xhat
+
+    Unlike ``layer_norm`` it neither computes a mean nor learns a shift (Zhang and
+    Sennrich 2019). With g = dL/dy, u = g w = dL/dxhat, delta_ik = 1 if i = k, otherwise
+    0, and dr/dx_k = x_k / (n r),
+
+        dxhat_i/dx_k = delta_ik / r - x_i x_k / (n r^3)
+                     = (delta_ik - xhat_i xhat_k / n) / r
+        dL/dx_k = (u_k - xhat_k mean(u xhat)) / r
+        dL/dw = g xhat      (unbroadcast sums over leading axes)
+    """
+    number("rms_norm", "eps", eps, least=0)
+    x = real(x)
+    r = np.sqrt((x * x).mean(-1, keepdims=True) + eps)  # (..., 1)
+    xhat = x / r
+    y = xhat.copy() if weight is None else xhat * weight
+
+    def backward(g):
+        u = g if weight is None else g * weight
+        dx = (u - xhat * (u * xhat).mean(-1, keepdims=True)) / r
+        return dx, None if weight is None else g * xhat
 
     return y, backward
 

@@ -19,6 +19,15 @@ def test_layer_norm():
         assert layer.weight.shape == layer.bias.shape == x.shape[-len(axes) :]
 
 
+def test_rms_norm():
+    x = np.random.default_rng(0).standard_normal((2, 3, 5)) * 4 + 2
+    layer = nn.RMSNorm(5, eps=0.1)
+    layer.weight.data = np.arange(5.0)
+    expected = np.arange(5) * x / np.sqrt((x * x).mean(-1, keepdims=True) + 0.1)
+    np.testing.assert_allclose(layer(x).data, expected, rtol=1e-12)
+    assert repr(layer) == "RMSNorm(5, eps=0.1)"
+
+
 def test_embedding():
     layer = nn.Embedding(6, 3, rng=np.random.default_rng(0))
     ids = np.array([[0, 5], [5, 2]])

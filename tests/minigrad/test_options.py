@@ -40,6 +40,7 @@ ARGUMENTS = {  # positional arguments of a right call
     nn.GRUCell: lambda: (5, 7),
     nn.LSTMCell: lambda: (5, 7),
     nn.LayerNorm: lambda: (5,),
+    nn.RMSNorm: lambda: (5,),
     nn.Dropout: lambda: (),
     nn.Module.train: lambda: (nn.Linear(5, 7),),
     nn.Module.load_state_dict: lambda: (nn.Sequential(), {}),
@@ -52,7 +53,7 @@ ARGUMENTS = {  # positional arguments of a right call
     optim.AdamW: lambda: (parameters(),),
     optim.CosineAnnealingLR: lambda: (optimizer(), 3),
 }
-ONE_ARRAY = mg.var, mg.elu, mg.softplus, mg.layer_norm, mg.tril, mg.triu
+ONE_ARRAY = mg.var, mg.elu, mg.softplus, mg.layer_norm, mg.rms_norm, mg.tril, mg.triu
 ARGUMENTS |= dict.fromkeys(ONE_ARRAY, lambda: (X,))
 PACKAGES = "minigrad.tensor", "minigrad.ops", "minigrad.nn", "minigrad.optim"
 MAY_BE_INFINITE = {(mg.pad, "value")}

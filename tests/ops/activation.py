@@ -28,6 +28,9 @@ spec(
 )
 wrong("sigmoid", "one-factor", lambda g, y, x: g * (1 - y))
 
+spec("silu", each(lambda x: x / (1 + math.exp(-x))), unary(normal))
+wrong("silu", "gate-constant", lambda g, y, x: g * sigmoid(x))
+
 spec("relu", each(lambda x: max(x, 0.0)), unary(nonzero))
 
 spec(

@@ -1,4 +1,4 @@
-"""Softmax, its logarithm, layer_norm: specifications and wrong backwards."""
+"""Softmax, its logarithm, layer_norm, rms_norm: specifications and wrong backwards."""
 
 import numpy as np
 
@@ -84,3 +84,30 @@ def _held(centre):
 
 wrong("layer_norm", "mean-and-variance-constant", _held(centre=False), on="rows")
 wrong("layer_norm", "variance-constant", _held(centre=True), on="rows")
+
+
+def rms_norm(x, weight=None, eps=1e-6):
+    y = x / np.sqrt((x * x).sum(-1, keepdims=True) / x.shape[-1] + eps)
+    return y if weight is None else weight * y
+
+
+spec(
+    "rms_norm",
+    rms_norm,
+    {
+        "weight": lambda r: call(normal(r, (3, 5, 7)), normal(r, (7,))),
+        "free": lambda r: call(normal(r, (5, 7))),
+        "large-eps": lambda r: call(normal(r, (3, 5)), normal(r, (5,)), 0.7),
+        "weight-of-heads": lambda r: call(normal(r, (2, 3, 5, 7)), normal(r, (3, 1, 7))),
+        "empty": lambda r: call(normal(r, (0, 7)), normal(r, (7,))),
+    },
+)
+
+
+def _root_constant(g, y, x, weight):
+    """The root mean square is taken for a constant."""
+    r = np.sqrt((x * x).mean(-1, keepdims=True) + 1e-6)
+    return g * weight / r, (g * x / r).sum((0, 1))
+
+
+wrong("rms_norm", "root-constant", _root_constant, on="weight")

@@ -105,27 +105,6 @@ def _own_slope_alone(g, p, s, allowed):
 wrong("stick_breaking", "own-slope-alone", _own_slope_alone, on="mask")
 
 
-# the root mean square of queries and keys
-
-
-def rms_norm(x, gain=None, eps=1e-6):
-    y = x / np.sqrt((x * x).sum(-1, keepdims=True) / x.shape[-1] + eps)
-    return y if gain is None else gain * y
-
-
-spec(
-    "rms_norm",
-    rms_norm,
-    {
-        "gain": lambda r: call(normal(r, (3, 5, 7)), normal(r, (7,))),
-        "free": lambda r: call(normal(r, (5, 7))),
-        "large-eps": lambda r: call(normal(r, (3, 5)), normal(r, (5,)), 0.7),
-        "gain-of-heads": lambda r: call(normal(r, (2, 3, 5, 7)), normal(r, (3, 1, 7))),
-        "empty": lambda r: call(normal(r, (0, 7)), normal(r, (7,))),
-    },
-)
-
-
 # the direction of queries and keys
 
 

@@ -12,11 +12,10 @@ from attention import (
     definitions,
     forgetting_attention,
     output_gate,
-    rms_norm,
     scaled_dot_product_attention,
 )
 from attention.variants.qk_norm import unit
-from minigrad import Tensor, nn
+from minigrad import Tensor, nn, rms_norm
 
 from ...minigrad.array_cases import draw
 from ..definition_cases import close
