@@ -5,9 +5,9 @@
     out = W_o [c_0; c_1; ...; c_{H-1}]
 
 In self-attention y = x; in cross-attention y is another sequence. Each head has width
-E = D / H, so all heads together cost as much as one head of width D: 2 (L + S) D^2 for
-the projections, 2 L S D for scores and averages. There is no loop over the heads: they
-are an axis of the arrays, (B, H, L, E).
+E = D / H by default, so all heads together cost as much as one head of width D:
+2 (L + S) D^2 for the projections, 2 L S D for scores and averages. There is no loop
+over the heads: they are an axis of the arrays, (B, H, L, E).
 
 With fewer key heads than query heads, Hk < H, several query heads share keys and values
 (grouped queries; Hk = 1 is multi-query attention). The number of scores is the same,
@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from minigrad import concat, nn, reshape, rms_norm, swapaxes, unsqueeze
-from minigrad.arguments import flag, plain, probability, scale_or, whole
+from minigrad.arguments import flag, number, plain, probability, scale_or, whole
 from minigrad.shapes import shapes
 
 from .. import definitions
@@ -39,7 +39,7 @@ NAME = "MultiHeadAttention"
 
 
 class MultiHeadAttention(nn.Module):
-    """H attentions of width E = embed_dim / H, each with projections of its own.
+    """H attentions of width E, each with projections of its own.
 
         layer(query, key=None, value=None)  ->  output (B, L, embed_dim)
 
@@ -47,14 +47,16 @@ class MultiHeadAttention(nn.Module):
     the query (self-attention), the default value is the key. Without the axis B, the
     three are one example, and so is the output.
 
-    num_heads      H, which divides embed_dim
+    num_heads      H, which divides embed_dim unless there is a head_dim
     num_kv_heads   Hk, which divides H: query head h reads key head h // (H / Hk); None
                    is H
     dropout        the probability that a weight is dropped, in training
-    bias           whether the four projections have biases
+    bias           whether the four projections have biases; "qkv": all but W_o
     kdim, vdim     the widths of key and value; None is embed_dim
+    head_dim       E; None is embed_dim / H
     scale          of the products; None is 1 / sqrt(E), 1.0 is T5's
     qk_norm        whether ``rms_norm`` normalises each q and k of width E, with gains
+    eps            of ``rms_norm``
     forgetting     whether tokens decide how much of the past they let through, see
                    variants/forgetting.py; for causal self-attention
     rng            the generator of parameters and dropout; None is minigrad's own
@@ -82,8 +84,10 @@ class MultiHeadAttention(nn.Module):
         kdim=None,
         vdim=None,
         *,
+        head_dim=None,
         scale=None,
         qk_norm=False,
+        eps=1e-6,
         forgetting=False,
         rng=None,
     ):
@@ -93,7 +97,10 @@ class MultiHeadAttention(nn.Module):
         self.embed_dim = D = whole(NAME, "embed_dim", embed_dim, least=1)
         self.kdim = D if kdim is None else whole(NAME, "kdim", kdim, least=1)
         self.vdim = D if vdim is None else whole(NAME, "vdim", vdim, least=1)
-        check_heads(NAME, D, H)
+        if head_dim is None:
+            check_heads(NAME, D, H)
+            head_dim = D // H
+        E = self.head_dim = whole(NAME, "head_dim", head_dim, least=1)
         if H % Hk:
             raise ValueError(
                 f"{NAME}: num_heads is {H} and num_kv_heads {Hk}; expected a number of "
@@ -101,12 +108,12 @@ class MultiHeadAttention(nn.Module):
             )
         self.dropout = probability(NAME, "dropout", dropout)
         self.scale, self.rng = scale_or(None, NAME, scale, "1 / sqrt(E)"), rng
-        bias = flag(NAME, "bias", bias)
-        E = self.head_dim = D // H
-        self.W_q = nn.Linear(D, H * E, bias, rng)
-        self.W_k = nn.Linear(self.kdim, Hk * E, bias, rng)
-        self.W_v = nn.Linear(self.vdim, Hk * E, bias, rng)
-        self.W_o = nn.Linear(H * E, D, bias, rng)
+        bias = biases(NAME, "bias", bias)
+        self.eps = number(NAME, "eps", eps, least=0)
+        self.W_q = nn.Linear(D, H * E, bool(bias), rng)
+        self.W_k = nn.Linear(self.kdim, Hk * E, bool(bias), rng)
+        self.W_v = nn.Linear(self.vdim, Hk * E, bool(bias), rng)
+        self.W_o = nn.Linear(H * E, D, bias is True, rng)
         self.g_q = self.g_k = self.W_f = None
         if flag(NAME, "qk_norm", qk_norm):
             self.g_q = nn.Parameter(np.ones(E, np.float32))
@@ -211,7 +218,7 @@ class MultiHeadAttention(nn.Module):
         L = query.shape[1]
         q = heads(self.W_q, query, self.num_heads)  # (B, H, L, E)
         if self.g_q is not None:
-            q = rms_norm(q, self.g_q)
+            q = rms_norm(q, self.g_q, self.eps)
         k, v = self._keys_and_values(key, value, q)  # (B, Hk, S, E)
         if rotate is not None:
             if positions is None:
@@ -317,7 +324,7 @@ class MultiHeadAttention(nn.Module):
         value = key if value is None else value
         Hk = self.num_kv_heads
         k, v = heads(self.W_k, key, Hk), heads(self.W_v, value, Hk)
-        return k if self.g_k is None else rms_norm(k, self.g_k), v
+        return k if self.g_k is None else rms_norm(k, self.g_k, self.eps), v
 
 
 def heads(W, x, H):
@@ -343,6 +350,15 @@ def check_heads(name, D, H):
             f"{name}: embed_dim is {D} and num_heads {H}; expected embed_dim to "
             f"be a multiple of num_heads, such as {-(-D // H) * H}."
         )
+
+
+def biases(name, argument, value):
+    """Return ``value`` if it is True, False, or "qkv": no bias of W_o."""
+    if not (isinstance(value, bool) or value == "qkv"):
+        raise ValueError(
+            f"{name}: {argument} is {value!r}; expected True, False or 'qkv'."
+        )
+    return value
 
 
 def draw_projections(W_qkv, W_o, rng, stacked=True):

@@ -32,7 +32,7 @@ from .kerple import KERPLE
 from .learned import LearnedPositions
 from .offsets import OffsetBias, toeplitz
 from .rope import rope
-from .scaling import LinearScaling, NTKScaling, YaRNScaling
+from .scaling import LinearScaling, Llama3Scaling, NTKScaling, YaRNScaling
 from .shaw import shaw_scores
 from .sinusoidal import frequencies, sinusoidal
 from .t5 import T5RelativeBias, t5_bucket
@@ -43,5 +43,5 @@ __all__ = [
     "OffsetBias", "toeplitz", "shaw_scores", "transformer_xl_scores",
     "transformer_xl_distances", "disentangled_scores", "KERPLE", "FIRE", "cope_scores",
     "alibi_slopes", "alibi_bias", "alibi_by_offset", "rope", "rope_2d", "grid",
-    "patches", "LinearScaling", "NTKScaling", "YaRNScaling",
+    "patches", "LinearScaling", "Llama3Scaling", "NTKScaling", "YaRNScaling",
 ]  # fmt: skip

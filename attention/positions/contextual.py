@@ -50,7 +50,7 @@ class Cope(Scores):
     """One table of ``max_distance`` contextual positions for all heads and layers."""
 
     def __init__(self, config, causal, rng):
-        shape = config.max_distance, config.width // config.heads
+        shape = config.max_distance, config.head_size
         self.table = nn.Parameter(np.zeros(shape, np.float32))
 
     def scores(self, attention, q, k, first):

@@ -121,11 +121,11 @@ class RoPE(Scheme):
     changes = "queries and keys"
 
     def __init__(self, config, causal, rng):
-        self.base = config.base
+        self.base, self.interleaved = config.base, config.interleaved
 
     def options(self, attention, positions=None):
         """Return the rotation."""
-        return {"rotate": partial(rope, base=self.base)}
+        return {"rotate": partial(rope, base=self.base, interleaved=self.interleaved)}
 
 
 # a product for each cosine and sine of a pair, of queries and of keys, and the angles

@@ -10,11 +10,13 @@ the frequencies theta_m of ``rope``, so that longer sequences have known angles:
     YaRNScaling      theta_m for pairs that rotate often in L0 steps, theta_m / s for
                      pairs that do not complete one turn, values between for the others;
                      also larger scores
+    Llama3Scaling    the same without larger scores, and linear in the number of turns
 
 R is the number of entries that are rotated, m = 0, 1, ..., R / 2 - 1. s = 1 changes
 nothing. There are no learned parameters, and the cost of ``rope`` does not change.
 
-Chen et al. 2023 (linear); bloc97 2023 (NTK-aware); Peng et al. 2023 (YaRN).
+Chen et al. 2023 (linear); bloc97 2023 (NTK-aware); Peng et al. 2023 (YaRN); Grattafiori
+et al. 2024 (Llama 3, whose code has the formula).
 """
 
 from functools import partial
@@ -26,7 +28,7 @@ import numpy as np
 from minigrad.arguments import whole
 
 from .. import definitions
-from .rope import ROTATED, RoPE, rope
+from .rope import ROTATED, RoPE
 from .scheme import Position
 
 
@@ -136,6 +138,33 @@ class YaRNScaling(Scaling):
         return R * math.log(L0 / (2 * math.pi * r)) / (2 * math.log(base))
 
 
+@dataclass
+class Llama3Scaling(Scaling):
+    """Scale each frequency by the number of turns r that it makes in L0 positions.
+
+        r_m = theta_m L0 / (2 pi),   ramp_m = clip((r_m - low) / (high - low), 0, 1)
+        theta'_m = theta_m ramp_m + theta_m (1 - ramp_m) / s
+
+    original_length   L0
+    low, high         the turns below which theta_m is divided by s, and above which it
+                      does not change
+    """
+
+    original_length: int
+    low: float = 1.0
+    high: float = 4.0
+
+    def __post_init__(self):
+        super().__post_init__()
+        whole("Llama3Scaling", "original_length", self.original_length, least=1)
+
+    def slow(self, theta, base):
+        """Return theta_m ramp_m + theta_m (1 - ramp_m) / s."""
+        turns = theta * self.original_length / (2 * math.pi)
+        ramp = np.clip((turns - self.low) / (self.high - self.low), 0, 1)
+        return theta * (ramp + (1 - ramp) / self.factor)
+
+
 def _check_at_least(least, scaling, name, value):
     if not _is_number(value) or value < least:
         raise ValueError(
@@ -146,6 +175,9 @@ def _check_at_least(least, scaling, name, value):
 
 def _is_number(value):
     return isinstance(value, (int, float, np.number)) and math.isfinite(value)
+
+
+BY_TURNS = {"rope+yarn": YaRNScaling, "rope+llama3": Llama3Scaling}
 
 
 class ScaledRoPE(RoPE):
@@ -177,15 +209,16 @@ class ScaledRoPE(RoPE):
 
     def options(self, attention, positions=None):
         """Return the rotation, with reduced frequencies after ``extend``."""
-        return {"rotate": partial(rope, base=self.base, scaling=self.scaling())}
+        options = super().options(attention, positions)
+        return {"rotate": partial(options["rotate"], scaling=self.scaling())}
 
     def scaling(self):
         """Return an object of positions/scaling.py, or None without scaling."""
         s = self.length / self.trained_length
         if s == 1:
             return None
-        if self.name == "rope+yarn":
-            return YaRNScaling(s, self.trained_length)
+        if self.name in BY_TURNS:
+            return BY_TURNS[self.name](s, self.trained_length)
         return {"rope+linear": LinearScaling, "rope+ntk": NTKScaling}[self.name](s)
 
 
@@ -215,6 +248,15 @@ ROWS = [
         training
         cannot be computed without the length of the training texts
         lesson 11: reading beyond the trained length; Peng et al. 2023""",
+        ROTATED,
+    ),
+    Position(
+        "rope+llama3", ScaledRoPE, definitions.rope,
+        """score: angles by their turns in a training text: kept, mixed or divided
+        can distinguish near places as before, and keep far distances in the range of
+        training
+        cannot be computed without the length of the training texts
+        not shown yet; Grattafiori et al. 2024""",
         ROTATED,
     ),
 ]  # fmt: skip

@@ -74,7 +74,7 @@ class Shaw(Scores):
     """
 
     def __init__(self, config, causal, rng):
-        shape = 2 * config.max_distance + 1, config.width // config.heads
+        shape = 2 * config.max_distance + 1, config.head_size
         table = nn.Parameter(np.empty(shape, np.float32))
         self.table = nn.init.xavier_uniform_(table, rng=rng)
 

@@ -91,17 +91,17 @@ class TransformerXL(Scores):
     """
 
     def __init__(self, config, causal, rng):
-        H, D = config.heads, config.width
-        self.base = config.base
-        self.W_kR = nn.Linear(D, D, False, rng)
-        self.content_bias = nn.Parameter(np.zeros((H, D // H), np.float32))  # u
-        self.position_bias = nn.Parameter(np.zeros((H, D // H), np.float32))  # w
+        H, E = config.heads, config.head_size
+        self.base, self.width = config.base, config.width
+        self.W_kR = nn.Linear(self.width, H * E, False, rng)
+        self.content_bias = nn.Parameter(np.zeros((H, E), np.float32))  # u
+        self.position_bias = nn.Parameter(np.zeros((H, E), np.float32))  # w
 
     def scores(self, attention, q, k, first):
         """Return the ``Scores`` with the vectors R_r of all distances."""
         _, Hk, G, L, E = q.shape
         distances = transformer_xl_distances(L, k.shape[-2], first)  # (n,)
-        R = self.W_kR(sinusoidal(distances, Hk * G * E, self.base, q.dtype))
+        R = self.W_kR(sinusoidal(distances, self.width, self.base, q.dtype))
         R = swapaxes(reshape(R, (len(distances), Hk * G, E)), 0, 1)  # (H, n, E)
         return transformer_xl_scores(
             q,

@@ -51,7 +51,7 @@ NAME = "Marian"
 ACTIVATIONS = {  # name in the file: name in a TransformerConfig, if it is another one
     "gelu_new": "gelu_tanh",
     "gelu_pytorch_tanh": "gelu_tanh",
-    "silu": "swish",
+    "swish": "silu",
 }
 REQUIRED = {  # other values are another architecture, with layers that we do not have
     "model_type": "marian",

@@ -1,17 +1,19 @@
 """One block of a Transformer: attention between tokens, then a network for each token.
 
     f(x):  self_attn(x),  then cross_attn(x, memory) with a source,  then ffn(x)
-    ffn(x) = W_2 a(W_1 x + b_1) + b_2
+    ffn(x) = W_2 a(W_1 x + b_1) + b_2                     a: the activation
+    or       W_down (a(W_gate x) * W_up x)                "gated"; with a = silu, SwiGLU
 
     post-norm    x = LN(x + f(x))         as first published
     pre-norm     x = x + f(LN(x))
 
-for each f in turn. In pre-norm, x is a sum that no LN changes: it grows from block to
-block, and the stack of blocks ends with one more LN. The gradients have about the same
-size in every layer, and training needs no warm-up (Xiong et al. 2020). For tokens of
-width D, an attention has 4 D^2 weights, a network of hidden width F has 2 D F.
+for each f in turn, where LN is a layer norm or ``rms_norm``. In pre-norm, x is a sum
+that no LN changes: it grows from block to block, and the stack of blocks ends with one
+more LN. The gradients have about the same size in every layer, and training needs no
+warm-up (Xiong et al. 2020). For tokens of width D, an attention has 4 D^2 weights, a
+network of hidden width F has 2 D F, and 3 D F if gated.
 
-Vaswani et al. 2017, sections 3.1 and 3.3.
+Vaswani et al. 2017, sections 3.1 and 3.3; Shazeer 2020 (gated networks).
 """
 
 import math
@@ -20,6 +22,7 @@ from minigrad import nn
 from minigrad.shapes import shapes
 
 from ..exact.multihead import MultiHeadAttention
+from ..masks import sliding_window
 from ..variants.chosen_blocks import FIRST, choose_blocks, in_tiles
 from ..variants.latent import LatentAttention
 from ..variants.recurrent_heads import RECURRENT, RecurrentHeads
@@ -33,8 +36,9 @@ class FeedForward(nn.Module):
     def __init__(self, config, rng=None):
         self.width, hidden = config.width, config.hidden_width
         self.activation = config.activation
-        self.linear1 = nn.Linear(self.width, hidden, config.bias, rng)
-        self.linear2 = nn.Linear(hidden, self.width, config.bias, rng)
+        bias = config.bias is True
+        self.linear1 = nn.Linear(self.width, hidden, bias, rng)
+        self.linear2 = nn.Linear(hidden, self.width, bias, rng)
         self.dropout = nn.Dropout(config.dropout, rng)
 
     @shapes
@@ -48,6 +52,33 @@ class FeedForward(nn.Module):
         return repr(self.activation)
 
 
+class GatedFeedForward(nn.Module):
+    """W_down (a(W_gate x) * W_up x), for each token alone.
+
+    Each hidden entry is a product of two linear maps, one of them through the
+    activation a: x decides how much of x passes. With a = silu it is called SwiGLU.
+    """
+
+    def __init__(self, config, rng=None):
+        self.width, hidden = config.width, config.hidden_width
+        self.activation, bias = config.activation, config.bias is True
+        self.gate = nn.Linear(self.width, hidden, bias, rng)
+        self.up = nn.Linear(self.width, hidden, bias, rng)
+        self.down = nn.Linear(hidden, self.width, bias, rng)
+        self.dropout = nn.Dropout(config.dropout, rng)
+
+    @shapes
+    def forward(self, x):
+        """x (..., self.width)  ->  y (..., self.width)"""
+        hidden = ACTIVATIONS[self.activation](self.gate(x)) * self.up(x)  # (..., F)
+        return self.down(self.dropout(hidden))
+
+    extra_repr = FeedForward.extra_repr
+
+
+NETWORKS = {"mlp": FeedForward, "gated": GatedFeedForward}
+
+
 class Block(nn.Module):
     """Self-attention, cross-attention if there is a source, and a feed-forward network.
 
@@ -59,24 +90,25 @@ class Block(nn.Module):
     """
 
     def __init__(self, config, scheme, cross=False, causal=False, rng=None):
-        D = self.width = config.width
+        self.width = config.width
         self.norm, self.causal = config.norm, causal
         _check_fit(config, scheme, causal)
         self.has_state = config.attention in RECURRENT
         self.chosen = None  # the size of blocks, and how many a query reads
         if config.attention == "blocks":
             self.chosen = config.block, config.best_blocks
+        self.window = config.window if config.attention == "window" else None
         self.self_attn = _self_attention(config, scheme.scale, rng, causal)
         self.normalize = None  # the softmax
         if config.attention in NORMALIZERS and config.attention != "softmax":
             self.normalize = NORMALIZERS[config.attention].of_heads(config.heads)
-        self.self_attn_norm = nn.LayerNorm(D)
+        self.self_attn_norm = config.new_norm()
         self.cross_attn = None
         if cross:
             self.cross_attn = _attention(config, scheme.cross_scale, rng)
-            self.cross_attn_norm = nn.LayerNorm(D)
-        self.feed_forward = FeedForward(config, rng)
-        self.feed_forward_norm = nn.LayerNorm(D)
+            self.cross_attn_norm = config.new_norm()
+        self.feed_forward = NETWORKS[config.feed_forward](config, rng)
+        self.feed_forward_norm = config.new_norm()
         self.dropout = nn.Dropout(config.dropout, rng)
 
     @property
@@ -123,6 +155,9 @@ class Block(nn.Module):
             options = scheme.options(self.self_attn, positions)
             if self.chosen:
                 options |= {"choose": self._choice(mask)}
+            if self.window:
+                window = sliding_window(self.window - 1, 0, "lower_right")
+                options |= {"choose": lambda q, k: window}
             return self.self_attn(
                 x,
                 mask=mask,
@@ -178,10 +213,17 @@ def _check_fit(config, scheme, causal):
             f"{found}positions {config.positions!r}, which change {scheme.changes}; "
             "expected positions that change the input, or none."
         )
-    if kind in OWN_KEYS and config.key_heads is not None:
+    for option in ("key_heads", "head_width", "bias"):
+        value, default = getattr(config, option), getattr(type(config), option)
+        if kind in OWN_KEYS and value is not None and not isinstance(value, bool):
+            raise ValueError(
+                f"{found}{option} {value!r}; expected {default}: {kind!r} makes the "
+                "keys of each head."
+            )
+    if config.interleaved and not config.positions.startswith("rope"):
         raise ValueError(
-            f"{found}key_heads {config.key_heads!r}; expected None: {kind!r} makes the "
-            "keys of each head."
+            f"{name}: interleaved is True and positions {config.positions!r}; expected "
+            "interleaved pairs of 'rope' only."
         )
     if kind == "forgetting" and causal and scheme.replaces:
         raise ValueError(
@@ -200,6 +242,7 @@ def _self_attention(config, scale, rng, causal):
         return LatentAttention(D, H, config.latent, rotated, rng, config.dropout)
     options = {
         "qk_norm": kind == "qk-norm",
+        "eps": 1e-6 if config.eps is None else config.eps,
         "forgetting": kind == "forgetting" and causal,
     }
     return _attention(config, scale, rng, **options)
@@ -212,6 +255,7 @@ def _attention(config, scale, rng, **kind):
         config.key_heads,
         config.dropout,
         config.bias,
+        head_dim=config.head_size,
         scale=scale,
         rng=rng,
         **kind,

@@ -10,36 +10,38 @@ fit together is checked when the model is built.
 from dataclasses import asdict, dataclass, fields
 from functools import partial
 
-from minigrad import gelu, relu, sigmoid, tanh
+from minigrad import gelu, nn, relu, silu, tanh
 from minigrad.arguments import flag, number, one_of, probability, whole
 
+from ..exact.multihead import biases
 from ..variants.recurrent_heads import RECURRENT
 from ..variants.table import NORMALIZERS, POSITIONS
-
-
-def swish(x):
-    """x sigmoid(x), also called SiLU (Ramachandran et al. 2017)."""
-    return x * sigmoid(x)
-
 
 ACTIVATIONS = {
     "relu": relu,
     "gelu": gelu,
     "gelu_tanh": partial(gelu, approximate="tanh"),
-    "swish": swish,
+    "silu": silu,
     "tanh": tanh,
 }
+NORMS = {"layer": nn.LayerNorm, "rms": nn.RMSNorm}
+FEED_FORWARDS = ("mlp", "gated")
 OWN_KEYS = (*RECURRENT, "latent")  # these make keys and positions in their own way
-CAUSAL = (*OWN_KEYS, "blocks")  # these read earlier tokens only
+CAUSAL = (*OWN_KEYS, "blocks", "window")  # these read earlier tokens only
 SELF_ATTENTIONS = (*NORMALIZERS, "qk-norm", "forgetting", *CAUSAL)
 CHECKS = {
     "norm": partial(one_of, choices=("pre", "post")),
     "final_norm": flag,
+    "norm_kind": partial(one_of, choices=tuple(NORMS)),
+    "eps": partial(number, least=0),
+    "feed_forward": partial(one_of, choices=FEED_FORWARDS),
     "activation": partial(one_of, choices=tuple(ACTIVATIONS)),
     "dropout": probability,
-    "bias": flag,
+    "bias": biases,
     "positions": partial(one_of, choices=POSITIONS),
     "base": partial(number, positive=True),
+    "interleaved": flag,
+    "scaled": flag,
     "tied": flag,
     "attention": partial(one_of, choices=SELF_ATTENTIONS),
 }  # all others are whole numbers, 1 or more
@@ -51,19 +53,24 @@ class TransformerConfig:
 
     vocabulary       V, the number of ids
     width            D of a token in all layers
-    heads            H of an attention, each of width D / H
+    heads            H of an attention
+    head_width       E of each head; None is D / H
     key_heads        Hk, which divides H, see ``MultiHeadAttention``; None is H
     layers           the number of blocks
     hidden           the width inside the feed-forward network; None is 4 D
     norm             "pre": x + f(LN(x)), or "post": LN(x + f(x)), where f is a part of
-                     a block and LN a layer norm
-    final_norm       whether a stack ends with a layer norm; None: only with "pre".
+                     a block and LN a norm
+    norm_kind        "layer", a layer norm, or "rms", without mean and shift
+    eps              of the norms, also of "qk-norm"; None is that of the layers
+    final_norm       whether a stack ends with a norm; None: only with "pre".
                      A torch.nn.Transformer always has one
+    feed_forward     "mlp", or "gated", a third matrix with an entry for each hidden one
     activation       of the feed-forward network: "relu", "gelu", ...
     dropout          the probability in training, for attention weights, the outputs of
                      attention and feed-forward network, the hidden layer of the
                      network, and embedded tokens
-    bias             whether the linear maps of a block have biases
+    bias             whether the linear maps of a block have biases; "qkv": only those
+                     that make queries, keys and values
     positions        a name of ``POSITIONS`` (attention/variants/table.py)
     max_length       for "learned", the number of rows of its table; for "rope+...", the
                      length of the sequences in training
@@ -72,6 +79,8 @@ class TransformerConfig:
                      treated as equal
     base             for "sinusoidal", "transformer-xl" and "rope...": the longest
                      wavelength is about 2 pi base
+    interleaved      for "rope...", which entries are a pair, see ``rope``
+    scaled           whether embeddings are multiplied by sqrt(D)
     tied             whether the embedding table also computes the logits
     attention        the kind of self-attention. A name of ``NORMALIZERS`` (in the same
                      file), such as "softmax", "sparsemax", or "sink", which learns
@@ -84,34 +93,43 @@ class TransformerConfig:
                          numbers; E / 2 entries of a head are rotated by position
         "blocks"         each token reads the keys of ``best_blocks`` blocks, see
                          variants/chosen_blocks.py
-                     The last four are for a ``DecoderOnly``; all of them but "blocks"
+        "window"         each token reads itself and the ``window`` - 1 tokens before
+                     The last five are for a ``DecoderOnly``; the first three of them
                      only fit positions that change the input
     latent           for "latent", R, the width of the cached vector
     best_blocks      for "blocks", how many blocks a token reads
     block            for "blocks", the number of keys of a block
+    window           for "window", the number of keys
     """
 
     vocabulary: int
     width: int = 64
     heads: int = 4
+    head_width: int | None = None
     key_heads: int | None = None
     layers: int = 2
     hidden: int | None = None
     norm: str = "pre"
+    norm_kind: str = "layer"
+    eps: float | None = None
     final_norm: bool | None = None
+    feed_forward: str = "mlp"
     activation: str = "gelu"
     dropout: float = 0.0
-    bias: bool = True
+    bias: bool | str = True
     positions: str = "sinusoidal"
     max_length: int = 512
     num_buckets: int = 32
     max_distance: int = 128
     base: float = 10000.0
+    interleaved: bool = False
+    scaled: bool = True
     tied: bool = True
     attention: str = "softmax"
     latent: int = 16
     best_blocks: int = 4
     block: int = 16
+    window: int = 64
 
     def __post_init__(self):
         owner = type(self).__name__
@@ -120,21 +138,31 @@ class TransformerConfig:
             if value is not None or field.default is not None:
                 check = CHECKS.get(field.name, partial(whole, least=1))
                 setattr(self, field.name, check(owner, field.name, value))
-        if self.width % self.heads:
+        if self.head_width is None and self.width % self.heads:
             raise ValueError(
                 f"{owner}: width is {self.width}; expected a multiple of heads, "
-                f"{self.heads}."
+                f"{self.heads}, or a head_width."
             )
-        E = self.width // self.heads
+        E = self.head_size
         if POSITIONS[self.positions].scheme.changes == "queries and keys" and E % 2:
             raise ValueError(
                 f"{owner}: {self.positions!r} rotates pairs of entries, and a head is "
-                f"{E} wide; expected width / heads to be even."
+                f"{E} wide; expected an even width."
             )
 
     @property
+    def head_size(self):
+        """E, the width of a head."""
+        return self.width // self.heads if self.head_width is None else self.head_width
+
+    def new_norm(self):
+        """Return a norm for tokens, as it is before training."""
+        options = {} if self.eps is None else {"eps": self.eps}
+        return NORMS[self.norm_kind](self.width, **options)
+
+    @property
     def ends_with_norm(self):
-        """True if a stack ends with a layer norm."""
+        """True if a stack ends with a norm."""
         return self.norm == "pre" if self.final_norm is None else self.final_norm
 
     @property

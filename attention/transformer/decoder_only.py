@@ -5,15 +5,16 @@
     p(token_{i+1} = v | token_0 ... token_i) = softmax(z_i)_v
 
 W is the embedding table E if ``tied``. Parameters, for width D, hidden width F, and
-r = Hk / H, with biases:
+r = Hk / H, with biases, layer norms and heads of width D / H:
 
     V D  +  layers ((2 + 2 r) (D^2 + D) + 2 D F + F + D + 4 D)
          +  2 D for the last LN  +  V D unless tied  +  those of the scheme
 
 and in each layer H for "sink", 2 D / H for "qk-norm", r H (D + 1) for "forgetting",
-D / H + H (D + 1) for "decay", and H (D + 1) more for "delta". With "latent", of R
-numbers and a rotated part of width F, attention has (2 D + 2 R + H F) D + (R + F) D + R
-numbers, without biases, in the place of (2 + 2 r) (D^2 + D).
+D / H + H (D + 1) for "decay", H (D + 1) more for "delta", and D F + F for a "gated"
+network. With "latent", of R numbers and a rotated part of width F, attention has
+(2 D + 2 R + H F) D + (R + F) D + R numbers, without biases, in the place of
+(2 + 2 r) (D^2 + D).
 
 Radford et al. 2018; Liu et al. 2018, section 4.2.3.
 """

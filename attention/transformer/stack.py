@@ -1,8 +1,9 @@
 """A stack of blocks on top of embedded tokens: the encoder or the decoder.
 
-    x_i = sqrt(D) E[token_i] + P_i        P as the scheme says, or 0
+    x_i = sqrt(D) E[token_i] + P_i        P as the scheme says, or 0; without the factor
+                                          sqrt(D) unless the config has ``scaled``
     x   = block(x)                        for each block in turn
-    y_i = LN(x_i)                         after pre-norm blocks
+    y_i = LN(x_i)                         after pre-norm blocks, with their kind of norm
 
 The embedding table E is drawn from N(0, 1 / D), so that the logits E y are of size 1.
 """
@@ -34,7 +35,8 @@ class Stack(nn.Module):
     def __init__(
         self, config, vocabulary, layers, causal, cross=False, table=None, rng=None
     ):
-        self.width, self.factor = config.width, math.sqrt(config.width)
+        self.width = config.width
+        self.factor = math.sqrt(config.width) if config.scaled else 1.0
         if table is None:
             table = nn.Parameter(np.empty((vocabulary, config.width), np.float32))
             nn.init.normal_(table, std=config.width**-0.5, rng=rng)
@@ -43,7 +45,7 @@ class Stack(nn.Module):
         self.blocks = [
             Block(config, self.scheme, cross, causal, rng) for _ in range(layers)
         ]
-        self.final_norm = nn.LayerNorm(config.width) if config.ends_with_norm else None
+        self.final_norm = config.new_norm() if config.ends_with_norm else None
         self.dropout = nn.Dropout(config.dropout, rng)
 
     @shapes

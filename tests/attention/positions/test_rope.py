@@ -10,6 +10,7 @@ import pytest
 
 from attention.positions import (
     LinearScaling,
+    Llama3Scaling,
     NTKScaling,
     YaRNScaling,
     frequencies,
@@ -26,6 +27,7 @@ SCALINGS = {
     "linear": LinearScaling(3.0),
     "ntk": NTKScaling(3.0),
     "yarn": YaRNScaling(3.0, 40),
+    "llama3": Llama3Scaling(3.0, 40),
 }
 every_scaling = pytest.mark.parametrize("scaling", SCALINGS.values(), ids=SCALINGS)
 
@@ -75,7 +77,8 @@ def test_frequencies():
 
 
 @pytest.mark.parametrize(
-    "scaling", [LinearScaling(1), NTKScaling(1.0), YaRNScaling(1.0, 40)]
+    "scaling",
+    [LinearScaling(1), NTKScaling(1.0), YaRNScaling(1.0, 40), Llama3Scaling(1.0, 40)],
 )
 def test_factor_1_is_no_scaling(scaling):
     x = draw(3, L, E)
@@ -130,6 +133,15 @@ def test_yarn_multiplies_cosine_and_sine_once():
         np.testing.assert_allclose(scores, factor**2 * unscaled, rtol=1e-11)
     y = value(q, p, scaling=given, rot_dim=4)
     np.testing.assert_array_equal(y[:, 4:], q[:, 4:])  # copied
+
+
+def test_llama3_scales_by_the_turns_in_a_training_text():
+    """Pairs of 4 turns and more stay, those below 1 are divided; 2.5 is the middle."""
+    L0, s = 8192, 8.0
+    turns = np.array([100, 4, 2.5, 1, 0.1])
+    found = Llama3Scaling(s, L0).slow(2 * math.pi * turns / L0, 10000.0)
+    expected = turns * [1, 1, (1 + 1 / s) / 2, 1 / s, 1 / s]
+    np.testing.assert_allclose(found * L0 / (2 * math.pi), expected, rtol=1e-14)
 
 
 def test_yarn_with_a_ramp_of_no_width_is_a_step():

@@ -21,6 +21,9 @@ from .transformer_definition import Definition
     {"activation": "gelu", "bias": False, "layers": 1},
     {"norm": "post", "final_norm": True},
     {"norm": "pre", "final_norm": False},
+    {"norm": "post", "norm_kind": "rms", "feed_forward": "gated", "eps": 0.1},
+    {"eps": 0.1, "bias": "qkv"},
+    *({"positions": name, "head_width": 6} for name in POSITIONS),
     *KINDS,
 ], ids=str)  # fmt: skip
 def test_a_decoder_is_its_definition(options):
@@ -55,7 +58,8 @@ def test_an_encoder_and_a_decoder_are_their_definition(positions, norm):
 
 @pytest.mark.parametrize("positions, norm, kind, options", [
     *((*each, EncoderDecoder, {}) for each in GRID),
-    *(("none", "pre", DecoderOnly, options) for options in KINDS),
+    *(("none", "pre", DecoderOnly, options) for options in KINDS[:-1]),
+    ("rope", "pre", DecoderOnly, KINDS[-1]),
 ], ids=str)  # fmt: skip
 def test_gradients_along_directions_of_all_parameters(positions, norm, kind, options):
     options = {"positions": positions, "norm": norm, "kind": kind} | options

@@ -21,6 +21,10 @@ KINDS = [  # of attention
     {"attention": "latent", "positions": "sinusoidal", "latent": 3},
     {"attention": "blocks", "best_blocks": 2, "block": 2},
     {"attention": "blocks", "best_blocks": 2, "block": 2, "key_heads": 1},
+    {"attention": "window", "window": 3},
+    {"norm_kind": "rms", "feed_forward": "gated", "activation": "silu"},
+    {"attention": "qk-norm", "norm_kind": "rms", "eps": 0.1, "head_width": 6},
+    {"positions": "rope", "interleaved": True, "bias": "qkv", "scaled": False},
 ]
 CHOICES = [*({"positions": name} for name in POSITIONS), *KINDS]
 NORMS = ("pre", "post")

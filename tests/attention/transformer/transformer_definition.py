@@ -18,6 +18,7 @@ def erf(x):
 ACTIVATIONS = {
     "relu": lambda x: np.where(x > 0, x, 0),
     "gelu": lambda x: x * (1 + erf(x / math.sqrt(2))) / 2,
+    "silu": lambda x: x / (1 + np.exp(-x)),
 }
 
 
@@ -47,7 +48,8 @@ class Definition:
 
     def stack(self, side, ids, causal, memory=None):
         D = self.config.width
-        x = self.state[f"{side}.embedding"][ids] * math.sqrt(D)
+        x = self.state[f"{side}.embedding"][ids]
+        x = x * math.sqrt(D) if self.config.scaled else x
         if self.config.positions == "sinusoidal":
             x = x + definitions.sinusoidal(np.arange(len(ids)), D, self.config.base)
         if self.config.positions == "learned":
@@ -87,16 +89,21 @@ class Definition:
     def norm(self, name, x):
         if f"{name}.weight" not in self.state:
             return x
-        x = x - x.mean(-1, keepdims=True)
-        x = x / np.sqrt((x**2).mean(-1, keepdims=True) + 1e-5)
-        return x * self.state[f"{name}.weight"] + self.state[f"{name}.bias"]
+        weight, eps = self.state[f"{name}.weight"], self.config.eps
+        if self.config.norm_kind == "rms":
+            return definitions.rms_norm(x, weight, 1e-6 if eps is None else eps)
+        eps = 1e-5 if eps is None else eps
+        return definitions.layer_norm(x, weight, self.state[f"{name}.bias"], eps)
 
     def linear(self, name, x):
         return x @ self.state[f"{name}.weight"].T + self.state.get(f"{name}.bias", 0)
 
     def feed_forward(self, name, x):
-        x = ACTIVATIONS[self.config.activation](self.linear(f"{name}.linear1", x))
-        return self.linear(f"{name}.linear2", x)
+        a = ACTIVATIONS[self.config.activation]
+        if self.config.feed_forward == "gated":
+            gate, up = self.linear(f"{name}.gate", x), self.linear(f"{name}.up", x)
+            return self.linear(f"{name}.down", a(gate) * up)
+        return self.linear(f"{name}.linear2", a(self.linear(f"{name}.linear1", x)))
 
     def attention(self, name, x, y, side=None, causal=False):
         """out (L, D) and weights (H, L, S); a side: it is self-attention."""
@@ -129,6 +136,9 @@ class Definition:
     def chosen(self, q, k, allowed):
         """The mask (L, L) of the blocks that each query chooses, and earlier keys."""
         c = self.config
+        if c.attention == "window":
+            i, j = definitions.positions(len(q), len(k))
+            return allowed & (i - j < c.window)
         if c.attention != "blocks":
             return allowed
         mask = np.zeros((len(q), len(k)), bool)
@@ -191,7 +201,7 @@ class Definition:
             return q, k
         gains = self.state[f"{name}.g_q"], self.state[f"{name}.g_k"]
         return [
-            g * x / np.sqrt((x * x).mean(1, keepdims=True) + 1e-6)
+            definitions.rms_norm(x, g, self.config.eps or 1e-6)
             for g, x in zip(gains, (q, k))
         ]
 
@@ -264,6 +274,9 @@ class Definition:
             w = w / s
         if kind == "rope+ntk":
             w = w * s ** (-2 * m / (E - 2))
+        if kind == "rope+llama3":
+            ramp = np.clip((w * c.max_length / (2 * math.pi) - 1) / 3, 0, 1)
+            w = w * ramp + w / s * (1 - ramp)
         if kind == "rope+yarn":
             low, high = (
                 E * math.log(c.max_length / (2 * math.pi * r)) / (2 * math.log(c.base))
@@ -273,4 +286,8 @@ class Definition:
             ramp = np.clip((m - low) / ((high - low) or 0.001), 0, 1)
             w = w * (1 - ramp) + w / s * ramp
             factor = 0.1 * math.log(s) + 1
-        return factor * definitions.rope(x, np.arange(len(x)), w)
+        if not c.interleaved:
+            return factor * definitions.rope(x, np.arange(len(x)), w)
+        halves = np.concatenate([x[:, 0::2], x[:, 1::2]], 1)  # pairs (m, m + E/2)
+        halves = factor * definitions.rope(halves, np.arange(len(x)), w)
+        return np.stack(np.split(halves, 2, axis=1), -1).reshape(x.shape)
