@@ -25,7 +25,7 @@ import re
 import numpy as np
 
 from minigrad import no_grad
-from minigrad.arguments import number, one_of
+from minigrad.arguments import number, one_of, whole
 
 from ..transformer.config import TransformerConfig
 from ..transformer.decoder_only import DecoderOnly
@@ -54,7 +54,14 @@ FIXED = {  # other values are another architecture, with layers that we do not h
 SCALINGS = {  # rope_type: what its other settings must be, if they are there
     "default": {},
     "linear": {},
-    "yarn": {"beta_fast": 32, "beta_slow": 1, "truncate": True},
+    "yarn": {
+        "beta_fast": 32,
+        "beta_slow": 1,
+        "truncate": True,
+        "attention_factor": None,
+        "mscale": None,
+        "mscale_all_dim": None,
+    },
     "llama3": {"low_freq_factor": 1, "high_freq_factor": 4},
 }
 ENTRIES = {  # entry of a llama's config.json: GPT-2's, and GGUF's after "llama."
@@ -181,7 +188,7 @@ def _options(entries):
         options |= {"attention": "window", "window": entries["sliding_window"]}
     if "hidden_act" in entries:
         activation = entries["hidden_act"]
-        options["activation"] = ACTIVATIONS.get(activation, activation)
+        options["activation"] = ACTIVATIONS.get(str(activation), activation)
     length = None if kind == "gpt2" else _set_rotation(options, entries)
     config = TransformerConfig(
         entries["vocab_size"],
@@ -213,7 +220,8 @@ def _set_rotation(options, entries):
     if kind == "default":
         return None
     options["positions"] = f"rope+{kind}"
-    trained = rope.get("original_max_position_embeddings", options["max_length"])
+    trained = "original_max_position_embeddings"
+    trained = whole("rope", trained, rope.get(trained, options["max_length"]), least=1)
     options["max_length"] = trained
     return trained * number("rope", "factor", rope["factor"], least=1)
 

@@ -178,18 +178,30 @@ def test_a_step_writes_one_token_and_not_all():
             capacities.add(cache.key._data.base.shape[-2])
     assert capacities == {8, 16, 32, 64, 128, 256}
     k = cache.key[:, :, :1]
-
-    def peak(cache):
-        tracemalloc.start()
-        cache.concatenate(module, k, k)
-        measured = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-        return measured
-
     many = KVCache(100_000)
     rows = Tensor(np.zeros((1, 2, 50_000, D // H), np.float32))
     many.keep(module, *many.concatenate(module, rows, rows))
-    assert peak(many) < 10_000 < rows._data.nbytes // 100
+    assert peak(lambda: many.concatenate(module, k, k)) < 10_000
+
+    wide, many, n = layer(2, np.float32, head_dim=64), KVCache(10_000), 5_000
+    rows = Tensor(np.zeros((1, 2, n, 64), np.float32))
+    many.keep(wide, *many.concatenate(wide, rows, rows))
+
+    def step():
+        with no_grad():
+            wide(x[:, :1], is_causal=True, rotate=rope, cache=many)
+
+    # the keys that are read take n 2 64 numbers; new are scores and weights, n H each
+    assert peak(step) < 4 * n * (3 * H) + 50_000 < rows._data.nbytes // 5
+
+
+def peak(call):
+    """The most bytes that a call takes at once."""
+    tracemalloc.start()
+    call()
+    measured = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return measured
 
 
 # Fixed keys and values

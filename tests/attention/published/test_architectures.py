@@ -152,6 +152,7 @@ def built(name="llama", without=(), gguf=False, tensors=(), **changes):
 
 NORM = "model.norm.weight"
 LLAMA3 = CONFIGS["llama-llama3"]["rope_scaling"]
+YARN = CONFIGS["llama-yarn"]["rope_scaling"]
 W_q = {"model.layers.1.self_attn.q_proj.weight": np.ones((8, 32))}
 CALLS = [
     (lambda: built(model_type="bert"), "model_type is 'bert'", "'gpt2' or 'llama'"),
@@ -167,6 +168,10 @@ CALLS = [
     (lambda: built(rope_scaling={"type": "linear"}), "no 'factor'"),
     (lambda: built(rope_scaling=LLAMA3 | {"low_freq_factor": 2}),
      "low_freq_factor is 2", "expected 1"),
+    (lambda: built(rope_scaling=YARN | {"mscale": 0.7}), "mscale is 0.7", "None"),
+    (lambda: built(rope_scaling=YARN | {"original_max_position_embeddings": "8"}),
+     "original_max_position_embeddings is '8'", "a whole number"),
+    (lambda: built(hidden_act=["silu"]), "activation is ['silu']", "'silu'"),
     (lambda: built(without=[NORM]), "no tensor for 'decoder.final_norm.weight'"),
     (lambda: built(without=["lm_head.weight"]), "4416 numbers; expected at least 4832"),
     (lambda: built(hidden_size=2**60), "numbers; expected at least", "config"),
