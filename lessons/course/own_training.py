@@ -103,8 +103,8 @@ def learned(f, rows=0):
 class Training(OwnModels):
     """What the experiments share: what is measured, said and drawn.
 
-    of, where, rows   words of the sentence: what is right, where the largest weight
-                      should lie, and of which rows it is the weight
+    of, where, cases  words of the sentence: what is right, where the largest weight
+                      should lie, and in how many cases it does
     across, down      the labels of the keys and of the queries
     word              the letters beside the weights, or None
 
@@ -143,7 +143,7 @@ class Training(OwnModels):
         other = f" (one run of each: {other})" * bool(other)
         return (
             f"Yours: {yours['figure']:.1%} {self.of}{other}; the largest weight{head} "
-            f"lies on {self.where} in {yours['top'][best]:.1%} of {self.rows}."
+            f"lies on {self.where} in {yours['top'][best]:.1%} of {self.cases}."
         )
 
     def picture(self, runs):
@@ -179,7 +179,7 @@ class Reversing(Training):
 
     measure, budget = "share of right strings", 500
     of = "of the strings that training has not seen come out reversed"
-    across, rows = "the letter that is read", "the steps"
+    across, cases = "the letter that is read", "the steps"
     down = where = "the letter that is written"
     lengths, word, sizes = (3, 6), "animal", (24, 48)
 
@@ -343,7 +343,7 @@ class Heads(Reversing):
 class Weighing(Training):
     """A lookup of lesson 15 whose weights are made by ``own``, in one of the models."""
 
-    where, rows = "the key that fits", "the lookups that have one"
+    where, cases = "the key that fits", "the lookups that have one"
     across, down, budget = "key", "lookup", 600
 
     def model(self, arm, rng):
@@ -369,7 +369,7 @@ class Sparsemax(Weighing, lookups.Many):
 
     def test(self, arm, model):
         found = super().test(arm, model)
-        return found | {"figure": found["at"]["1024"]["explained"]}
+        return found | {"figure": found["at"]["1024"]}
 
 
 class Sink(Weighing, lookups.Nothing):
@@ -398,13 +398,13 @@ class OwnMemory(Memory):
 class Delta(Training, memories.Names):
     name, question = "E.21", "Does your delta rule replace a value?"
     of = "of the values are right, in texts that training has not seen"
-    where, rows = "the last value of the name", "the questions"
+    where, cases = "the last value of the name", "the questions"
     across, down = "token that writes a value", "question"
     arms, kept = ("yours", "delta", "sum"), ("memories", "names")
     budget, held_out = 480, (50, 200)
 
     def model(self, arm, rng):
-        sizes = self.names + self.answers, self.answers, self.questions, rng, 1
+        sizes = self.names + memories.VALUES, self.questions, rng, 1
         return OwnMemory(self.my, *sizes) if arm == "yours" else Memory(arm, *sizes)
 
     def weights(self, model):

@@ -152,7 +152,7 @@ CHEAP = [  # script, its comparison, the record and the entry in it, a cheap arm
      "luong, additive"),
     ("13_translation.experiment", lambda m: m.Writing(), "writing", "model", "Transformer"),
     ("14_checks_the_book.experiment", lambda m: m.Scores(), "lookup", "lookup", "additive"),
-    ("15_weights.experiment", lambda m: m.Counting(), "weights", "counting", "sigmoid"),
+    ("15_weights.experiment", lambda m: m.COUNTING, "weights", "counting", "softmax"),
     ("16_pointing.experiment", lambda m: m.Runs(), "pointing", "runs", "additive"),
     ("17_caches.experiment", lambda m: m.Minus(), "caches", "minus", "differential"),
     ("18_memories.experiment", lambda m: m.Names(), "memories", "names", "decay"),
