@@ -341,6 +341,10 @@ print(fair.judge(
 ))  # fmt: skip
 
 # %% [figure]
+behind = {
+    arm: np.median(fair.figures(names, "decay") - fair.figures(names, arm))
+    for arm in ("RetNet", "fixed .8 .9")
+}
 looks = {
     "sum": GREY, "RetNet": PURPLE, "fixed .8 .9": GREEN, "decay": ORANGE,
     "delta": BLUE, "forgetting": RED,
@@ -368,12 +372,12 @@ show(fig, "names", alt)
 # In this task, at this size, the sum reaches the share of the most frequent value. So does
 # a softmax without positions, although it keeps every token: it cannot know which value
 # is the last. The delta rule replaces old values. RetNet's numbers were made for long
-# texts. With smaller ones a fixed decay is
-# {{ f"{fair.difference(names, 'decay', 'fixed .8 .9').value:.2f}" }} behind the one that
-# is computed from the token, and RetNet
-# {{ f"{fair.difference(names, 'decay', 'RetNet').value:.2f}" }}: most of that gap was its
-# two numbers, not the gate. A decay by one number for each head weakens every name at
-# each write. So it should lose names that were written once, long ago:
+# texts. In most runs those of `fixed .8 .9` come within
+# {{ f"{behind['fixed .8 .9']:.2f}" }} of the decay that is computed from the token, where
+# RetNet is {{ f"{behind['RetNet']:.2f}" }} behind (medians): most of that gap was its two
+# numbers, not the gate. And three pairs are not all pairs. A decay by one number for each
+# head weakens every name at each write. So it should lose names that were written once,
+# long ago:
 
 # %%
 print("written once, writes since then")
@@ -396,13 +400,21 @@ print(fair.table(names, since, ("RetNet", "fixed .8 .9", "decay", "delta")))
 capacity = kept["capacity"]
 print(fair.table(capacity))
 claim = "delta ahead of sum", above(0), "delta", "sum"
+best_runs = np.array([fair.figures(capacity, arm).max() for arm in ("sum", "delta")])
 print(fair.judge(capacity, claim))
 print("writes since then")
 since = [(n, ("since", n)) for n in ("0", "3", "7", "11", "15")]
 print(fair.table(capacity, since, ("sum", "delta")))
 
 # %% [markdown]
-# CAPTEXT
+# In this task, at this size, the delta rule is not shown to hold more names than the sum.
+# The best runs of both are near {{ f"{best_runs.max():.2f}" }}, and some of both end lower
+# after these few steps, so the means say little. (Schlag and others 2021, and Yang and
+# others 2024 on the delta rule in parallel, report that it is ahead of the sum in recall,
+# in other tasks and in language models.) Why is the sum not behind, as in the table of
+# errors? There the keys were random. Here they are learned, and training can move them
+# apart. And an answer is the largest of 8 logits, which small errors do not change: more
+# right answers than exact values fit into a state of $E$ rows.
 #
 # ## What does each cost?
 #
