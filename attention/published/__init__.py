@@ -11,6 +11,7 @@
 Language models:
 
 finding.py            finds a file, a folder or an installed package by its name
+architectures.py      builds a model from settings and named tensors
 opening.py            settings, weights and tokenizer of either form, below
 weights.py            weights in the safetensors format, in one file or several
 gguf.py               a GGUF file: settings, tokens and weights in one
