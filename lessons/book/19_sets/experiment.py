@@ -4,13 +4,12 @@
 
 Small models of width 32 attend to what has no order, or two dimensions:
 
-    lookup   8 nodes search for one of 8 others; graph attention, and ISAB
+    lookup   4 nodes search for one of 4 others; graph attention, and ISAB
     pooling  the mean and the largest of a set, and what belongs to the largest
     chain    who has the apple, and where is she? hops through a memory
     places   the colour at a row and a column of a picture, with kinds of positions
-    telling  write the digits of a picture, looking at one patch or at all
 
-Each arm has three learning rates or more, and five seeds. Some eight minutes on two cores.
+Some five minutes on two cores.
 """
 
 import functools
@@ -24,7 +23,7 @@ from attention import attend
 from attention.positions import grid, patches, rope, rope_2d
 from lessons.classroom.studies import study
 from lessons.instrument import fair
-from lessons.instrument.draws import chosen_weights, one_hot, pick, shuffled
+from lessons.instrument.draws import one_hot, pick, shuffled
 from minigrad import nn
 
 WIDTH = 32
@@ -38,7 +37,7 @@ def network(rng, *widths):
 
 # -- Lookup in a graph -----------------------------------------------------------------
 
-K = 8  # keys, values, and nodes of each kind
+K = 4  # keys, values, and nodes of each kind
 
 
 @functools.cache
@@ -71,13 +70,13 @@ class Searcher(nn.Module):
             self.layer = attention.GATv2(inputs, WIDTH, rng=rng)
         elif arm == "GAT":
             self.layer = attention.GAT(inputs, WIDTH, rng=rng)
-        elif arm == "GAT, 8 heads":
-            self.layer, out = attention.GAT(inputs, 16, 8, rng=rng), 8 * 16
+        elif arm == "GAT, 4 heads":
+            self.layer, out = attention.GAT(inputs, 16, 4, rng=rng), 4 * 16
         elif arm == "dot":
             self.qkv = [nn.Linear(inputs, WIDTH, rng=rng) for _ in "qkv"]
-        else:  # ISAB, m = 1
+        else:  # ISAB, m = 2
             self.input = nn.Linear(inputs, WIDTH, rng=rng)
-            self.layer = attention.ISAB(WIDTH, 4, int(arm.split()[-1]), rng=rng)
+            self.layer = attention.ISAB(WIDTH, 4, 2, rng=rng)
         self.output = nn.Linear(out, K, rng=rng)
 
     def forward(self, h):
@@ -92,19 +91,14 @@ class Searcher(nn.Module):
 
 
 class Lookup(fair.Study):
-    """Each of 8 nodes searches for the node with its key, and names its value."""
+    """Each of 4 nodes searches for the node with its key, and names its value."""
 
     name, question = "lookup", "Which attention finds another node for each node?"
     measure, chance = "share of right values", 1 / K
-    arms = (
-        "GAT", "GAT, 8 heads", "GATv2", "dot", "ISAB, m = 1", "ISAB, m = 4",
-        "ISAB, m = 8",
-    )  # fmt: skip
-    rates = (0.001, 0.003, 0.01, 0.03, 0.1)
-    trivial = 0.35  # the most frequent value; the page computes it
-    budget, least = 4000, 1500
+    arms = "GAT", "GAT, 4 heads", "GATv2", "dot", "ISAB, m = 2"
+    rates, budget = (0.001, 0.003, 0.01), 2000
     model, draw = staticmethod(Searcher), staticmethod(lookups)
-    batch, held_out = 16, (300, 300)
+    batch, held_out = 16, (300, 500)
 
 
 # -- Pooling a set ---------------------------------------------------------------------
@@ -137,10 +131,8 @@ class Pool(nn.Module):
         self.each, self.result = (
             network(rng, 2, WIDTH, *wide), network(rng, out, WIDTH, len(WANTED)),
         )  # fmt: skip
-        if arm == "PMA":
-            self.pma = attention.PMA(WIDTH, 4, 1, rng=rng)
-        if arm == "Perceiver":  # one vector, that reads, and then reads itself
-            self.pma = attention.Perceiver(WIDTH, 4, 1, rng=rng)
+        if arm in ("PMA", "Perceiver"):  # a Perceiver's vector reads, and reads itself
+            self.pma = getattr(attention, arm)(WIDTH, 4, 1, rng=rng)
 
     def forward(self, x):
         """x (B, n, 2)  ->  (B, 3)"""
@@ -149,8 +141,8 @@ class Pool(nn.Module):
             pooled = self.pma(h)[:, 0]
         elif self.arm == "mean and max":
             pooled = mg.concat([h.mean(1), h.max(1)], -1)
-        else:
-            pooled = h.max(1) if self.arm == "max" else h.mean(1)
+        else:  # "mean", "sum" or "max"
+            pooled = getattr(h, self.arm)(1)
         return self.result(pooled)
 
 
@@ -159,32 +151,26 @@ class Pooling(fair.Explaining):
 
     name, question = "pooling", "Which pooling keeps of a set what is wanted?"
     measure = "explained share, mean of the three numbers"
-    arms = ("mean", "max", "mean and max", "PMA", "Perceiver")
-    budget, least, model, batch = 3000, 1200, staticmethod(Pool), 64
-    rates = (0.001, 0.003, 0.01)
+    arms = "mean", "sum", "max", "mean and max", "PMA", "Perceiver"
+    rates, budget, every = (0.003, 0.01), 1200, 100
+    model, batch = staticmethod(Pool), 64
 
     def draw(self, B, *key):
         return sets(B, 2 + int(np.random.default_rng(key).integers(11)), *key)
 
-    def errors(self, model, sizes, key, B):
-        """Return the errors and the wanted numbers of sets of these sizes."""
-        drawn = [sets(B, n, key) for n in sizes]
+    def explained(self, model, key, B):
+        """Return the explained share of each number, in sets of all these sizes."""
+        drawn = [sets(B, n, key) for n in range(2, 13)]
         error = np.concatenate([model(x).numpy() - y for x, y in drawn])
-        return error, np.concatenate([y for _, y in drawn])
+        return 1 - (error**2).mean(0) / np.concatenate([y for _, y in drawn]).var(0)
 
-    def validate(self, arm, model, key=10**6):
-        error, y = self.errors(model, range(2, 13), key, 100)
-        return (1 - (error**2).mean(0) / y.var(0)).mean()
+    def validate(self, arm, model):
+        return self.explained(model, 10**6, 100).mean()
 
     def test(self, arm, model):
-        at = {}
-        for n in (8, 16, 64):
-            error, _ = self.errors(model, [n], 3 * 10**6, 500)
-            at[str(n)] = dict(zip(WANTED, np.sqrt((error**2).mean(0)).tolist()))
-        error, y = self.errors(model, range(2, 13), 2 * 10**6, 300)
-        share = 1 - (error**2).mean(0) / y.var(0)
+        share = self.explained(model, 2 * 10**6, 300)
         explained = dict(zip(WANTED, share.tolist()))
-        return {"figure": float(share.mean()), "explained": explained, "at": at}
+        return {"figure": float(share.mean()), "explained": explained}
 
 
 # -- Chains of two facts ---------------------------------------------------------------
@@ -206,25 +192,33 @@ def facts(B, *key):
     return keys, values, thing, place[b, person[b, thing]]
 
 
-class Memory(nn.Module):
-    """A memory of facts that is read once or several times.
+# Which tables hold the questions, then keys and values of each hop
+TABLES = {
+    "1 hop": (0, [(0, 0)]),
+    "2 hops": (0, [(0, 0), (0, 0)]),
+    "2 hops, adjacent": (0, [(0, 1), (1, 2)]),
+    "2 hops, apart": (2, [(0, 1), (0, 1)]),
+}
 
-    Keys, values and questions have one table of words. "2 hops, apart" has three, and
-    adds the answer to the question.
-    """
+
+class Memory(nn.Module):
+    """A memory of facts that is read once or twice, with tables of words."""
 
     def __init__(self, arm, rng):
-        self.apart = arm.endswith("apart")
-        self.add, self.hops = arm.endswith(("apart", "added")), int(arm[0])
-        draws = (rng.standard_normal((3 * N, WIDTH), np.float32) for _ in "kvu")
-        self.tables = [nn.Parameter(0.2 * x) for x in draws][: 3 if self.apart else 1]
+        self.question, self.hops = question, hops = TABLES[arm]
+        n = 1 + max(question, *(v for _, v in hops))
+        draws = rng.standard_normal((n, 3 * N, WIDTH), np.float32)
+        self.tables = [nn.Parameter(0.2 * x) for x in draws]
         self.output = nn.Linear(WIDTH, N, rng=rng)
 
     def forward(self, keys, values, thing):
         """keys and values (B, 2N), thing (B,)  ->  places (B, N)"""
-        tables = self.tables if self.apart else 3 * self.tables
-        m, c, u = (mg.embedding(i, t) for i, t in zip((keys, values, thing), tables))
-        u, self.p = attention.hops(u, m, c, hops=self.hops, add=self.add)
+        u, rows = mg.embedding(thing, self.tables[self.question]), []
+        for k, v in self.hops:
+            m, c = (mg.embedding(i, self.tables[t]) for i, t in ((keys, k), (values, v)))
+            u, p = attention.hops(u, m, c)
+            rows.append(p)
+        self.p = mg.concat(rows, 1)  # (B, hops, 2N)
         return self.output(u)
 
 
@@ -233,11 +227,9 @@ class Chain(fair.Study):
 
     name, question = "chain", "How often must a memory be read?"
     measure, chance = "share of right places", 1 / N
-    arms = ("1 hop", "2 hops", "2 hops, added", "2 hops, apart", "3 hops")
-    trivial = 0.35  # the most frequent place; the page computes it
-    rates, budget, least, every = (0.003, 0.01, 0.03), 4000, 600, 25
+    arms, rates, budget = tuple(TABLES), (0.01, 0.03), 1600
     model, draw = staticmethod(Memory), staticmethod(facts)
-    batch, held_out = 64, (1000, 1000)
+    batch, held_out = 64, (300, 1000)
 
     def test(self, arm, model):
         result = super().test(arm, model)
@@ -245,11 +237,10 @@ class Chain(fair.Study):
         return result | {"p": model.p.numpy()[0].round(4).tolist()}
 
 
-# Pictures of square patches of P x P pixels: ``shapes`` puts a coloured shape into each
-# patch, and ``numbers`` one digit into each column of patches, at any row.
-P = 8  # pixels of a side of a patch
-SIDE = 5  # patches of a side of a picture of shapes
-COLUMNS, ROWS = 3, 3  # patches of a picture of digits: one digit in each column
+# -- The colour at a row and a column --------------------------------------------------
+
+P = 4  # pixels of a side of a patch, which has one colour
+SIDE = 5  # patches of a side of a picture
 
 COLOURS = np.array(
     [
@@ -258,72 +249,14 @@ COLOURS = np.array(
     ],
     np.float32,
 )  # fmt: skip
-NAMES = ("red", "green", "blue", "yellow", "violet", "cyan")
-
-DIGITS = (  # five rows of three pixels each
-    "111101101101111", "010110010010111", "111001111100111", "111001111001111",
-    "101101111001001", "111100111001111", "111100111101111", "111001010010010",
-    "111101111101111", "111101111001111",
-)  # fmt: skip
 
 
-@functools.cache
-def outlines():
-    """Return a disc, a square, a cross and a triangle: (4, P, P), of 0 and 1."""
-    y, x = np.mgrid[:P, :P] - (P - 1) / 2
-    disc = x**2 + y**2 < 9
-    square = np.maximum(abs(x), abs(y)) < 3
-    cross = (np.minimum(abs(x), abs(y)) < 1) & (np.maximum(abs(x), abs(y)) < 3)
-    triangle = (abs(x) < (y + 3.5) / 2 + 0.3) & (y < 3)
-    return np.stack([disc, square, cross, triangle]).astype(np.float32)
+def mosaics(rng, B):
+    """Draw pictures (B, SIDE P, SIDE P, 3) and the colours (B, SIDE, SIDE) in them."""
+    colour = rng.integers(len(COLOURS), size=(B, SIDE, SIDE))
+    pictures = COLOURS[colour].repeat(P, 1).repeat(P, 2)
+    return pictures + 0.1 * rng.standard_normal(pictures.shape, np.float32), colour
 
-
-def joined(patches):
-    """Put patches (B, rows, columns, P, P, C) together: (B, rows P, columns P, C)."""
-    B, rows, columns, _, _, C = patches.shape
-    return patches.transpose(0, 1, 3, 2, 4, 5).reshape(B, rows * P, columns * P, C)
-
-
-def noisy(pictures, rng):
-    return pictures + 0.1 * rng.standard_normal(pictures.shape, np.float32)
-
-
-def shapes(rng, B, side=SIDE):
-    """Draw pictures (B, side P, side P, 3) and the colours (B, side, side) in them."""
-    colour = rng.integers(len(COLOURS), size=(B, side, side))
-    outline = outlines()[rng.integers(4, size=(B, side, side))]  # (B, side, side, P, P)
-    painted = outline[..., None] * COLOURS[colour][..., None, None, :]
-    return noisy(joined(painted), rng), colour
-
-
-@functools.cache
-def glyphs():
-    """Return each digit at each place in a patch: (10, 4 * 6, P, P), of 0 and 1."""
-    result = np.zeros((10, 4, 6, P, P), np.float32)
-    for d, word in enumerate(DIGITS):
-        pixels = np.array(list(word), int).reshape(5, 3)
-        for top in range(4):
-            for left in range(6):
-                result[d, top, left, top : top + 5, left : left + 3] = pixels
-    return result.reshape(10, 24, P, P)
-
-
-def numbers(rng, B):
-    """Draw pictures (B, ROWS P, COLUMNS P, 1) of numbers, and shapes between digits.
-
-    Also return the digits (B, COLUMNS), from the left, and the row of each.
-    """
-    digit = rng.integers(10, size=(B, COLUMNS))
-    row = rng.integers(ROWS, size=(B, COLUMNS))
-    place = rng.integers(24, size=(B, COLUMNS))
-    is_shape = rng.random((B, ROWS, COLUMNS, 1, 1)) < 0.5  # the other places are empty
-    patches = outlines()[rng.integers(4, size=(B, ROWS, COLUMNS))] * is_shape
-    b, column = np.arange(B)[:, None], np.arange(COLUMNS)
-    patches[b, row, column] = glyphs()[digit, place]
-    return noisy(joined(patches[..., None]), rng), digit, row
-
-
-# -- The colour at a row and a column --------------------------------------------------
 
 ROW, COLUMN = grid(SIDE, SIDE)
 # one place in each row and column is in no question of the training
@@ -367,7 +300,7 @@ class Looker(nn.Module):
 
 def questions(B, *key, unseen=False):
     """Draw pictures (B, ...); ask each for all places. Return the colours (B, L) too."""
-    pictures, colour = shapes(np.random.default_rng(key), B)
+    pictures, colour = mosaics(np.random.default_rng(key), B)
     row, column = ROW[UNSEEN == unseen], COLUMN[UNSEEN == unseen]
     return pictures, row, column, colour[:, row, column]
 
@@ -378,8 +311,7 @@ class Places(fair.Study):
     name, question = "places", "Which positions find a row and a column?"
     measure, chance = "share of right colours", 1 / 6
     arms = ("none", "a vector a place", "row + column", "RoPE", "2-D RoPE")
-    trivial = 0.3  # the most frequent colour; the page computes it
-    rates, budget, least, every = (0.003, 0.01, 0.03), 2000, 600, 25
+    rates, budget = (0.003, 0.01), 800
     model, draw = staticmethod(Looker), staticmethod(questions)
     batch, held_out = 16, (100, 100)
 
@@ -388,92 +320,7 @@ class Places(fair.Study):
         return super().test(arm, model) | {"unseen": self.figure(model, *unseen)}
 
 
-# -- Show, attend and tell -------------------------------------------------------------
-
-
-class Teller(nn.Module):
-    """A GRU that looks at a picture before it writes each digit."""
-
-    def __init__(self, arm, rng):
-        n = ROWS * COLUMNS
-        self.arm, self.patch = arm, network(rng, P**2, WIDTH, WIDTH)
-        self.places = nn.Parameter(0.5 * rng.standard_normal((n, WIDTH), np.float32))
-        self.cell = nn.GRUCell(WIDTH, WIDTH, rng=rng)
-        self.first = nn.Parameter(0.5 * rng.standard_normal((1, WIDTH), np.float32))
-        self.q, self.k = (nn.Linear(WIDTH, WIDTH, rng=rng) for _ in "qk")
-        self.output = network(rng, 2 * WIDTH, WIDTH, 10)
-
-    def forward(self, pictures, rng=None, soft=False):
-        """pictures (B, H, W, 1)  ->  digits (B, T, 10), scores and weights (B, T, n)
-
-        With ``rng`` the hard arms draw their patch; without, they take the best. With
-        ``soft`` they average.
-        """
-        x = self.patch(patches(mg.Tensor(pictures), P)) + self.places
-        h, rows = mg.expand(self.first, (len(x), WIDTH)), []
-        k = self.k(mg.relu(x))
-        for _ in range(COLUMNS):
-            e = attention.scaled_dot(self.q(h)[:, None], k)  # (B, 1, n)
-            p = self.normalize(e, rng, soft)
-            c = (p @ x)[:, 0]  # (B, WIDTH)
-            out = self.output(mg.concat([h, c], -1))
-            rows.append((out[:, None], e, p))
-            h = self.cell(c, h)
-        return (mg.concat(each, 1) for each in zip(*rows))
-
-    def normalize(self, e, rng, soft):
-        if self.arm == "mean":
-            return mg.softmax(0 * e)
-        if self.arm == "soft" or soft:
-            return mg.softmax(e)
-        if rng is None:
-            return attention.hard_weights(e, noise=np.zeros(e.shape, np.float32))
-        return chosen_weights(self.arm, e, rng)
-
-
-class Telling(fair.Study):
-    """Write the three digits of a picture from the left; each stands in some row."""
-
-    name, question = "telling", "Is it better to look at one patch, or at all?"
-    measure, chance = "share of right digits", 1 / 10
-    arms = ("mean", "soft", "gumbel", "reinforce", "reinforce, half soft")
-    rates = (0.001, 0.003, 0.01)
-    trivial = 0.43  # who knows the three digits and not their order
-    budget, least, model = 3000, 1200, staticmethod(Teller)
-
-    def loss_at(self, arm, run, seed, step):
-        pictures, y, _ = numbers(np.random.default_rng((seed, step)), 64)
-        rng = np.random.default_rng((seed, step, 7))  # of the choices
-        soft = arm.endswith("half soft") and step % 2 == 0
-        out, e, p = run.model(pictures, rng, soft)
-        loss = mg.cross_entropy(out, y, reduction="none")  # (B, T)
-        if arm.startswith("reinforce") and not soft:
-            later = loss.data[:, ::-1].cumsum(1)[:, ::-1]  # what a choice may change
-            b = (later.sum(0) - later) / (len(later) - 1)  # of the other pictures
-            loss = loss + attention.reinforce(mg.Tensor(later), e, p, b) - later
-        return loss.mean()
-
-    def validate(self, arm, model):
-        return told(model, 10**6)[0]
-
-    def test(self, arm, model):
-        right, looked = told(model, 2 * 10**6)
-        pictures, *_ = numbers(np.random.default_rng(5), 1)
-        out, _, p = (x.numpy()[0] for x in model(pictures))
-        shown = {"p": p.round(4).tolist(), "digits": out.argmax(-1).tolist()}
-        return {"figure": right, "looked": looked, "shown": shown}
-
-
-def told(model, key):
-    """Return the share of right digits, and the mean weight on the patch of each."""
-    pictures, y, row = numbers(np.random.default_rng(key), 300)
-    out, _, p = (x.numpy() for x in model(pictures))
-    place = (row * COLUMNS + np.arange(COLUMNS))[..., None]
-    right = out.argmax(-1) == y
-    return float(right.mean()), float(np.take_along_axis(p, place, -1).mean())
-
-
-STUDY = Lookup(), Pooling(), Chain(), Places(), Telling()
+STUDY = Lookup(), Pooling(), Chain(), Places()
 
 if __name__ == "__main__":
     study("sets", list(STUDY))
