@@ -154,23 +154,24 @@ for ax, name in zip(axes, ("GAT", "GATv2")):
     ax.set(title=name, xlabel="node that is read", ylabel="node that reads")
     ax.grid(False)
 fig.colorbar(image, ax=axes, label="weight")
-alt = """Weights of six nodes for eight others, in a draw in which GATv2 has four different
-answers; a red point marks the largest of each row. With GAT all six points stand in one
-column."""
+alt = """Weights of six nodes for eight others, in a draw in which GATv2 has four
+different answers; a red point marks the largest of each row. With GAT all six points
+stand in one column."""
 show(fig, "prefer", alt)
 
 # %% [markdown]
 # **Measured.** Four nodes search, each for another one of four keys. Four other nodes
 # hold a key and a value each. Every node that searches reads these four, in one layer,
 # and a linear map of the average has to give the value that belongs to its key. A model
-# that ignores the node's own key can still answer with the value that occurs most often.
+# that ignores the node's own key can still answer with the value that occurs most
+# often.
 #
 # One head of GAT can do a little better, because the slope of $f$ changes at 0. For the
-# node that searches for the one key that all prefer, a large $`s_i`$ can lift the scores
-# above 0, where they differ much. For the others they stay below 0, where they differ
-# little, and the head returns nearly a mean: *one key is served*. What do you expect of
-# four heads? ([How to read a measurement](../../MEASURES.md) explains arms, rates, seeds,
-# intervals and verdicts.)
+# node that searches for the one key that all prefer, a large $`s_i`$ can lift the
+# scores above 0, where they differ much. For the others they stay below 0, where they
+# differ little, and the head returns nearly a mean: *one key is served*. What do you
+# expect of four heads? ([How to read a measurement](../../MEASURES.md) explains arms,
+# rates, seeds, intervals and verdicts.)
 
 
 # %% [folded]
@@ -196,13 +197,13 @@ print(fair.table(kept["lookup"], COLUMNS, GRAPHS))
 print(fair.judge(kept["lookup"], ("GATv2 is ahead of GAT", above(0), "GATv2", "GAT")))
 
 # %% [markdown]
-# In this task, at this size, no run with one head of GAT passes "one key served". But it
-# would be wrong to conclude that GAT cannot do the task. The proof is about the order in
-# one head, not about what a layer can do. Four heads can prefer four different keys. Then
-# for each node the head of its key returns the value, and the others return nearly a
-# mean, which favours no value. That takes a head for each key, and training has to give
-# each head another one. It did so (with more than 95 of 100 answers right) in
-# {{ int((fair.figures(kept["lookup"], "GAT, 4 heads") > 0.95).sum()) }} of
+# In this task, at this size, no run with one head of GAT passes "one key served". But
+# it would be wrong to conclude that GAT cannot do the task. The proof is about the
+# order in one head, not about what a layer can do. Four heads can prefer four different
+# keys. Then for each node the head of its key returns the value, and the others return
+# nearly a mean, which favours no value. That takes a head for each key, and training
+# has to give each head another one. It did so (with more than 95 of 100 answers right)
+# in {{ int((fair.figures(kept["lookup"], "GAT, 4 heads") > 0.95).sum()) }} of
 # {{ len(kept["lookup"]["seeds"]) }} runs. GATv2 takes one head. So does a scaled dot
 # product, which costs less: $`f(W_l h_i + W_r h_j)`$ needs $n^2 A$ numbers in between.
 #
@@ -218,9 +219,9 @@ print(fair.judge(kept["lookup"], ("GATv2 is ahead of GAT", above(0), "GATv2", "G
 # ```
 #
 # LN is the layer norm, and ffn the network for each element, of
-# [lesson 10](../10_heads/README.md). (In the paper another such network maps each row of
-# $X$ first.) The result has $m$ rows for any $n$, and does not depend on the order of
-# $X$.
+# [lesson 10](../10_heads/README.md). (In the paper another such network maps each row
+# of $X$ first.) The result has $m$ rows for any $n$, and does not depend on the order
+# of $X$.
 
 # %% [source] attention.variants.sets.PMA.forward
 
@@ -228,14 +229,15 @@ print(fair.judge(kept["lookup"], ("GATv2 is ahead of GAT", above(0), "GATv2", "G
 # **Measured.** A set of 2 to 12 pairs of numbers from 0 to 1, and three questions: the
 # mean of all first numbers; the largest first number; and the second number that stands
 # *beside* the largest first one. Mean pooling suits the first question, max pooling the
-# second, and attention the third: find the largest, return what is beside it. *Sum* pooling is that of *Deep Sets*
-# ([Zaheer and others 2017](https://arxiv.org/abs/1703.06114)): with wide enough networks
-# before and after it, it can represent every continuous function of sets up to a size.
-# The *explained share* is 1 minus the mean squared error divided by the variance of the
-# right numbers. All arms have about as many parameters as PMA: those without it have a
-# larger network for each element. *Mean and max* has the means and the largest values
-# side by side. (The *Perceiver* is
-# [below](#further-how-do-n-elements-read-each-other-by-way-of-m-vectors).)
+# second, and attention the third: find the largest, return what is beside it. *Sum*
+# pooling is that of *Deep Sets*
+# ([Zaheer and others 2017](https://arxiv.org/abs/1703.06114)): with wide enough
+# networks before and after it, it can represent every continuous function of sets up to
+# a size. The *explained share* is 1 minus the mean squared error divided by the
+# variance of the right numbers. The arms without attention have about as many
+# parameters as PMA, in a larger network for each element; the *Perceiver* of
+# [Further](#further-how-do-n-elements-read-each-other-by-way-of-m-vectors) has more.
+# *Mean and max* has the means and the largest values side by side.
 
 # %%
 pooling = kept["pooling"]
@@ -266,9 +268,9 @@ show(fig, "pooling", alt)
 # Mean and sum are worst at what stands beside the largest, and the maximum is worst at
 # the mean. With mean and maximum side by side, the three numbers together are nearly as
 # well explained as by PMA: the difference is too small to count. For what stands beside
-# the largest, PMA is a little better. The
-# sum, which could represent all three in a wider network, is not ahead of the mean in
-# this one, at this size: what a pooling can represent is not what it learns.
+# the largest, PMA is a little better. The sum, which could represent all three in a
+# wider network, is not ahead of the mean in this one, and both still rise: what a
+# pooling can represent is not what it learns in these steps.
 #
 # ## A chain of facts: how often must a memory be read?
 #
@@ -305,12 +307,12 @@ for hops in (1, 2):
 
 # %% [markdown]
 # **Measured.** There are eight things, eight persons and eight places; each person has
-# one thing and is at one place. A word has a vector in a table. With one table for keys,
-# values and questions, a person has the same vector as a value and as a key. The paper
-# ties its tables in two other ways. *Apart*: one table each for keys, values and
-# questions, which both hops use. *Adjacent*: the table of values of the first hop is the table of keys of the
-# second. A model that does not find the second fact can still answer with the place
-# where most persons are.
+# one thing and is at one place. A word has a vector in a table. With one table for
+# keys, values and questions, a person has the same vector as a value and as a key. The
+# paper ties its tables in two other ways. *Apart*: one table each for keys, values and
+# questions, which both hops use. *Adjacent*: the table of values of the first hop is
+# the table of keys of the second. A model that does not find the second fact can still
+# answer with the place where most persons are.
 
 
 # %% [folded]
@@ -353,11 +355,11 @@ show(fig, "hops", alt)
 # %% [markdown]
 # One hop reaches about the share of the place of most persons, and two hops find the
 # chain. With three tables apart this takes more steps. Why? The value of a fact has to
-# be the *key* of the next one. With one table it is so from the start, and with adjacent
-# tables too: a person's vector as a value of the first hop is its vector as a key of the
-# second. Apart, it has to be learned, and a second hop lowers the loss only after the
-# first one finds its fact. A second layer of self-attention has to solve the same
-# problem.
+# be the *key* of the next one. With one table it is so from the start, and with
+# adjacent tables too: a person's vector as a value of the first hop is its vector as a
+# key of the second. Apart, it has to be learned, and a second hop lowers the loss only
+# after the first one finds its fact. A second layer of self-attention has to solve the
+# same problem.
 #
 # ## A picture: what is the position of a patch?
 #
@@ -381,8 +383,8 @@ print(f"token {i} is row {row}, column {column}: {same}")
 # beside which. If we number the patches row by row, like words, then the patch to the
 # right is at the distance 1. But the last patch of a row and the first one of the next
 # row are at the distance 1 as well. Rotary positions (RoPE,
-# [lesson 11](../11_positions/README.md)) rotate each pair of entries of a query and of a
-# key by an angle that grows with the place. They can have both directions: rotate one
+# [lesson 11](../11_positions/README.md)) rotate each pair of entries of a query and of
+# a key by an angle that grows with the place. They can have both directions: rotate one
 # half of the pairs by the row, the other half by the column
 # ([Heo and others 2024](https://arxiv.org/abs/2403.13298)).
 #
@@ -455,24 +457,24 @@ axes[1].set(yticks=range(len(arms)), yticklabels=arms, xlim=(0, 1.03))
 axes[1].set(xlabel="share of right colours", ylim=(len(arms) - 0.5, -0.5))
 axes[1].set(title=f"a point for each of {len(kept['places']['seeds'])} runs")
 axes[1].legend(loc="lower center", fontsize=7)
-shares = {
-    what: "; ".join(f"{arm} {fair.figures(places, arm, what).mean():.2f}" for arm in arms)
+means = {
+    what: [f"{arm} {fair.figures(places, arm, what).mean():.2f}" for arm in arms]
     for what in ("figure", "unseen")
 }
-alt = f"""Left: a drawn picture of {tasks.SIDE} by {tasks.SIDE} patches. Right: shares of
-right colours at places that training asked for, means: {shares["figure"]}; and at the
-others: {shares["unseen"]}."""
+alt = f"""Left: a drawn picture of {tasks.SIDE} by {tasks.SIDE} patches. Right: shares
+of right colours at places that training asked for, means: {"; ".join(means["figure"])};
+and at the others: {"; ".join(means["unseen"])}."""
 show(fig, "places", alt)
 
 # %% [markdown]
 # If the score is a sum of a part for the row and a part for the column, it is right at
 # places that were never asked, because training has asked for each row and each column.
 # With a vector for each place, training has never asked for the vectors of the other
-# places, and there the arm is near chance. RoPE by the number of a patch does not suit a
-# question that is a sum of two vectors: its scores are cosines of
-# {{ str(tasks.SIDE) }} times the row plus the column, and no such sum. Its five runs are
-# in two groups. Questions about differences, such as "two to the left of the star", were
-# not measured.
+# places, and there the arm is near chance. RoPE by the number of a patch does not suit
+# a question that is a sum of two vectors: its scores are cosines of
+# {{ str(tasks.SIDE) }} times the row plus the column, and no such sum. Its five runs
+# are in two groups. Questions about differences, such as "two to the left of the star",
+# were not measured.
 #
 # ## What would break it?
 #
@@ -530,11 +532,11 @@ print(f"scores for n = {n}: {n * n} in self-attention, {2 * n * m} with m = {m}"
 
 # %% [markdown]
 # The *Perceiver* ([Jaegle and others 2021](https://arxiv.org/abs/2103.03206)) continues
-# with the $m$ vectors alone: they read the input, then each other, several times. In the
-# table of the pooling task above it has $m = 1$ and one reading, and about the share of
-# PMA. (An earlier study chose its rate with one seed. There it was far behind in some
-# runs, and this was a fact about the rate.) How does ISAB do in the lookup of the graph
-# above, where all eight nodes are now one set, without edges?
+# with the $m$ vectors alone: they read the input, then each other, several times. In
+# the table of the pooling task above it has $m = 1$ and one reading, and about the
+# share of PMA. (An earlier study chose its rate with one seed. There it was far behind
+# in some runs, and this was a fact about the rate.) How does ISAB do in the lookup of
+# the graph above, where all eight nodes are now one set, without edges?
 
 # %%
 print(fair.table(kept["lookup"], COLUMNS, ("ISAB, m = 2", "dot")))
@@ -560,9 +562,9 @@ print(fair.table(kept["lookup"], COLUMNS, ("ISAB, m = 2", "dot")))
 # In *Show, attend and tell* ([Xu and others 2015](https://arxiv.org/abs/1502.03044)) a
 # decoder writes a sentence about a picture. Before each word it attends to the patches,
 # with its state as the query. *Soft* attention averages all patches. *Hard* attention
-# draws one of them, which saves the products of the average and not those of the scores,
-# and has to learn by REINFORCE ([lesson 15](../15_weights/README.md), Further). We have
-# not trained it on pictures here.
+# draws one of them, which saves the products of the average and not those of the
+# scores, and has to learn by REINFORCE ([lesson 15](../15_weights/README.md), Further).
+# We have not trained it on pictures here.
 #
 # ## Further: masks of a picture
 #
@@ -608,8 +610,8 @@ for ax, says, read in zip(axes, ("axial", "near, w = 2", "axial, two layers"), s
 axes[0].legend(fontsize=7, loc="lower left")
 counts = [int(read.sum()) for read in shown]
 alt = f"""Three pictures of {R} by {R} patches; blue is what the marked patch reads:
-{counts[0]} patches with the axial mask, {counts[1]} near it, and all {counts[2]} after two
-axial layers."""
+{counts[0]} patches with the axial mask, {counts[1]} near it, and all {counts[2]} after
+two axial layers."""
 show(fig, "masks", alt)
 
 # %% [markdown]

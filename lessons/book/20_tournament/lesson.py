@@ -4,13 +4,14 @@ Which of eight kinds of attention fail at which of four tasks?
 """
 
 # %% [markdown]
-# [The map](../../MAP.md) has more than seventy rows, and each states what its variant can
-# do. This has been shown on a task that was made for the variant. You have another task,
-# and time to try two or three variants. Which ones? Here eight kinds of attention learn
-# four tasks, all in the same small model, with the same data and the same tries.
+# [The map](../../MAP.md) has more than seventy rows, and each states what its variant
+# can do. This has been shown on a task that was made for the variant. You have another
+# task, and time to try two or three variants. Which ones? Here eight kinds of attention
+# learn four tasks, all in the same small model, with the same data and the same tries.
 #
 # *Why it matters: a comparison in which each method meets the task that suits it shows
-# no loser. Fair comparisons of many methods on many tasks are rare, and easy to misread.*
+# no loser. Fair comparisons of many methods on many tasks are rare, and easy to
+# misread.*
 
 # %% [folded]
 import textwrap
@@ -34,8 +35,8 @@ tasks = {task.name: task for task in tour.tasks()}
 # tokens have an answer. We chose to make a name and its value *one* token, so that a
 # single layer of attention can find a value by its name. For one text of each task, the
 # lines below show the first and last tokens, then the question and the last answers.
-# `5=2` gives the value 2 to the name 5, and `5?` asks for it. What does a model need for
-# each answer: the order, the number, one far token, all tokens?
+# `5=2` gives the value 2 to the name 5, and `5?` asks for it. What does a model need
+# for each answer: the order, the number, one far token, all tokens?
 
 
 # %% [folded]
@@ -54,9 +55,10 @@ for name, task in tasks.items():
 
 # %% [markdown]
 # In *lookup* each name has one value. In *streams* a name gets values again and again,
-# and the last one counts. In *counting* and *reset* each token of the second half has an
-# answer, and in *reset* the symbol 2 is the reset. All models of *streams* are trained
-# with texts of 20 tokens. They are tested with 20 tokens, and, as a fifth column, with 80.
+# and the last one counts. In *counting* and *reset* each token of the second half has
+# an answer, and in *reset* the symbol 2 is the reset. All models of *streams* are
+# trained with texts of 20 tokens. They are tested with 20 tokens, and, as a fifth
+# column, with 80.
 #
 # ## Eight arms
 #
@@ -72,21 +74,21 @@ for name, task in tasks.items():
 # | gated delta | a state of fixed size that forgets by a gate and corrects what a key holds; no positions |
 #
 # The first three differ in their positions only. They are the controls for the others,
-# which have no positions, or sines. The gates, slopes and starts are the defaults of this
-# library; other values were not tried.
+# which have no positions, or sines. The gates, slopes and starts are the defaults of
+# this library; other values were not tried.
 #
-# Everything else is equal: width {{ tour.WIDTH }}, {{ tour.HEADS }} heads, one block with
-# its network, Adam, the same batches of 32 for each seed, and the same grid of learning
-# rates ([How to read a measurement](../../MEASURES.md)). [The script](experiment.py)
-# contains all of it. An arm is an option of `TransformerConfig`; only *linear* puts
-# another layer in the place of the attention:
+# Everything else is equal: width {{ tour.WIDTH }}, {{ tour.HEADS }} heads, one block
+# with its network, Adam, the same batches of 32 for each seed, and the same grid of
+# learning rates ([How to read a measurement](../../MEASURES.md)).
+# [The script](experiment.py) contains all of it. An arm is an option of
+# `TransformerConfig`; only *linear* puts another layer in the place of the attention:
 
 # %% [source] lessons.book.20_tournament.experiment.Reader.__init__
 
 # %% [markdown]
-# **A check before the study.** An arm that can read the answers is right without learning
-# the task. So we change the last token of a text. In which arms does an earlier output
-# change?
+# **A check before the study.** An arm that can read the answers is right without
+# learning the task. So we change the last token of a text. In which arms does an
+# earlier output change?
 
 # %%
 a, b, _ = tasks["lookup"].texts(np.random.default_rng(0), 4)
@@ -105,11 +107,11 @@ print(f"of {len(tour.ARMS)} arms read a later token:", late or "none")
 # ## Three expectations
 #
 # An earlier study had twenty arms, ten tasks and twelve expectations. In seven of the
-# tasks softmax was right in all answers, so no arm could be better, and the tasks went.
-# Two expectations held there and did not survive more steps and more seeds for the
-# choice of the rate: that a gate that forgets helps in *reset*, and that a sigmoid counts
-# better than a softmax. So the study was made again, with shorter texts in these two
-# tasks. Three of the expectations are judged:
+# tasks softmax was right in nearly all answers, so no arm could be better, and the
+# tasks went. Two expectations held there, and fell or shrank with more steps and other
+# rates: that a gate that forgets helps in *reset*, and that a sigmoid counts better
+# than a softmax. So the study was made again, with shorter texts in these two tasks.
+# Three of the expectations are judged:
 
 # %%
 CLAIMS = [  # words, task, range of the difference, arm, the other arm
@@ -119,9 +121,9 @@ CLAIMS = [  # words, task, range of the difference, arm, the other arm
 
 # %% [markdown]
 # The third is on texts that are longer than those of the training: softmax with RoPE is
-# behind stick-breaking in *streams* of 80 tokens. The rates were chosen with 20 tokens, where
-# several may be equally good. So this verdict is given only if it is the same for all of
-# them.
+# behind stick-breaking in *streams* of 80 tokens. The rates were chosen with 20 tokens,
+# where several may be equally good. So this verdict is given only if it is the same for
+# all of them.
 
 # %%
 kept = record("tournament")
@@ -137,24 +139,25 @@ print(fair.judge(streams, ("RoPE suffers in long texts", below(0), *arms, "longe
 # A state of {{ str(tour.WIDTH // tour.HEADS) }} x {{ str(tour.WIDTH // tour.HEADS) }}
 # numbers for each head does not keep twelve names apart here. The second expectation is
 # undecided: four runs of softmax are better than all runs of forgetting, and one is no
-# better. The gain from the gate, which the earlier study printed, is not there. The third
-# holds at each of the rates, while with 20 tokens both arms are right in nearly all
-# answers.
+# better. The gain from the gate, which the earlier study printed, is not there. The
+# third holds at each of the rates, while with 20 tokens both arms are right in nearly
+# all answers.
 #
 # ## The picture
 #
-# Each cell is the mean share of right answers of {{ len(streams["seeds"]) }} runs,
-# in percent. Two rows at the bottom need no training. One always gives the most frequent
+# Each cell is the mean share of right answers of {{ len(streams["seeds"]) }} runs, in
+# percent. Two rows at the bottom need no training. One always gives the most frequent
 # answer. The other looks for the name among the last {{ tour.NEAR }} tokens; if it is
 # not there, it gives the most frequent answer.
 #
-# A difference from softmax of up to two points does not count. For a larger one we compute
-# the *p-value*: how probable so large a difference, or a larger one, would be if the true
-# one were at most two points. There are many cells, and of a hundred true differences of
-# two points about five have a p-value below 1/20. So we use the rule of Benjamini and
-# Hochberg (1995), which marks cells so that about one in twenty of *those that are
-# marked* is marked by chance. Not every direction is possible in every cell: where
-# softmax is right in 98 of 100 answers or more, no arm can be more than two points ahead.
+# A difference from softmax of up to two points does not count. For a larger one we
+# compute the *p-value*: how probable so large a difference, or a larger one, would be
+# if the true one were at most two points. There are many cells, and of a hundred true
+# differences of two points about five have a p-value below 1/20. So we use the rule of
+# Benjamini and Hochberg (1995), which marks cells so that about one in twenty of *those
+# that are marked* is marked by chance. Not every direction is possible in every cell:
+# where softmax is right in 98 of 100 answers or more, no arm can be more than two
+# points ahead.
 
 # %% [folded]
 ARMS, SAME = list(tour.ARMS), 0.02
@@ -180,8 +183,8 @@ best = {t: runs_of(t, "softmax").mean() for t in COLUMNS}
 room = {t: x < 1 - SAME for t, x in best.items()}  # for an arm that is ahead
 below = {t: x > tasks[COLUMNS[t][0]].trivial + SAME for t, x in best.items()}
 signs = list(marked.values())
-print(f"of {len(cells)} cells, behind was possible in {sum(below[t] for t, _ in cells)},",
-      f"ahead in {sum(room[t] for t, _ in cells)}")  # fmt: skip
+can = [sum(x[t] for t, _ in cells) for x in (below, room)]
+print(f"of {len(cells)} cells, behind was possible in {can[0]}, ahead in {can[1]}")
 print(f"marked: {signs.count(-1)} behind softmax, {signs.count(1)} ahead of it,",
       f"{signs.count(0)} not")  # fmt: skip
 visible = [smallest(minus[cell]) + SAME for cell, x in marked.items() if not x]
@@ -218,9 +221,9 @@ ax.tick_params(bottom=False, left=False)
 ax.grid(False)
 fig.colorbar(image, ax=ax, label="right answers in percent")
 softmax = ", ".join(f"{t} {100 * x:.0f}" for t, x in best.items())
-alt = f"""Right answers in percent, darker for more. Softmax has: {softmax}. A sign + or −
-marks a cell that differs from softmax by more than {100 * SAME:.0f} points, by the rule for
-all cells. In the last row a cell without a number is a task without names."""
+alt = f"""Right answers in percent, darker for more. Softmax has: {softmax}. A sign + or
+− marks a cell that differs from softmax by more than {100 * SAME:.0f} points, by the
+rule for all cells. In the last row a cell without a number is a task without names."""
 show(fig, "tournament", alt)
 
 # %% [markdown]
@@ -229,53 +232,55 @@ show(fig, "tournament", alt)
 
 # %% [folded]
 for column in COLUMNS:
-    found = {x: [arm for arm in ARMS if marked.get((column, arm)) == x] for x in (-1, 1)}
-    words = f"{column:19s}behind: {'; '.join(found[-1]) or 'none'}"
-    words += f" / ahead: {'; '.join(found[1]) or 'none'}" if room[column] else ""
+    behind, ahead = (
+        "; ".join(arm for arm in ARMS if marked.get((column, arm)) == x) or "none"
+        for x in (-1, 1)
+    )
+    words = f"{column:19s}behind: {behind}"
+    words += f" / ahead: {ahead}" if room[column] else ""
     print(textwrap.fill(words, 78, subsequent_indent=" " * 19))
 
 # %% [markdown]
 # What the picture shows, of these tasks and this size:
 #
-# - *Names.* In *lookup* the arms that keep all tokens find the names; the two that keep a
-#   state of fixed size, linear and gated delta, do not find all of them.
+# - *Names.* In *lookup* the arms that keep all tokens find the names; the two that keep
+#   a state of fixed size, linear and gated delta, do not find all of them.
 # - *Order.* With the causal mask alone ("no positions") the share is low in *counting*,
 #   *reset* and *streams* of 20 tokens. No cell of softmax with sines is marked. So what
 #   the other arms show is not the effect of RoPE alone.
-# - *Number.* A sigmoid has
-#   {{ f"{100 * runs_of('counting', 'sigmoid').min():.0f}" }} of 100 answers right in
-#   each run of *counting*. The runs of softmax reach from
-#   {{ f"{100 * runs_of('counting', 'softmax').min():.0f}" }} to
-#   {{ f"{100 * runs_of('counting', 'softmax').max():.0f}" }}, so the mean of five says
-#   little about the next one. What is seen is that softmax learns to count in some runs
-#   only, not that it cannot.
-# - *Length.* With 80 tokens the arms whose weights follow the order of the keys, without
-#   any number of a place, keep most of their answers: stick-breaking, gated delta and
-#   forgetting. Softmax without positions is ahead of softmax with RoPE there, too, as
-#   Kazemnejad and others (2023) found, but at a low share.
+# - *Number.* A sigmoid is right in nearly all answers in each run of *counting*. The
+#   runs of softmax reach from {{ f"{100 * runs_of('counting', 'softmax').min():.0f}" }}
+#   to {{ f"{100 * runs_of('counting', 'softmax').max():.0f}" }} of 100, so the mean of
+#   five says little about the next one. What is seen is that softmax learns to count in
+#   some runs only, not that it cannot.
+# - *Length.* With 80 tokens the arms whose weights follow the order of the keys,
+#   without any number of a place, keep most of their answers: stick-breaking, gated
+#   delta and forgetting. Softmax without positions is ahead of softmax with RoPE there,
+#   too, as Kazemnejad and others (2023) found, but at a low share.
 #
 # **An arm that starts late.** After half of the steps stick-breaking had
-# {{ f"{100 * fair.figures(kept['lookup'], 'stick-breaking', of='half').mean():.0f}" }} of
-# 100 answers right in *lookup*, and at the end
-# {{ f"{100 * runs_of('lookup', 'stick-breaking').mean():.0f}" }}. At the start all scores
-# are near 0, so each key, from the nearest on, takes half of the weight that is left, and
-# a key $m$ places back gets $2^{-(m+1)}$: {{ f"{2.0**-13:.0e}" }} for $m = 12$. Its
-# gradient has the same factor. So this cell is on a start and a number of steps, and not
-# on what stick-breaking can do.
+# {{ f"{100 * fair.figures(kept['lookup'], 'stick-breaking', of='half').mean():.0f}" }}
+# of 100 answers right in *lookup*, and at the end
+# {{ f"{100 * runs_of('lookup', 'stick-breaking').mean():.0f}" }}. At the start all
+# scores are near 0, so each key, from the nearest on, takes half of the weight that is
+# left, and a key $m$ places back gets $2^{-(m+1)}$: {{ f"{2.0**-13:.0e}" }} for
+# $m = 12$. Its gradient has the same factor. So this cell is on a start and a number of
+# steps, and not on what stick-breaking can do.
 #
 # ## Longer texts, at every rate
 #
-# The rates were chosen with texts of 20 tokens. In this range, which is the control, the
-# chosen runs have the shares of the column *streams*. How much does the share with 80
-# tokens depend on the rate? Means of the three choosing runs, for each rate that was
+# The rates were chosen with texts of 20 tokens. In this range, which is the control,
+# the chosen runs have the shares of the column *streams*. How much does the share with
+# 80 tokens depend on the rate? Means of the three choosing runs, for each rate that was
 # tried:
 
 # %%
 print(fair.at_every_rate(streams, "longer"))
 
 # %% [markdown]
-# No rate gives softmax with RoPE more than a fraction of what it has with 20 tokens, and
-# stick-breaking loses little at any. Next to these differences the rate matters little.
+# No rate gives softmax with RoPE more than a fraction of what it has with 20 tokens,
+# and stick-breaking loses little at any. Next to these differences the rate matters
+# little.
 #
 # ## What it does not show
 #
@@ -286,22 +291,24 @@ added = {(t, a): fair.of_arm(kept[t], a).added for t in tasks for a in ARMS}
 for t in tasks:
     x = [added[t, arm] for arm in ARMS]
     print(f"{t:10s}the second half of the steps added {min(x):+.3f} to {max(x):+.3f}")
-print(sum(x < SAME for x in added.values()), f"of {len(added)} cells: less than two points")
+few = sum(x < SAME for x in added.values())
+print(f"in {few} of {len(added)} cells less than two points")
 ends = [fair.beyond_the_grid(task, kept[t]["choices"]) for t, task in tasks.items()]
 print("arms whose best rate is at an end of their grid:", sum(map(len, ends)))
 
 # %% [markdown]
-# So most arms still learned when their steps ended, in *counting* and *reset* nearly all,
-# and with more steps a cell may change. The verdicts above take this into account; the
-# signs in the picture do not.
+# So most arms still learned when their steps ended, in *counting* and *reset* nearly
+# all, and with more steps a cell may change. The verdicts above take this into account;
+# the signs in the picture do not.
 #
-# - **Size.** The model has one block of width {{ tour.WIDTH }}, and training has texts of
-#   at most 20 tokens. In two blocks the first can prepare what the second reads.
-# - **Form.** Each arm has one form. Other slopes, gates and starts were not tried, and no
-#   mixture, such as a state beside a window.
-# - **No sign does not mean equal.** A cell without a sign is undecided at this threshold
-#   and with these seeds. And all cells of a column use the same five runs of softmax, so
-#   they are not independent: a weak run of softmax makes all arms of its task look better.
+# - **Size.** The model has one block of width {{ tour.WIDTH }}, and training has texts
+#   of at most 20 tokens. In two blocks the first can prepare what the second reads.
+# - **Form.** Each arm has one form. Other slopes, gates and starts were not tried, and
+#   no mixture, such as a state beside a window.
+# - **No sign does not mean equal.** A cell without a sign is undecided at this
+#   threshold and with these seeds. And all cells of a column use the same five runs of
+#   softmax, so they are not independent: a weak run of softmax makes all arms of its
+#   task look better.
 # - **Language.** Each task needs one ability, and a text needs many at once.
 #
 # ## What would break it?
@@ -323,8 +330,8 @@ print("arms whose best rate is at an end of their grid:", sum(map(len, ends)))
 #
 # ## Further: what one layer keeps while it writes
 #
-# The table counts the numbers that one layer keeps of earlier tokens, after 20 and after
-# 80 of them, and the parameters of the model:
+# The table counts the numbers that one layer keeps of earlier tokens, after 20 and
+# after 80 of them, and the parameters of the model:
 
 # %% [folded]
 E = tour.WIDTH // tour.HEADS
