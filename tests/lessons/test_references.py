@@ -343,7 +343,8 @@ def comparison(my, rng):
     """The record of lesson 14; Student's factors have two decimals there."""
     kept = records.record("lookup")["lookup"]
     mean, low, high = my.difference(kept, "dot", "additive")
-    ours = fair.difference(kept, "dot", "additive")
+    figures = (fair.figures(kept, arm) for arm in ("dot", "additive"))
+    ours = verdict.over_seeds(np.subtract(*figures))
     factor = my.STUDENT[5]
     yield factor, round(verdict.student(5), 2)
     half = (ours.high - ours.low) / 2 * factor / verdict.student(5)
