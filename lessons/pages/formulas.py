@@ -18,8 +18,8 @@ SYMBOLS = {
     "operator": r"""
         cdot · times × odot ⊙ pm ± le ≤ ge ≥ ne ≠ approx ≈ sim ∼ propto ∝ in ∈ notin ∉
         cap ∩ cup ∪ subset ⊂ to → leftarrow ← rightarrow → mapsto ↦ ll ≪ gg ≫ circ ∘
-        Longrightarrow ⟹ Rightarrow ⇒ mid ∣ - − * ∗ + + = = < < > > , , ; ; : : / / ! !
-        . .""",
+        Longrightarrow ⟹ Longleftrightarrow ⟺ Rightarrow ⇒ mid ∣ - − * ∗ + + = = < < > >
+        , , ; ; : : / / ! ! . .""",
     "open": r"( ( [ [ lfloor ⌊ lceil ⌈ langle ⟨ lvert | { {",
     "close": r") ) ] ] rfloor ⌋ rceil ⌉ rangle ⟩ rvert | } }",
     "bar": r"| |",
