@@ -138,7 +138,7 @@ class Capacity(Reading):
     """16 names, each written once, in a state of E rows."""
 
     name, question = "capacity", "How many names does a state of E rows hold?"
-    arms, budget, E = ("sum", "delta"), 300, 4
+    arms, budget, E = ("sum", "delta"), 1000, 4
     names = questions = 16
 
     def draw(self, n, *key):
