@@ -12,7 +12,7 @@ from minigrad.draw.colours import COLOURS
 from ..scores import COMPARED
 
 DASHES = ("-", "--", ":", "-.")
-MARKERS = ("o", "s", "^", "D")
+MARKERS = ("o", "s", "^", "D", "v")
 
 GROUPS = (  # names that one figure contains; the index in a group gives the colour
     COMPARED,

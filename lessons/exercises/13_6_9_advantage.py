@@ -10,7 +10,7 @@ attention to grow with the length: write down your own prediction first. Then
 
 compares both fairly, with your ``decode_step``, your split of 500 English-German pairs,
 and your BLEU. Their widths give them nearly equally many parameters. Each has four
-learning rates and trains until a plateau (lesson 14), from five seeds. It prints the
+learning rates and takes the same steps (lesson 14), from five seeds. It prints the
 advantage with its interval and draws the figure. Ctrl-C loses nothing; ``--quick``
 trains each only once. The exercise passes with your own run of your present code.
 """
