@@ -28,9 +28,10 @@ def linear(x, weight, bias=None, *, needs=(True, True, True)):
     if work < WORTH_A_CALL or not same:
         return NotImplemented
     forward = forward_loop.on_threads(x.dtype, work)
-    backwards = backward_loop.on_threads(x.dtype, 2 * work)
-    if forward is None or backwards is None:
+    if forward is None:
         return NotImplemented
+    if any(needs):  # without gradients, as under no_grad, it is not compiled
+        backwards = backward_loop.on_threads(x.dtype, 2 * work)
     X, weight = np.ascontiguousarray(x).reshape(N, n_in), np.ascontiguousarray(weight)
     Y = np.empty((N, n_out), x.dtype)
     b = np.empty(0, x.dtype) if bias is None else np.ascontiguousarray(bias)

@@ -9,6 +9,7 @@ import pytest
 
 import minigrad as mg
 from attention import kernels
+from attention.kernels import linear_map
 from attention.kernels.loops import LOOPS
 from minigrad import loops
 from minigrad.broadcasting import fit_to_input
@@ -140,3 +141,11 @@ def test_packages_with_loops_are_imported_when_there_is_work(monkeypatch, tmp_pa
     found = [mg.gelu(np.zeros(size, np.float32)).data[0] for size in sizes]
     sys.modules.pop("faster_gelu")
     assert found == [0, 1, 1]
+
+
+def test_a_backward_that_nobody_needs_is_not_compiled(monkeypatch):
+    monkeypatch.setattr(linear_map, "backward_loop", None)
+    args, _ = example("linear", SIZES[2], np.float32)
+    with kernels.backend("numba"):
+        y, _ = linear_map.linear(*args, needs=(False,) * 3)
+    np.testing.assert_allclose(y, args[0] @ args[1].T + args[2], rtol=0, atol=1e-4)
