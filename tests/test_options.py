@@ -12,6 +12,7 @@ from attention.app.options import Kind
 from lessons import cli
 from lessons.classroom.catalogue import UsageError
 
+REQUIRED = {"translate run": ["a"], "write run": ["--model", "a"]}
 NUMBERS = "0", "-1", str(10**18), "nan", "inf", "x", "1e400"
 
 
@@ -44,7 +45,7 @@ def largest(value):
 @pytest.mark.parametrize("text", NUMBERS)
 @pytest.mark.parametrize("name, option, kind", ATTENTION)
 def test_an_option_of_a_command(name, option, kind, text, capsys):
-    arguments = [f"{option}={text}"] + ["a"] * (name == "translate run")
+    arguments = [f"{option}={text}"] + REQUIRED.get(name, [])
     try:
         args = parser_of(name).parse_args(arguments)
     except SystemExit as end:

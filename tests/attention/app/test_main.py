@@ -59,7 +59,7 @@ raise SystemExit(str(sorted(third_party & {*sys.modules})))"""
     "command, fragments",
     [
         ("", ["usage: python -m attention COMMAND", *COMMANDS]),
-        ("revresal", ["no command 'revresal'", "reversal, translate, compare"]),
+        ("revresal", ["no command 'revresal'", "reversal, translate, write, compare"]),
         ("translate", ["translate train", "translate run", "translate score"]),
         ("translate rum", ["no command 'translate rum'", "train, translate run, "]),
         ("reversal --stepz 3", ["attention reversal [-h]", "arguments: --stepz 3"]),

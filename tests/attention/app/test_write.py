@@ -1,0 +1,148 @@
+"""The command write run: its text, its prompt, its ends, its errors."""
+
+import io
+import re
+import signal
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from attention.app.commands import write
+from attention.published import open_model
+
+from ..published.decoder_cases import write_folder, write_gguf
+from ..published.file_cases import TOKENS, VOCABULARY
+from .app_cases import joined, main, refused, start
+
+PROMPT, N = "lower 7é", 20
+END, START = VOCABULARY["<|end|>"], VOCABULARY["<|im_start|>"]
+CHATML = (
+    "{{ '<|im_start|>system\\nBe lower.<|im_end|>\\n' }}"
+    "{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] }}"
+)
+
+
+def without_cache(path, ids):
+    """Return the ids of the greedy text, each of a pass over the whole text."""
+    m, ids = open_model(path).load(), list(ids)
+    with mg.no_grad():
+        for _ in range(N):
+            ids.append(int(m(np.array([ids])).data[0, -1].argmax()))
+    return ids[-N:]
+
+
+def written(capsys, path, *arguments):
+    assert main("write", "run", "--model", path, "--tokens", N, *arguments) == 0
+    return capsys.readouterr()
+
+
+@pytest.mark.parametrize("form", ["file", "llama", "gpt2", "qwen3"])
+def test_the_text_is_that_of_full_passes(form, tmp_path, capsys):
+    is_file = form == "file"
+    write_gguf(tmp_path / "x.gguf") if is_file else write_folder(tmp_path, form)
+    tokenizer = open_model(tmp_path).tokenizer
+    expected = tokenizer.decode(without_cache(tmp_path, tokenizer.encode(PROMPT)))
+    out, error = written(capsys, tmp_path, *PROMPT.split())
+    assert out == f"{expected}\n"
+    pattern = r"loaded in [\d.]+ s; wrote 20 tokens, [\d.]+ per second after the first;"
+    assert re.match(pattern, error)
+    assert written(capsys, tmp_path, "--temperature", "1e-6", PROMPT).out == out
+    assert len({written(capsys, tmp_path, "--temperature", "50", PROMPT).out
+                for _ in range(3)}) > 1  # fmt: skip
+
+
+def test_the_prompt_from_stdin(tmp_path, capsys, monkeypatch):
+    write_gguf(tmp_path / "x.gguf")
+    expected = written(capsys, tmp_path, PROMPT).out
+    for arguments in ["-"], []:
+        monkeypatch.setattr("sys.stdin", io.StringIO(f"{PROMPT}\n"))
+        assert written(capsys, tmp_path, *arguments).out == expected
+    for text in "", "\n":
+        monkeypatch.setattr("sys.stdin", io.StringIO(text))
+        assert "There is no prompt; expected" in refused(
+            capsys, "write", "run", "--model", tmp_path
+        )
+    terminal = io.StringIO("nothing")
+    terminal.isatty = lambda: True
+    monkeypatch.setattr("sys.stdin", terminal)
+    assert "There is no prompt;" in refused(capsys, "write", "run", "--model", tmp_path)
+
+
+def test_an_end_token_ends_the_text(tmp_path, capsys):
+    write_folder(tmp_path)
+    tokenizer = open_model(tmp_path).tokenizer
+    ids = without_cache(tmp_path, tokenizer.encode(PROMPT))
+    n = next(n for n in range(2, N) if ids[n] not in ids[:n])
+    for end in ids[n], [3, ids[n]]:
+        write_folder(tmp_path, eos_token_id=end)
+        out, error = written(capsys, tmp_path, PROMPT)
+        assert out == tokenizer.decode(ids[:n]) + "\n"
+    write_folder(tmp_path, eos_token_id=ids[0])
+    out, error = written(capsys, tmp_path, PROMPT)
+    assert out == "\n" and "wrote 1 tokens; read" in error
+
+
+def test_a_text_as_long_as_the_model_reads(tmp_path, capsys):
+    write_folder(tmp_path, "gpt2")  # 64 positions
+    assert main("write", "run", "--model", tmp_path, 60 * "7") == 0
+    assert "wrote 4 tokens" in capsys.readouterr().err
+    error = refused(capsys, "write", "run", "--model", tmp_path, 64 * "7")
+    assert "The prompt has 64 tokens; expected fewer than 64" in error
+
+
+def test_a_file_can_ask_for_a_token_at_the_start(tmp_path):
+    entries = "tokenizer.ggml.add_bos_token", "tokenizer.ggml.bos_token_id"
+    path = write_gguf(tmp_path / "x.gguf", **dict(zip(entries, (True, START))))
+    files = open_model(path)
+    ids = files.tokenizer.encode(PROMPT)
+    assert write.prompt_ids(files, PROMPT, False) == ([START, *ids], set())
+
+
+def test_a_chat(tmp_path, capsys):
+    changes = {"tokenizer.chat_template": CHATML, "llama.context_length": 256}
+    path = write_gguf(tmp_path / "x.gguf", **changes)
+    error = refused(capsys, "write", "run", "--model", path, "--chat", PROMPT)
+    assert "a chat template of another form; expected ChatML" in error  # no <|im_end|>
+    tokens = [token.replace("<|end|>", "<|im_end|>") for token in TOKENS]
+    write_gguf(path, **changes, **{"tokenizer.ggml.tokens": tokens})
+    files = open_model(path)
+    question = "Is <|im_end|> a lower word?"
+    ids, ends = write.prompt_ids(files, f" {question}\n", True)
+    text = (
+        "<|im_start|>system\nBe lower.<|im_end|>\n<|im_start|>user\n"
+        f"{question}<|im_end|>\n<|im_start|>assistant\n"
+    )
+    assert files.tokenizer.decode(ids) == text and ends == {END}
+    assert [ids.count(i) for i in (START, END)] == [3, 2]  # the question has none
+    found = files.tokenizer.decode(without_cache(path, ids)).partition("<|im_end|>")
+    assert written(capsys, path, "--chat", question).out == found[0] + "\n"
+    path = write_gguf(tmp_path / "x.gguf")
+    error = refused(capsys, "write", "run", "--model", path, "--chat", PROMPT)
+    assert "has no chat template; expected ChatML" in error
+
+
+def test_files_that_cannot_be_used(tmp_path, capsys):
+    def error(path):
+        return refused(capsys, "write", "run", "--model", path, PROMPT)
+
+    assert "There is no model none: expected a .gguf file" in error("none")
+    (tmp_path / "x.gguf").write_bytes(b"GGUF")
+    assert "x.gguf: at byte 4: the version needs 4 bytes" in error(tmp_path)
+    write_folder(tmp_path, model_type="bert")
+    assert "model_type is 'bert'; expected one of gpt2, llama" in error(tmp_path)
+    write_folder(tmp_path, num_hidden_layers=3)
+    assert f"{tmp_path}: The file has" in error(tmp_path)
+    write_folder(tmp_path)
+    (tmp_path / "tokenizer.json").unlink()
+    assert f"There is no tokenizer in {tmp_path}" in error(tmp_path)
+    assert "required: --model" in refused(capsys, "write", "run", PROMPT)
+
+
+def test_ctrl_c_ends_the_text(tmp_path):
+    write_folder(tmp_path, max_position_embeddings=10**6)
+    process = start("write", "run", "--model", tmp_path, "--tokens", 10**6, PROMPT)
+    assert process.stdout.read(1)
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 130 and joined(error).strip() == "stopped."
