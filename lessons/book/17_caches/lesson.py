@@ -9,7 +9,7 @@ How little of a long text does a model have to keep?
 # memory is that, and how little would do?
 #
 # **Why it matters:** this memory, the cache, decides how long a text a language model
-# can read, and how many readers one machine can serve.
+# can read, and how many users one machine can serve.
 
 # %% [folded]
 from importlib import import_module
@@ -58,8 +58,8 @@ for n in (1, 1024, 32_768, 10**6):
 # | $2 H_k E$ | numbers of a token: keys and values of $H_k$ key heads, each of width $E$ | fewer key heads, MLA |
 #
 # Each factor has a remedy. The next sections explain the remedies; then we measure what
-# each loses, at the same number of bytes. (Layers that share stand
-# [below](#further-layers-that-share).)
+# each loses, at the same number of bytes. ([Layers that share a
+# cache](#further-layers-that-share) stand below.)
 #
 # ## Fewer key heads
 #
@@ -96,13 +96,13 @@ for H_k in (4, 2, 1):
 #
 # | letter | meaning | width |
 # |---|---|---|
-# | $c_j$ | the latent vector of token $j$, after an RMS norm | $R$ |
+# | $c_j$ | the latent vector of token $j$, divided by its root mean square (RMS norm) | $R$ |
 # | $W_d$ | makes $c_j$ from the token | $R \times D$ |
 # | $W_k, W_v$ | make key and value from $c_j$, a pair of matrices for each head | $E \times R$ |
 # | $q_i$, $u_i$ | the query in two parts, of each head | $E$ and $F$ |
 # | $r_j$ | the part with positions, [rotated](../11_positions/README.md), one for all heads | $F$ |
 # | $W_r$ | makes $r_j$ from the token, before the rotation | $F \times D$ |
-# | $`s_{ij}`$ | the score; of query $i$ and key $j$ | |
+# | $`s_{ij}`$ | the score of query $i$ and key $j$ | |
 #
 # The cache has $R + F$ numbers a token, for any number of heads. In DeepSeek-V2, $R$ is
 # 512, $F$ is 64, and there are 128 heads of width 128:
@@ -113,12 +113,12 @@ print(f"{full} numbers or {latent}: {full / latent:.0f} times fewer")
 
 # %% [markdown]
 # But has anything been gained? Each step of a decoder needs the keys of all $n$ tokens
-# in all heads. If it computes them anew from the $c_j$, a step costs $n$ times
-# $2 H E R$ multiplications more. This is not necessary: $W_k$ and $W_v$ are the same
-# for all tokens $j$, so they can be multiplied once for a query, and not once for each
-# token. Keys and values are then never computed. This form is called *absorbed*, the
-# other one *expanded*; exercise E.23 derives it. Are the outputs of both forms equal,
-# and the gradients of all parameters?
+# in all heads. If it computes them anew from the $c_j$, each token costs $2 H E R$
+# multiplications more. This is not necessary. In $q_i^\top W_k c_j$ the product of the
+# first two is the same for all $j$: it is computed once for a query. And $W_v$ can wait
+# until the $c_j$ are averaged. No key or value is computed. This form is *absorbed*
+# (exercise E.23), the other one *expanded*. Are the outputs of both forms equal, and
+# the gradients of all parameters?
 
 # %%
 layer = LatentAttention(32, 4, latent=6, rotated=2, rng=rng)  # D, H, R, F
@@ -148,20 +148,20 @@ for L in (1, 4096):
 # one for writing.
 #
 # Why do positions stand apart, in $F$ numbers of their own? A rotation of the keys
-# would stand between the query and $W_k$, and it depends on the distance $j - i$. So no
-# matrix that is the same for all $j$ could be multiplied with the query. The part of
-# $F$ numbers is rotated, all heads share it, and the cache holds it after its rotation.
+# would stand between $`q_i^\top`$ and $W_k$. It depends on the distance $j - i$, so the
+# product would be another one for each $j$. The part of $F$ numbers is rotated, all
+# heads share it, and the cache holds it after its rotation.
 #
 # ## Fewer bits
 #
 # A number of the cache has 4 bytes here, 2 in practice. One byte can hold 256 different
-# codes: for a group of numbers $x$, store the smallest number $z$, the step $\Delta$
+# codes: for a group of numbers $y$, store the smallest number $z$, the step $\Delta$
 # from one code to the next, and for each number a code from 0 to 255. The number that
-# comes back is $\hat x$.
+# comes back is $\hat y$.
 #
 # ```math
-# \hat x = z + \Delta \cdot \mathrm{code}, \qquad \Delta = \frac{\max x - \min x}{255},
-# \qquad |\hat x - x| \le \Delta / 2
+# \hat y = z + \Delta \cdot \mathrm{code}, \qquad \Delta = \frac{\max y - \min y}{255},
+# \qquad |\hat y - y| \le \Delta / 2
 # ```
 #
 # Each group needs memory for its $z$ and $\Delta$, and one large number makes $\Delta$
@@ -177,8 +177,9 @@ for L in (1, 4096):
 # - **A stream** (Xiao and others 2024) keeps the first few tokens and the newest. Why
 #   the first? A softmax has to put its weight somewhere, also where no key fits
 #   ([lesson 15](../15_weights/README.md)). Trained models often put it on the first
-#   token, whatever it is: it is an [attention sink](../../GLOSSARY.md#attention-sink).
-#   A window that drops it changes all weights at once.
+#   token, whatever that is: this token is an [attention
+#   sink](../../GLOSSARY.md#attention-sink). A window that drops it changes all weights
+#   at once.
 # - **Eviction** (Zhang and others 2023, *heavy hitters*) keeps the newest, and of the
 #   others those with the largest sum of weights so far, in each head on its own.
 #
@@ -236,11 +237,11 @@ show(fig, "kept", alt)
 # answer is the eight values. Half of the questions ask for one of three favourite
 # names. The model has two layers, four heads of queries and the width 32.
 #
-# Heads are narrow, $E = 4$, so that the 4 numbers of a head have to carry eight values;
-# with wider heads one key head was as good as four. The arm *shared* has the four key
-# heads of layer 1 in both layers. *Narrow heads* have four key heads of width 1: the
-# bytes of one key head of width 4. And MLA with $R + F = 2 H_k E$ has the bytes of
-# $H_k$ key heads, with $F = 2$.
+# Heads are narrow, $E = 4$, so that 4 numbers have to carry eight values; with wider
+# heads one key head was as good as four. The arm *shared* uses the four key heads of
+# layer 1 in both layers. *Narrow heads* have four key heads of width 1: the bytes of
+# one key head of width 4. MLA has $F = 2$; if $R + F = 2 H_k E$, it has the bytes of
+# $H_k$ key heads.
 #
 # Which arms will lose right values? *Bytes* are those of a token, in both layers, and
 # *numbers* are the parameters. ([How to read a measurement](../../MEASURES.md) explains
@@ -259,18 +260,18 @@ print(fair.table(lookup, columns, by_bytes))
 right = {arm: f"{fair.of_arm(lookup, arm).value:.2f}" for arm in lookup["arms"]}
 
 # %% [markdown]
-# Half of the bytes are enough for all that this task can show, in each of three ways:
-# two key heads, shared layers, and MLA with $R = 14$. All their runs solve it, so a
-# harder task may tell them apart. With a quarter of the bytes the arms differ. One key
-# head of width 4 has {{ right["1 key head"] }} of the values, four heads of width 1
-# with the same bytes {{ right["narrow heads"] }}: here one wide head that all share is
-# better than four narrow ones. The runs of MLA with $R = 6$, which has more parameters,
-# fall into two groups; more steps may change them.
+# With half of the bytes all runs solve the task, in each of three ways: two key heads,
+# shared layers, and MLA with $R = 14$. A harder task may tell them apart. With a
+# quarter of the bytes the arms differ. One key head of width 4 gives
+# {{ right["1 key head"] }} of the values right, four heads of width 1 with the same
+# bytes {{ right["narrow heads"] }}: here one wide head that all share is better than
+# four narrow ones. The runs of MLA with $R = 6$, which has more parameters, fall into
+# two groups; more steps may change them.
 #
 # Now take the trained model with 4 key heads, and test it with smaller caches, without
 # further training. Window, stream and eviction hold 6 to 36 tokens, in each layer. (The
-# stream keeps one first token. Eviction keeps a quarter of its budget for the newest.)
-# The last line has all 48 tokens in 8 bits. Which one loses least?
+# stream keeps one first token. A quarter of eviction's cache is for the newest.) The
+# last line has all 48 tokens in 8 bits. Which one loses least?
 
 # %% [folded]
 whole, full = BYTES["4 key heads"], (lookup, "4 key heads")
@@ -311,7 +312,7 @@ points(axes[0], BLUE, "s-", arms("4 key heads", "2 key heads", "1 key head"))
 points(axes[0], GREEN, "^-", arms("MLA, R = 14", "MLA, R = 6", "MLA, R = 2"))
 points(axes[0], RED, "x", arms("narrow heads"))
 label(axes[0], 12288, 0.93, "4 key heads", BLUE, ha="center")
-label(axes[0], 6600, 0.82, "2 key heads, shared,\nMLA, R = 14", GREY)
+label(axes[0], 6600, 0.78, "2 key heads,\nshared,\nMLA, R = 14", GREY)
 label(axes[0], 3350, 0.56, "1 key head", BLUE)
 label(axes[0], 2850, 0.75, "MLA, R = 6", GREEN, ha="right")
 label(axes[0], 1400, 0.17, "R = 2", GREEN, ha="right")
@@ -367,10 +368,10 @@ print(judged(f"eviction ahead of the window, {middle} tokens", above(0),
 #
 # *All* keeps every token, *window* the newest 16, *stream* the first and the newest 15.
 # *Far first* keeps the same tokens as the stream, with the positions that they have in
-# the text. The arm *sink* learns a number beside its scores, which takes weight and has
-# the value 0 ([lesson 15](../15_weights/README.md)). The *explained share* is 1 minus
-# the squared error over the mean square of the wanted output: 0 for an answer that is
-# always 0, and negative for a worse one.
+# the text. The arm *sink* learns one more score, of a key whose value is 0 ([lesson
+# 15](../15_weights/README.md)). The *explained share* is 1 minus the mean squared error
+# divided by the mean square of the wanted output: 0 for an answer that is always 0, and
+# negative for a worse one.
 
 # %% [folded]
 stream, parts = kept["stream"], np.arange(16) * 64 + 32
@@ -410,7 +411,7 @@ ax.set(xlabel="token of the text", ylabel="explained share", ylim=(-0.3, 1.08))
 ax.set(xlim=(0, 1290), xticks=range(0, 1001, 200))
 ends = "; ".join(f"{LINES[key][2]} {x.mean():.2f}" for key, x in last.items())
 alt = f"""Explained share in parts of 64 tokens, a line for each run. In the last part,
-means: {ends}."""
+means: {ends}. Below -0.3 the lines leave the picture."""
 show(fig, "stream", alt)
 
 # %%
@@ -447,7 +448,7 @@ print(judged("stream ahead of the window", above(0), over_seeds(best - other)))
 #
 # ## What would break it?
 #
-# - The scale $`1 / \sqrt E`$ in MLA: the product has $E + F$ terms.
+# - The scale $`1 / \sqrt E`$ in MLA: a score is a sum of $E + F$ products.
 # - A cache of $W_d x_j$ before its norm, or of the rotated part before its rotation:
 #   each step would have to compute norm and rotation of all tokens anew.
 # - Keys that a stream stores after their rotation: their positions in the cache change
