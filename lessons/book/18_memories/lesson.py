@@ -96,12 +96,13 @@ print("a vector from the token: Ann {:.2f}  Ben {:.2f}".format(*after(own)))
 # With one number, the answer for Ann is near 7. But the answer for Ben is halved,
 # although nothing new was written for him: this memory forgets by age, not by name. The
 # vector removes Ann's old number alone. It can do so only because each name has a
-# coordinate of its own, which a key such as $(1, 1) / \sqrt 2$ has not.
+# coordinate of its own. A key such as $(1, 1) / \sqrt 2$ has none.
 #
 # ## Correct
 #
-# So read before you write. Before the write, the key returns $`S_{t-1}^\top k_t`$. The
-# new value minus this is the error $r_t$, and only the error has to be written:
+# The second remedy reads before it writes. Before the write, the key returns
+# $`S_{t-1}^\top k_t`$. The new value minus this is the error $r_t$, and only the error
+# has to be written:
 #
 # ```math
 # r_t = v_t - S_{t-1}^\top k_t, \qquad S_t = S_{t-1} + k_t (b_t r_t)^\top
@@ -117,10 +118,12 @@ print("a vector from the token: Ann {:.2f}  Ben {:.2f}".format(*after(own)))
 # ```
 #
 # With $b_t = 1$ it returns $v_t$, whatever was there before. And a key at a right angle
-# to $k_t$ returns what it returned before, as $k^\top k_t = 0$. Where does the rule
-# come from? Take the loss $`J = |S^\top k_t - v_t|^2 / 2`$. Its gradient in $S$ is
-# $`k_t (S^\top k_t - v_t)^\top = -k_t r_t^\top`$. So each token is one step of gradient
-# descent, with the rate $b_t$: the state is *trained* while the text is read.
+# to $k_t$ returns what it returned before, as $k^\top k_t = 0$. In the backward (E.21)
+# the gradients of $`S_{t-1}`$ and $k_t$ have two terms each, as both stand in $r_t$
+# too. Where does the rule come from? Take the loss $`J = |S^\top k_t - v_t|^2 / 2`$.
+# Its gradient in $S$ is $`k_t (S^\top k_t - v_t)^\top = -k_t r_t^\top`$. So each token
+# is one step of gradient descent, with the rate $b_t$: the state is *trained* while the
+# text is read.
 
 # %%
 S = np.zeros(2)
@@ -133,11 +136,11 @@ print("the delta rule:          Ann {:.2f}  Ben {:.2f}".format(*S))
 # ## More keys than coordinates
 #
 # Only $E$ keys can be at right angles to each other in $E$ coordinates. Let $E = 16$.
-# Draw $n$ random keys of length 1 and values of variance 1. Write each key once, and then
-# read all of them. A memory that always returns 0 has the mean squared error 1. What is the error
-# of the sum, and of the delta rule? For the sum it can be computed: each of the other
-# $n - 1$ keys adds $(k_i \cdot k_j)^2 = 1 / E$ on average. And no state of $E$ rows
-# does better than a least-squares fit, whose error for random values is $1 - E / n$.
+# Draw $n$ random keys of length 1 and values of variance 1, write each once, and read
+# all. A memory that always returns 0 has the mean squared error 1. What is the error of
+# the sum, and of the delta rule? For the sum: each of the other $n - 1$ keys adds
+# $(k_i \cdot k_j)^2 = 1 / E$ on average. And no state of $E$ rows does better than a
+# least-squares fit: it fits $E$ of $n > E$ random values, so its error is $1 - E / n$.
 
 # %% [folded]
 E, rows = 16, {"sum": [], "sum, (n - 1) / E": [], "delta rule": [], "least squares": []}
@@ -172,9 +175,9 @@ for name, x in rows.items():
 #
 # With $b_t = 0$ it only forgets, and with $a_t = 1$ it is the delta rule. Does a memory
 # need $a_t$ to drop everything at once, at the end of a chapter? One write of the delta
-# rule changes the state in one direction, that of its key, so it cannot erase many names.
-# But it can shift what all of them return. Give the names a small part of one shared
-# direction, and write a large value there:
+# rule changes the state in one direction, that of its key, so it cannot erase many
+# names. But it can change what all of them return. Let all names have a small part in
+# one shared direction, and write a large value for this direction:
 
 # %%
 part, large = 0.3, 100.0
@@ -186,9 +189,9 @@ for k, value in ((three[0], 3), (three[1], 5), (shared, large), (three[2], 7)):
 print("written before, before, after:", (three @ S).round(1).tolist())
 
 # %% [markdown]
-# The name that was written afterwards returns its value, 7. The others return about 30,
-# which no value is, so an output layer can answer "none" for them. Nothing was erased. A
-# gate is the plain way to drop a chapter; it is not the only one.
+# The name that was written afterwards returns its value, 7. The others return about 30.
+# No value is so large, so an output layer can answer "none" for them. Nothing was
+# erased. A gate is the plain way to drop a chapter, not the only one.
 #
 # ## Three ways to compute a recurrence: steps, a matrix, chunks
 #
@@ -233,8 +236,8 @@ print(factors(np.array([1, 0.5, 0.5, 0, 0.5])))
 # Here $Q$, $K$ and $V$ are the queries, keys and values of one chunk, and $O$ its
 # outputs. $f_i$ is the product of the $a$ from the first token of the chunk to token
 # $i$, $l_j$ is their product from token $j + 1$ to the last token, $f_C$ is the product
-# of all, and $`*`$ multiplies entry by entry. Do the steps, the matrix, the chunks and
-# the function of the library give the same outputs?
+# of all, and $`*`$ multiplies entry by entry; $f$ and $l$ multiply rows. Do steps,
+# matrix, chunks and the library agree?
 
 
 # %%
@@ -265,8 +268,8 @@ print("library:   ", np.allclose(library.data, steps))
 
 # %% [markdown]
 # Chunks of 1 are the recurrence, and a chunk of $n$ is the matrix. The delta rule has
-# chunks as well. Its write is $k_t (b_t r_t)^\top$, that of a sum with $b_t r_t$ for the
-# value. But each error depends on the earlier ones. In a chunk that begins with the
+# chunks as well. It writes $k_t (b_t r_t)^\top$, as a sum does whose value is
+# $b_t r_t$. But each error depends on the earlier ones. In a chunk that begins with the
 # state $S$, the state before token $i$ is $`S + \sum_{j < i} k_j (b_j r_j)^\top`$, so
 #
 # ```math
@@ -275,7 +278,7 @@ print("library:   ", np.allclose(library.data, steps))
 #
 # These are $C$ linear equations with a triangular matrix. Solve them once, and all else
 # is a product of matrices (exercise E.22). Does the library, which computes chunks,
-# agree with the steps?
+# agree, here with the gate $a_t$?
 
 # %%
 k /= np.linalg.norm(k, axis=1, keepdims=True)
@@ -288,8 +291,8 @@ with np.errstate(divide="ignore"):
 print("the delta rule, steps = chunks:", np.allclose(library.data, steps))
 
 # %% [markdown]
-# Chunks of 64 tokens need a few more multiplications than steps. But they are products of
-# matrices, and only $n / C$ chunks wait for each other, in the place of $n$ steps.
+# Chunks of 64 tokens need a few more multiplications than steps. But they are products
+# of matrices, and only $n / C$ chunks wait for each other, not $n$ steps.
 #
 # ## Which memories overwrite?
 #
@@ -308,10 +311,10 @@ print("the delta rule, steps = chunks:", np.allclose(library.data, steps))
 # | softmax | keeps every pair, without positions |
 # | forgetting | a softmax with the gates of [lesson 15](../15_weights/README.md), which give late keys more weight |
 #
-# What share of right answers do three simple rules reach? The first guesses. The second
-# reads the last 8 writes alone, and guesses if the name is not among them. The third
-# answers with the most frequent value of the name, whatever the order. The words of the
-# tables are explained in [How to read a measurement](../../MEASURES.md).
+# How good are three simple rules? The first guesses. The second reads the last 8 writes
+# alone, and guesses if the name is not among them. The third answers with the most
+# frequent value of the name. [How to read a measurement](../../MEASURES.md) explains
+# the tables.
 
 # %% [folded]
 kept = record("memories")
@@ -352,29 +355,30 @@ fig, ax = figure("Who returns the last value?", size=(6.4, 3.2))
 height = 0.0  # of the label below
 for arm in sorted(looks, key=lambda arm: by_times[arm][-1]):
     ax.plot(range(1, 7), by_times[arm], color=looks[arm])
-    height = max(by_times[arm][-1], height + 0.055)
+    height = max(by_times[arm][-1], height + 0.065)
     ax.text(6.1, height, arm, color=looks[arm], va="center")
 ax.axhline(names["chance"], color=GREY, ls=":", lw=1)
 ax.text(1, names["chance"] + 0.02, "chance", color=GREY)
 ax.set(xlabel="times the name was written (6: or more)", xlim=(0.8, 7.3))
-ax.set(ylabel="share of right answers", ylim=(0, 1.2), yticks=np.linspace(0, 1, 6))
+ax.set(xticks=range(1, 7), yticks=np.linspace(0, 1, 6))
+ax.set(ylabel="share of right answers", ylim=(0, 1.2))
 ends = "; ".join(f"{arm} {x[0]:.2f}, {x[-1]:.2f}" for arm, x in by_times.items())
 alt = f"""Share of right answers by the number of times a name was written, the mean of
 {len(names["seeds"])} runs. For once, and for six times or more: {ends}."""
 show(fig, "names", alt)
 
 # %% [markdown]
-# In this task, at this size, the sum reaches the share of the most frequent value. So does
-# a softmax without positions, although it keeps every token: it cannot know which value
-# is the last. The delta rule replaces old values. RetNet's numbers were made for long
-# texts. In most runs those of `fixed .8 .9` come within
-# {{ f"{behind['fixed .8 .9']:.2f}" }} of the decay that is computed from the token, where
-# RetNet is {{ f"{behind['RetNet']:.2f}" }} behind (medians): most of that gap was its two
-# numbers, not the gate. One run of this pair ended lower, and at the next rate the pair is
-# nearer. So whether a gate is ahead of the best fixed numbers is not decided here.
+# In this task, at this size, the sum reaches the share of the most frequent value. So
+# does a softmax without positions, although it keeps every token: it cannot know which
+# is last. The delta rule replaces old values. RetNet is {{ f"{behind['RetNet']:.2f}" }}
+# behind the decay that is computed from the token (median), `fixed .8 .9` only
+# {{ f"{behind['fixed .8 .9']:.2f}" }}. So most of RetNet's distance comes from its two
+# numbers, which were made for long texts. One run of `fixed .8 .9` ended lower, and at
+# the next rate this arm is nearer. So whether a computed decay is ahead of the best
+# fixed numbers is not decided here.
 #
-# A decay by one number for each head weakens every name at each write. So it should lose
-# names that were written once, long ago:
+# A decay by one number for each head weakens every name at each write. So it should
+# lose names that were written once, long ago:
 
 # %%
 print("written once, writes since then")
@@ -382,14 +386,15 @@ since = [(f"{n}-{n + 5}", ("once, since", str(n))) for n in (0, 6, 12, 18)]
 print(fair.table(names, since, ("RetNet", "fixed .8 .9", "decay", "delta")))
 
 # %% [markdown]
-# RetNet keeps old names, and mixes old values with new ones (the figure). The decays that
-# replace values lose the oldest names. The delta rule does both.
+# RetNet keeps old names, and mixes old values with new ones (the figure). The decays
+# that replace values lose the oldest names. The delta rule keeps old names and replaces
+# values.
 #
 # ## How many names does a state hold?
 #
-# **Measured.** 16 names, each written once, then a question for each. There is one head;
-# its keys have 4 coordinates, and its values 16. In the table of errors above the delta
-# rule was better than the sum. Do you expect that here, too?
+# **Measured.** 16 names, each written once, then a question for each. There is one
+# head; its keys have 4 coordinates, and its values 16. In the table of errors the delta
+# rule was better than the sum. Here, too?
 
 # %%
 capacity = kept["capacity"]
@@ -399,15 +404,16 @@ print(fair.judge(capacity, claim))
 of_sum, of_delta = (fair.figures(capacity, arm) for arm in ("sum", "delta"))
 
 # %% [markdown]
-# In this task, at this size, the delta rule is not shown to hold more names than the sum.
-# The runs of the sum are right in {{ f"{of_sum.min():.2f} to {of_sum.max():.2f}" }} of the
-# answers; those of the delta rule scatter, {{ f"{of_delta.min():.2f}" }} to
-# {{ f"{of_delta.max():.2f}" }}. (Schlag and others 2021, and Yang and
-# others 2024 on the delta rule in parallel, report that it is ahead of the sum in recall,
-# in other tasks and in language models.) Why is the sum not behind, as in the table of
-# errors? There the keys were random. Here they are learned, and training can move them
-# apart. And an answer is the largest of 8 logits, which small errors do not change: more
-# right answers than exact values fit into a state of $E$ rows.
+# In this task, at this size, the delta rule is not shown to hold more names than the
+# sum. The runs of the sum are right in
+# {{ f"{of_sum.min():.2f} to {of_sum.max():.2f}" }} of the answers; those of the delta
+# rule scatter, {{ f"{of_delta.min():.2f}" }} to {{ f"{of_delta.max():.2f}" }}. (Schlag
+# and others 2021, and Yang and others 2024 on the delta rule in parallel, report that
+# it is ahead of the sum in recall, in other tasks and in language models.) Why is the
+# sum not behind, as in the table of errors? There the keys were random. Here they are
+# learned, and training can move them apart. And an answer is the largest of 8 logits.
+# Small errors do not change it, so a state of $E$ rows gives more right answers than
+# exact values.
 #
 # ## What does each cost?
 #
@@ -431,7 +437,8 @@ of_sum, of_delta = (fair.figures(capacity, arm) for arm in ("sum", "delta"))
 # - Gates that start near 0: a token that is forgotten at once gets no gradient. Let
 #   gates start near 1.
 # - A question that writes. Its token has a key, although it has no value to write; the
-#   model has to learn $b_t = 0$, or a value of 0.
+#   model has to learn $b_t = 0$. (With a value of 0 the delta rule would erase the old
+#   one.)
 #
 # **To take away: a memory of fixed size has to give something up. One that only adds
 # cannot replace a value; a decay gives up what is old, and the delta rule the old value
@@ -474,17 +481,17 @@ print("all 4 blocks are causal attention:",
       np.allclose(attention.block_attention(*x, v, 4, 4).data, causal))  # fmt: skip
 
 # %% [markdown]
-# In the mean of $w$ keys the key that fits has a factor of $1/w$, and the other keys are
-# noise. So a query can miss its block, and then it cannot read the key. How often this
-# happens in a trained model is not measured here.
+# In the mean of $w$ keys the key that fits has a factor of $1/w$, and the other keys
+# are noise. So a query can miss its block, and then it cannot read the key. How often
+# this happens in a trained model is not measured here.
 #
-# **How long does it take?** A mask alone saves no time. The compiled loops compute tiles
-# of 64 queries and 64 keys, and skip the tiles that are empty in a `BlockMask` (lesson
-# 12). With blocks of 64 keys, a block that *no query of the tile* has chosen is skipped.
-# So two cases are measured, with random numbers: the 64 queries of a tile are alike, and
-# choose the same blocks; or no two are alike. *Tiled* is the time of all causal keys, and
-# *the choice* that of choosing four blocks alone. *Tiles read* is a share of the tiles
-# that all causal keys need.
+# **How long does it take?** A mask alone saves no time. The compiled loops compute
+# tiles of 64 queries and 64 keys, and skip the tiles that are empty in a `BlockMask`
+# (lesson 12). With blocks of 64 keys, a block that *no query of the tile* has chosen is
+# skipped. So two cases are measured, with random numbers: the 64 queries of a tile are
+# alike, and choose the same blocks; or no two are alike. *Tiled* is the time of all
+# causal keys, and *the choice* that of choosing four blocks alone. *Tiles read* is a
+# share of the tiles that all causal keys need.
 
 # %% [folded]
 time = kept["times"]
@@ -507,12 +514,12 @@ for i, g in enumerate(time["chosen"]):
     print(f"{g:6d}  {cells}".rstrip())
 
 # %% [markdown]
-# If the queries of a tile choose the same blocks, the time falls with $g$. If they do not, tiles of 64 queries need nearly all blocks already
-# with $g = 4$. Then the time is longer than that of all keys, because a tile that only
-# some of its queries read needs a table of its pairs. So a choice by content saves time
-# only if near queries share it. And the choice itself computes $n^2 / w$ products of
-# queries and means: chosen blocks divide the $n^2$ by $w$; only a state of fixed size
-# removes it.
+# If the queries of a tile choose the same blocks, the time falls with $g$. If they do
+# not, tiles of 64 queries need nearly all blocks already with $g = 4$. Then the time is
+# longer than that of all keys, because a tile that only some of its queries read needs
+# a table of its pairs. So a choice by content saves time only if near queries share it.
+# And the choice itself computes $n^2 / w$ products of queries and means: chosen blocks
+# divide the $n^2$ by $w$; only a state of fixed size removes it.
 #
 # ## Further: three branches
 #
