@@ -68,8 +68,8 @@ for name, result in ("GRU", last.data[0]), ("attention", pooled.data[:, 0]):
 # | $P$ | a permutation matrix; $P^\top P$ is the identity |
 #
 # Self-attention is [*equivariant*](../../GLOSSARY.md#equivariant): its outputs are
-# renumbered like its inputs. If the queries do not come from $X$, the $P$ in front is
-# missing too: the result is *invariant*, it does not change at all.
+# renumbered like its inputs. If the queries do not come from $X$, there is no $P$ in
+# front: the result is *invariant*, it does not change at all.
 
 # %%
 layer = attention.MultiHeadAttention(4, 2, rng=rng)
@@ -98,7 +98,7 @@ print("invariant  ", np.abs(pooled.data[0] - pooled.data[1]).max() < 1e-6)
 # | $h_i$ $(D)$, $`h'_i`$ $(A)$ | a node, before and after the layer |
 # | $W$ $(A, D)$ | the learned matrix of a head, whose width is $A$ |
 # | $`a_1, a_2`$ $(A)$ | learned vectors: the score adds a number of $i$ and one of $j$ |
-# | $f$ | LeakyReLU: $z$ above 0, and $0.2 z$ below |
+# | $f$ | LeakyReLU: $z$ above 0, $0.2 z$ below; its slopes are 1 and $0.2$ |
 #
 # A worked example. Two nodes search, with $`s_i = a_1 \cdot W h_i = 3`$ and $-5$. Two
 # nodes are read, with $`t_j = a_2 \cdot W h_j = 1`$ and $2$. We say that a node
@@ -114,13 +114,14 @@ print(np.where(z > 0, z, SLOPE * z))
 # $`f(s_i + t_j)`$ over $j$ is the order of $`t_j`$, whatever $`s_i`$ is. One head has
 # *one order of the neighbours for all nodes*
 # ([Brody, Alon and Yahav 2022](https://arxiv.org/abs/2105.14491) call it *static*).
-# Their *GATv2* applies $f$ first, and then sums over the width:
+# Their *GATv2* applies $f$ first, and then sums over the width, with learned $W_l$,
+# $W_r$ $(A, D)$ and $a$ $(A)$:
 #
 # ```math
 # e_{ij} = a \cdot f(W_l h_i + W_r h_j)
 # ```
 #
-# With two hidden units, node 1 may prefer node 1 and node 2 prefer node 2:
+# With $A = 2$ each of two nodes can prefer a different one:
 
 # %%
 x_i = mg.Tensor(np.array([[1.0, -1.0], [-1.0, 1.0]]))  # W_l h_i
@@ -160,18 +161,18 @@ stand in one column."""
 show(fig, "prefer", alt)
 
 # %% [markdown]
-# **Measured.** Four nodes search, each for another one of four keys. Four other nodes
-# hold a key and a value each. Every node that searches reads these four, in one layer,
-# and a linear map of the average has to give the value that belongs to its key. A model
-# that ignores the node's own key can still answer with the value that occurs most
-# often.
+# **Measured.** Four nodes search, each for a different one of four keys. Four other
+# nodes hold a key and a value each. Every node that searches reads these four, in one
+# layer, and a linear map of the average has to give the value that belongs to its key.
+# A model that ignores the node's own key can still answer with the value that occurs
+# most often.
 #
-# One head of GAT can do a little better, because the slope of $f$ changes at 0. For the
-# node that searches for the one key that all prefer, a large $`s_i`$ can lift the
-# scores above 0, where they differ much. For the others they stay below 0, where they
-# differ little, and the head returns nearly a mean: *one key is served*. What do you
-# expect of four heads? ([How to read a measurement](../../MEASURES.md) explains arms,
-# rates, seeds, intervals and verdicts.)
+# One head of GAT can do a little better, because $f$ is steep above 0 and flat below.
+# All nodes prefer one key. For the node that searches for it, a large $`s_i`$ can lift
+# the scores above 0, where they differ much. For the others the scores stay below 0,
+# where they differ little, and the head returns nearly a mean. So *one key is served*.
+# What do you expect of four heads? ([How to read a measurement](../../MEASURES.md)
+# explains arms, rates, seeds, intervals and verdicts.)
 
 
 # %% [folded]
@@ -204,7 +205,7 @@ print(fair.judge(kept["lookup"], ("GATv2 is ahead of GAT", above(0), "GATv2", "G
 # nearly a mean, which favours no value. That takes a head for each key, and training
 # has to give each head another one. It did so (with more than 95 of 100 answers right)
 # in {{ int((fair.figures(kept["lookup"], "GAT, 4 heads") > 0.95).sum()) }} of
-# {{ len(kept["lookup"]["seeds"]) }} runs. GATv2 takes one head. So does a scaled dot
+# {{ len(kept["lookup"]["seeds"]) }} runs. GATv2 needs one head. So does a scaled dot
 # product, which costs less: $`f(W_l h_i + W_r h_j)`$ needs $n^2 A$ numbers in between.
 #
 # ## A summary: what remains of n elements in one vector?
@@ -218,10 +219,9 @@ print(fair.judge(kept["lookup"], ("GATv2 is ahead of GAT", above(0), "GATv2", "G
 # \mathrm{PMA}(X) = \mathrm{LN}(H + \mathrm{ffn}(H))
 # ```
 #
-# LN is the layer norm, and ffn the network for each element, of
-# [lesson 10](../10_heads/README.md). (In the paper another such network maps each row
-# of $X$ first.) The result has $m$ rows for any $n$, and does not depend on the order
-# of $X$.
+# LN is the layer norm, and ffn the network for each element, of [lesson
+# 10](../10_heads/README.md). The result has $m$ rows for any $n$, and does not depend
+# on the order of $X$. In the code `mab` computes both formulas, and `seeds` is $I$:
 
 # %% [source] attention.variants.sets.PMA.forward
 
@@ -232,12 +232,11 @@ print(fair.judge(kept["lookup"], ("GATv2 is ahead of GAT", above(0), "GATv2", "G
 # second, and attention the third: find the largest, return what is beside it. *Sum*
 # pooling is that of *Deep Sets*
 # ([Zaheer and others 2017](https://arxiv.org/abs/1703.06114)): with wide enough
-# networks before and after it, it can represent every continuous function of sets up to
-# a size. The *explained share* is 1 minus the mean squared error divided by the
+# networks before and after it, it can represent every continuous function of sets of a
+# limited size. The *explained share* is 1 minus the mean squared error divided by the
 # variance of the right numbers. The arms without attention have about as many
-# parameters as PMA, in a larger network for each element; the *Perceiver* of
-# [Further](#further-how-do-n-elements-read-each-other-by-way-of-m-vectors) has more.
-# *Mean and max* has the means and the largest values side by side.
+# parameters as PMA, in a larger network for each element. The *Perceiver*
+# ([below](#further-how-do-n-elements-read-each-other-by-way-of-m-vectors)) has more.
 
 # %%
 pooling = kept["pooling"]
@@ -268,19 +267,18 @@ show(fig, "pooling", alt)
 # Mean and sum are worst at what stands beside the largest, and the maximum is worst at
 # the mean. With mean and maximum side by side, the three numbers together are nearly as
 # well explained as by PMA: the difference is too small to count. For what stands beside
-# the largest, PMA is a little better. The sum, which could represent all three in a
-# wider network, is not ahead of the mean in this one, and both still rise: what a
-# pooling can represent is not what it learns in these steps.
+# the largest, PMA is a little better. The sum could represent all three in a wider
+# network. In this one it is not ahead of the mean, and both still rise. What a pooling
+# can represent is not always what it learns.
 #
 # ## A chain of facts: how often must a memory be read?
 #
 # "Ann has the apple. Ben has the book. Ann is in the kitchen. Ben is in the garden.
-# Where is the apple?" A single attention compares the question with all facts, and
-# "apple" fits one of them. The place stands in another fact, about a person whom the
-# question does not mention. So read the memory, and read it again with the result as
-# the query. A *memory network*
-# ([Sukhbaatar and others 2015](https://arxiv.org/abs/1503.08895)) does this in
-# [*hops*](../../GLOSSARY.md#hop):
+# Where is the apple?" One attention compares the question with all facts, and "apple"
+# fits one of them. The place stands in another fact, about a person whom the question
+# does not mention. So read the memory, and read it again with the result as the query.
+# A *memory network* ([Sukhbaatar and others 2015](https://arxiv.org/abs/1503.08895))
+# does this in [*hops*](../../GLOSSARY.md#hop):
 #
 # ```math
 # p_j = \mathrm{softmax}_j(u \cdot k_j), \qquad u \leftarrow u + \sum_j p_j c_j
@@ -293,7 +291,8 @@ show(fig, "pooling", alt)
 # | $`k_j, c_j`$ $(D)$ | key and value of fact $j$ (in the code `m` and `c`, as in the paper) |
 #
 # In the second form, a hop whose weights are 0 and 1 replaces a key by its value. So
-# two hops replace a thing by a person, and the person by a place:
+# two hops replace a thing by a person, and the person by a place. (Fact 0 is Ann and
+# the apple, fact 2 Ann and the kitchen; keys times 30 make the weights 0 and 1.)
 
 # %%
 has, at = np.array([3, 2]), np.array([5, 4])  # apple 0, book 1; Ann 3, Ben 2; places
@@ -358,8 +357,7 @@ show(fig, "hops", alt)
 # be the *key* of the next one. With one table it is so from the start, and with
 # adjacent tables too: a person's vector as a value of the first hop is its vector as a
 # key of the second. Apart, it has to be learned, and a second hop lowers the loss only
-# after the first one finds its fact. A second layer of self-attention has to solve the
-# same problem.
+# after the first one finds its fact.
 #
 # ## A picture: what is the position of a patch?
 #
@@ -418,12 +416,12 @@ for says, rows, columns in (
 # %% [markdown]
 # **Measured.** "Which colour is at row 2 and column 4?" The question is a learned
 # vector of the row plus one of the column. A picture has {{ tasks.SIDE }} by
-# {{ tasks.SIDE }} patches, each in one of six colours, with noise. Five
-# arms differ in how a key depends on its place. *None*: not at all. *A vector a place*:
-# a learned vector for each place is added. *Row + column*: a learned vector of the row
-# and one of the column are added. *RoPE* rotates by the number of the patch, *2-D RoPE*
-# by row and column. One place in each row and column occurs in no question of the
-# training, only in those of a second test. Which arms can answer there?
+# {{ tasks.SIDE }} patches, each in one of six colours, with noise. Five arms differ in
+# how a key depends on its place. *None*: not at all. *A vector a place*: a learned
+# vector for each place is added. *Row + column*: a learned vector of the row and one of
+# the column are added. *RoPE* rotates by the number of the patch, *2-D RoPE* by row and
+# column. Five places, one in each row and column, are never asked in training, only in
+# a second test. Which arms can answer there?
 
 # %%
 places = kept["places"]
@@ -449,14 +447,14 @@ arms = kept["places"]["arms"]
 for i, arm in enumerate(arms):
     for what, colour, dx in ("figure", BLUE, -0.12), ("unseen", ORANGE, 0.12):
         x = fair.figures(kept["places"], arm, what)
-        label = {"figure": "places of the training", "unseen": "others"}[what]
-        axes[1].plot(x, np.full(len(x), i + dx), "o", ms=4, color=colour, alpha=0.7,
-                     label=None if i else label)  # fmt: skip
-axes[1].axvline(often, color=GREY, ls=":", lw=1, label="most frequent colour")
+        axes[1].plot(x, np.full(len(x), i + dx), "o", ms=4, color=colour, alpha=0.7)
+axes[1].axvline(often, color=GREY, ls=":", lw=1)
+axes[1].text(often + 0.01, 3.65, "most frequent colour", color=GREY, size=8)
+axes[1].text(0.97, 0.95, "places of the training", color=BLUE, size=8, ha="right")
+axes[1].text(0.13, 1.2, "others", color=ORANGE, size=8, ha="right")
 axes[1].set(yticks=range(len(arms)), yticklabels=arms, xlim=(0, 1.03))
 axes[1].set(xlabel="share of right colours", ylim=(len(arms) - 0.5, -0.5))
 axes[1].set(title=f"a point for each of {len(kept['places']['seeds'])} runs")
-axes[1].legend(loc="lower center", fontsize=7)
 means = {
     what: [f"{arm} {fair.figures(places, arm, what).mean():.2f}" for arm in arms]
     for what in ("figure", "unseen")
@@ -471,10 +469,9 @@ show(fig, "places", alt)
 # places that were never asked, because training has asked for each row and each column.
 # With a vector for each place, training has never asked for the vectors of the other
 # places, and there the arm is near chance. RoPE by the number of a patch does not suit
-# a question that is a sum of two vectors: its scores are cosines of
-# {{ str(tasks.SIDE) }} times the row plus the column, and no such sum. Its five runs
-# are in two groups. Questions about differences, such as "two to the left of the star",
-# were not measured.
+# this question: its scores depend on {{ str(tasks.SIDE) }} times the row plus the
+# column, by cosines, and are no such sum. Its five runs are in two groups. Questions
+# about differences, such as "two to the left of the star", were not measured.
 #
 # ## What would break it?
 #
