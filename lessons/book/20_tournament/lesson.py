@@ -7,7 +7,8 @@ Which of eight kinds of attention fail at which of four tasks?
 # [The map](../../MAP.md) has more than seventy rows, and each states what its variant
 # can do. This has been shown on a task that was made for the variant. You have another
 # task, and time to try two or three variants. Which ones? Here eight kinds of attention
-# learn four tasks, all in the same small model, with the same data and the same tries.
+# learn four tasks, all in the same small model, with the same data and the same grid of
+# rates.
 #
 # *Why it matters: a comparison in which each method meets the task that suits it shows
 # no loser. Fair comparisons of many methods on many tasks are rare, and easy to
@@ -34,7 +35,7 @@ tasks = {task.name: task for task in tour.tasks()}
 # Each token is a pair of symbols $`(a_i, b_i)`$, such as a name and its value, and some
 # tokens have an answer. We chose to make a name and its value *one* token, so that a
 # single layer of attention can find a value by its name. For one text of each task, the
-# lines below show the first and last tokens, then the question and the last answers.
+# lines below show the first and last tokens, then what is asked and the last answers.
 # `5=2` gives the value 2 to the name 5, and `5?` asks for it. What does a model need
 # for each answer: the order, the number, one far token, all tokens?
 
@@ -74,8 +75,8 @@ for name, task in tasks.items():
 # | gated delta | a state of fixed size that forgets by a gate and corrects what a key holds; no positions |
 #
 # The first three differ in their positions only. They are the controls for the others,
-# which have no positions, or sines. The gates, slopes and starts are the defaults of
-# this library; other values were not tried.
+# which have no positions, or sines. The gates start with the defaults of this library;
+# other values were not tried.
 #
 # Everything else is equal: width {{ tour.WIDTH }}, {{ tour.HEADS }} heads, one block
 # with its network, Adam, the same batches of 32 for each seed, and the same grid of
@@ -107,11 +108,11 @@ print(f"of {len(tour.ARMS)} arms read a later token:", late or "none")
 # ## Three expectations
 #
 # An earlier study had twenty arms, ten tasks and twelve expectations. In seven of the
-# tasks softmax was right in nearly all answers, so no arm could be better, and the
-# tasks went. Two expectations held there, and fell or shrank with more steps and other
-# rates: that a gate that forgets helps in *reset*, and that a sigmoid counts better
-# than a softmax. So the study was made again, with shorter texts in these two tasks.
-# Three of the expectations are judged:
+# tasks softmax was right in nearly all answers, so no arm could be better, and we
+# dropped these tasks. Two expectations held at first: a gate that forgets helps in
+# *reset*, and a sigmoid counts better than a softmax. With more steps and other rates
+# the differences shrank or vanished. So we repeated the study, with shorter texts in
+# these two tasks. Three expectations are judged:
 
 # %%
 CLAIMS = [  # words, task, range of the difference, arm, the other arm
@@ -139,9 +140,8 @@ print(fair.judge(streams, ("RoPE suffers in long texts", below(0), *arms, "longe
 # A state of {{ str(tour.WIDTH // tour.HEADS) }} x {{ str(tour.WIDTH // tour.HEADS) }}
 # numbers for each head does not keep twelve names apart here. The second expectation is
 # undecided: four runs of softmax are better than all runs of forgetting, and one is no
-# better. The gain from the gate, which the earlier study printed, is not there. The
-# third holds at each of the rates, while with 20 tokens both arms are right in nearly
-# all answers.
+# better. The earlier study's gain from the gate is not there. The third holds at each
+# of the rates, while with 20 tokens both arms are right in nearly all answers.
 #
 # ## The picture
 #
@@ -151,13 +151,12 @@ print(fair.judge(streams, ("RoPE suffers in long texts", below(0), *arms, "longe
 # not there, it gives the most frequent answer.
 #
 # A difference from softmax of up to two points does not count. For a larger one we
-# compute the *p-value*: how probable so large a difference, or a larger one, would be
-# if the true one were at most two points. There are many cells, and of a hundred true
-# differences of two points about five have a p-value below 1/20. So we use the rule of
-# Benjamini and Hochberg (1995), which marks cells so that about one in twenty of *those
-# that are marked* is marked by chance. Not every direction is possible in every cell:
-# where softmax is right in 98 of 100 answers or more, no arm can be more than two
-# points ahead.
+# compute the *p-value*: how probable a difference at least as large would be if the
+# true one were two points. There are many cells: of a hundred true differences of two
+# points, about five have a p-value below 1/20. So we use the rule of Benjamini and
+# Hochberg (1995): of the cells *that it marks*, about one in twenty is marked by
+# chance. Not every direction is possible in every cell: where softmax is right in 98 of
+# 100 answers or more, no arm can be more than two points ahead.
 
 # %% [folded]
 ARMS, SAME = list(tour.ARMS), 0.02
@@ -227,7 +226,8 @@ rule for all cells. In the last row a cell without a number is a task without na
 show(fig, "tournament", alt)
 
 # %% [markdown]
-# Read the picture by columns first. For each column, which arms are marked as behind
+# In cells without a mark, five runs cannot show differences smaller than the printed
+# ones. Read the picture by columns. For each column, which arms are marked as behind
 # softmax, and which as ahead of it?
 
 # %% [folded]
@@ -253,10 +253,10 @@ for column in COLUMNS:
 #   to {{ f"{100 * runs_of('counting', 'softmax').max():.0f}" }} of 100, so the mean of
 #   five says little about the next one. What is seen is that softmax learns to count in
 #   some runs only, not that it cannot.
-# - *Length.* With 80 tokens the arms whose weights follow the order of the keys,
-#   without any number of a place, keep most of their answers: stick-breaking, gated
-#   delta and forgetting. Softmax without positions is ahead of softmax with RoPE there,
-#   too, as Kazemnejad and others (2023) found, but at a low share.
+# - *Length.* With 80 tokens the arms whose weights depend on the order of the keys,
+#   without positions, keep most of their right answers: stick-breaking, gated delta and
+#   forgetting. Softmax without positions is ahead of softmax with RoPE there, too, as
+#   Kazemnejad and others (2023) found, but at a low share.
 #
 # **An arm that starts late.** After half of the steps stick-breaking had
 # {{ f"{100 * fair.figures(kept['lookup'], 'stick-breaking', of='half').mean():.0f}" }}
@@ -264,15 +264,14 @@ for column in COLUMNS:
 # {{ f"{100 * runs_of('lookup', 'stick-breaking').mean():.0f}" }}. At the start all
 # scores are near 0, so each key, from the nearest on, takes half of the weight that is
 # left, and a key $m$ places back gets $2^{-(m+1)}$: {{ f"{2.0**-13:.0e}" }} for
-# $m = 12$. Its gradient has the same factor. So this cell is on a start and a number of
-# steps, and not on what stick-breaking can do.
+# $m = 12$. Its gradient has the same factor. So this cell shows a start and a number of
+# steps, not what stick-breaking can do.
 #
 # ## Longer texts, at every rate
 #
-# The rates were chosen with texts of 20 tokens. In this range, which is the control,
-# the chosen runs have the shares of the column *streams*. How much does the share with
-# 80 tokens depend on the rate? Means of the three choosing runs, for each rate that was
-# tried:
+# The rates were chosen with texts of 20 tokens, where most arms are right in nearly all
+# answers. How much does the share with 80 tokens depend on the rate? Means of the three
+# choosing runs, for each rate that was tried:
 
 # %%
 print(fair.at_every_rate(streams, "longer"))
@@ -298,13 +297,13 @@ print("arms whose best rate is at an end of their grid:", sum(map(len, ends)))
 
 # %% [markdown]
 # So most arms still learned when their steps ended, in *counting* and *reset* nearly
-# all, and with more steps a cell may change. The verdicts above take this into account;
-# the signs in the picture do not.
+# all, and with more steps a cell may change. The verdicts allow for this; the signs in
+# the picture do not.
 #
 # - **Size.** The model has one block of width {{ tour.WIDTH }}, and training has texts
 #   of at most 20 tokens. In two blocks the first can prepare what the second reads.
-# - **Form.** Each arm has one form. Other slopes, gates and starts were not tried, and
-#   no mixture, such as a state beside a window.
+# - **Form.** Each arm has one form. Other gates and starts were not tried, and no
+#   mixture, such as a state beside a window.
 # - **No sign does not mean equal.** A cell without a sign is undecided at this
 #   threshold and with these seeds. And all cells of a column use the same five runs of
 #   softmax, so they are not independent: a weak run of softmax makes all arms of its
