@@ -1,4 +1,4 @@
-"""20  The tournament: which attention for which task?  ●●●○  30 min  importance ★  needs 15
+"""20  The tournament: which attention for which task?  ●●●○  30 min  importance ★  needs 14, 15
 
 Which of eight kinds of attention fail at which of four tasks?
 """
