@@ -12,7 +12,6 @@
 Language models:
 
 finding.py            finds a file, a folder or an installed package by its name
-architectures.py      builds a model from settings and named tensors
 opening.py            settings, weights and tokenizer of either form, below
 architectures.py      builds the model from its settings and weights
 chat.py               the text around a question, as a chat model learned it
