@@ -13,7 +13,7 @@ How does attention know the order of the words?
 # Attention does not know. It is an average, and an average does not depend on the order
 # of its terms. Something has to add the places: a
 # [position encoding](../../GLOSSARY.md#position-encoding). This lesson explains the
-# usual ones, and then measures which of them still work on longer texts.
+# usual ones and tests them on longer texts.
 
 # %% [folded]
 import numpy as np
@@ -68,8 +68,8 @@ sentences, and the new vectors are equal."""
 show(fig, "orders", alt)
 
 # %% [markdown]
-# The new vector is the same. In $`z_i = \sum_j \alpha_{ij}\, v_j`$ each weight follows
-# its word to the new place, and the sum has the same terms. Now add to each word vector
+# The new vector is the same. Each word has the same weight in both sentences, so the
+# sum $`z_i = \sum_j \alpha_{ij}\, v_j`$ has the same terms. Now add to each word vector
 # a second vector, which depends on the place alone (`sinusoidal` is explained below):
 
 # %%
@@ -120,7 +120,7 @@ KERPLE, T5)."""
 show(fig, "places", alt)
 
 # %% [markdown]
-# There are three places. This table is a map of the lesson:
+# This table is a map of the lesson. The sections below explain each scheme:
 #
 # | scheme | what changes | where | learned numbers |
 # |---|---|---|---|
@@ -133,7 +133,8 @@ show(fig, "places", alt)
 #
 # Here $p$ is the place of a word and $x_p$ its vector, $i$ is the place of a query and
 # $j$ that of a key, $`s_{ij} = q_i \cdot k_j / \sqrt{d_k}`$ is their score before the
-# softmax, and $h$ counts the heads. All blocks of our models share the learned numbers.
+# softmax, and $h$ counts the heads. $m_h$, $c_h$ and $t_h$ are numbers of head $h$, and
+# $R_i$ is a matrix. All blocks of our models share the learned numbers.
 #
 # A scheme is *absolute* if it says at which place a word stands. It is
 # [relative](../../GLOSSARY.md#relative-position) if a score depends on the two words
@@ -182,10 +183,10 @@ hands turn by less than 20 degrees."""
 show(fig, "hands", alt)
 
 # %% [markdown]
-# The dot product of two places has a special form. Because
-# $\sin\theta \sin\phi + \cos\theta \cos\phi = \cos(\theta - \phi)$, each hand
-# contributes the cosine of the angle between its two positions. For places that are $n$
-# apart this angle is $`n\, w_r`$, wherever they are:
+# The dot product of the vectors of two places has a special form. At the two places a
+# hand has two angles, $\theta$ and $\phi$. Because
+# $\sin\theta \sin\phi + \cos\theta \cos\phi = \cos(\theta - \phi)$, it contributes the
+# cosine of their difference. If the places are $n$ apart, this is $`n\, w_r`$:
 #
 # ```math
 # PE[p] \cdot PE[p + n] = \sum_r \cos(n\, w_r)
@@ -200,8 +201,7 @@ print(G[3, 10].round(6), G[73, 80].round(6))
 # %% [markdown]
 # It does. But the *scores* of a model are not these products. $PE$ is added to the
 # word, and the sum is multiplied by $W_Q$ and by $W_K$. After that the product of two
-# places can depend on the places themselves. The model may learn matrices for which it
-# depends on the distance, but nothing forces it to.
+# places can depend on the places themselves.
 #
 # ## A learned table: what is in a row that no text reached?
 #
@@ -212,28 +212,28 @@ print(G[3, 10].round(6), G[73, 80].round(6))
 #
 # ## ALiBi and KERPLE: can a falling curve do it?
 #
-# The next schemes leave the words as they are and change the scores. ALiBi, *attention
-# with linear biases* (Press and others 2022), learns nothing. It subtracts from each
-# score a number that grows with the distance:
+# The next schemes change the scores. ALiBi, *attention with linear biases* (Press and
+# others 2022), learns nothing. It subtracts from each score a number that grows with
+# the distance:
 #
 # ```math
-# s_{ij} = \frac{q_i \cdot k_j}{\sqrt{d_k}} - m_h \lvert i - j \rvert
+# s_{ij} - m_h \lvert i - j \rvert
 # ```
 #
-# Each head $h$ has a fixed slope $m_h$. How far does it see? A softmax turns a
-# difference of scores into a factor. So if all words suit the query equally, the weight
-# falls with the distance $n$ as $\exp(-m_h n)$. It has fallen to a hundredth where
-# $m_h n = \ln 100$:
+# Each head $h$ has a fixed slope $m_h$. How far does it see? In a softmax, a score that
+# is lower by $x$ has a weight that is smaller by the factor $\exp(-x)$. So if all
+# $`s_{ij}`$ are equal, the weight falls with the distance $n$ as $\exp(-m_h n)$. It has
+# fallen to a hundredth where $m_h n = \ln 100$:
 
 # %%
 slopes = alibi_slopes(8, np.float64)
-reach = np.log(100) / slopes  # at this distance a weight has fallen to a hundredth
+reach = np.log(100) / slopes
 print("slopes", *(f"1/{1 / m:g}" for m in slopes))
 print("reach ", *(f"{n:.0f}" for n in reach))
 
 # %% [markdown]
-# A head is a window with soft edges, whatever the length of the text. This looks like
-# extrapolation, but the head ignores the keys at new distances.
+# A head is a window with soft edges. If it is shorter than the texts of the training,
+# longer texts change little for this head, because it ignores the keys that are added.
 #
 # *KERPLE* (Chi and others 2022; "kernelized relative positions") subtracts
 # $m_h \ln(1 + c_h n)$ instead, and learns $m_h$ and $c_h$. The weight falls as
@@ -249,9 +249,10 @@ print("reach ", *(f"{n:.0f}" for n in reach))
 #
 # Where does a bucket begin? A decoder looks back only, so its distance $n = i - j$ is 0
 # or more. Of its 32 buckets, the first half, $e = 16$, hold one distance each, 0 to
-# $e - 1$. The other $K = 16$ share the distances from $e$ on. Their borders should grow
-# by the same factor each time, and $K$ such steps should lead from $e$ to $M = 128$. So
-# the factor is $`(M / e)^{1/K}`$, and a distance has reached bucket $e + k$ if
+# $e - 1$. The other $K = 16$ share the distances from $e$ on. Each border should be the
+# border before it times one factor, and $K$ such steps should lead from $e$ to
+# $M = 128$. So the factor is $`(M / e)^{1/K}`$. Count the shared buckets by $k$ (in
+# this section no key), from 0: a distance has reached bucket $e + k$ if
 #
 # ```math
 # n \ge e \left(\frac{M}{e}\right)^{k/K}
@@ -261,15 +262,16 @@ print("reach ", *(f"{n:.0f}" for n in reach))
 # n^K \ge e^{K-k}\, M^k
 # ```
 #
-# The second form is the logarithm of the first, the third its power $K$. The bucket of
-# $n \ge e$ is $e + k$ with the largest such $k$, at most $K - 1$: the last bucket has
-# no end. The third form has whole numbers only. With logarithms a rounding error could
-# put a distance that *is* a border into the bucket below.
+# For the second form divide by $e$ and take logarithms. For the third, raise both sides
+# of the first to the power $K$. The bucket of $n \ge e$ is $e + k$ with the largest
+# such $k$, at most $K - 1$: the last bucket has no end. The third form has whole
+# numbers only. With logarithms a rounding error could put a distance that *is* a border
+# into the bucket below.
 #
-# An encoder looks both ways. The first half of its buckets is for the distance 0 and
-# the keys before the query, the second half for the keys after it, and each half is
-# divided as above. The library's `t5_bucket` expects $j - i$, negative for a key before
-# the query. Does it agree with the formula, and what happens to a distance of 2000?
+# An encoder looks both ways. Buckets 0 to 15 are for the distance 0 and the keys before
+# the query, 16 to 31 for the keys after it. Each half is divided as above, with
+# $e = K = 8$. The library's `t5_bucket` expects $j - i$, negative for a key before the
+# query. Does it agree with the formula, and what happens to a distance of 2000?
 
 # %%
 e, K, M = 16, 16, 128
@@ -283,11 +285,11 @@ buckets = t5_bucket(-np.arange(200), bidirectional=False)  # of each distance
 first_far, in_training = int((buckets == 31).argmax()), int(buckets[31])
 
 # %% [markdown]
-# From {{ first_far }} on all distances share the last bucket: what is far is equally
-# far. A model that was trained on 32 tokens has used the buckets up to
-# {{ in_training }}. The numbers of the others are as they were at the start.
+# From {{ first_far }} on all distances share the last bucket. A model that was trained
+# on 32 tokens has used the buckets up to {{ in_training }}. The numbers of the others
+# are as they were at the start.
 #
-# ## RoPE: what do two rotations leave?
+# ## RoPE: what if queries and keys are rotated?
 #
 # A dot product depends on two lengths and on the angle between two vectors. Turn the
 # query by an angle proportional to its place, and the key by an angle proportional to
@@ -297,9 +299,9 @@ first_far, in_training = int((buckets == 31).argmax()), int(buckets[31])
 #
 # In the plane, a rotation by the angle $\theta$ takes the vector $(1, 0)$ to
 # $(\cos\theta, \sin\theta)$ and $(0, 1)$ to $(-\sin\theta, \cos\theta)$. These are the
-# columns of its matrix. RoPE divides the entries of a vector into pairs, and turns pair
-# $r$ of a word at place $i$ by $`\theta = i\, w_r`$, with the speeds of the sines. With
-# $a$ and $b$ for the two entries of a pair:
+# columns of its matrix. RoPE divides the entries of a query or key into pairs, and
+# turns pair $r$ at place $i$ by $`\theta = i\, w_r`$, with the speeds of the sines ($d$
+# is now the width of a query). With $a$ and $b$ for the two entries of a pair:
 #
 # ```math
 # \begin{pmatrix} a' \\ b' \end{pmatrix} =
@@ -307,9 +309,10 @@ first_far, in_training = int((buckets == 31).argmax()), int(buckets[31])
 # \begin{pmatrix} a \\ b \end{pmatrix}
 # ```
 #
-# $R_i$ is the matrix of all pairs, with one such block for each. **Why does the score
+# $R_i$ has one such block for each pair, and zeros elsewhere. **Why does the score
 # depend on the distance?** The transpose of a block has the opposite signs at its
-# sines: it turns back, by $-\theta$. And two rotations in turn add their angles. So
+# sines, so it rotates by $-\theta$. Two rotations, one after the other, add their
+# angles. So
 # $`R_i^\top R_j = R_{-i} R_j = R_{j-i}`$, and
 #
 # ```math
@@ -331,6 +334,7 @@ first_far, in_training = int((buckets == 31).argmax()), int(buckets[31])
 
 # %%
 q, k = np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]])  # one plane
+# rope.raw(x, places) returns the rotated x and its backward
 for i, j in ((1, 2), (51, 52), (2, 1)):
     score = (rope.raw(q, [i])[0] @ rope.raw(k, [j])[0].T).item()
     print(f"i {i:2d}, j {j:2d}   score {score:+.4f}   by hand {-np.sin(j - i):+.4f}")
@@ -340,18 +344,18 @@ turned_back = rope.raw(g, -np.arange(5))[0]
 print("the backward turns g back:", np.allclose(backward(g), turned_back))
 
 # %% [markdown]
-# Places 1 and 2 give the score of places 51 and 52. And the third score has the other
-# sign: RoPE can tell which comes first.
+# Places 1 and 2 give the same score as places 51 and 52. And the third score has the
+# other sign: RoPE can tell which comes first.
 #
 # Some models take neighbours as pairs, $2r$ and $2r + 1$ (*interleaved*), others the
-# entries $r$ and $r + d/2$ (*half-split*, as [the
-# library](../../../attention/positions/rope.py) does by default).
+# entries $r$ and $r + d/2$ (*half-split*, [the
+# library's](../../../attention/positions/rope.py) default).
 #
 # ## Which of them are relative?
 #
-# Where a term of the score contains $i - j$ alone, the formula says it. The others can
-# be measured. Take eight tokens and random matrices. Do the scores change if the tokens
-# stand at places 20 to 27 instead of 0 to 7?
+# ALiBi, KERPLE and T5 are relative: their formulas contain the places as $i - j$ alone.
+# We measure the others. Take eight tokens and random matrices. Do the scores change if
+# the tokens stand at places 20 to 27 instead of 0 to 7?
 
 # %%
 X, W_q, W_k = (rng.normal(size=s) for s in ((8, 16), (16, 16), (16, 16)))
@@ -372,13 +376,13 @@ for scheme in "sines", "table", "rope":
     print(f"{scheme:5s}  unchanged: {change < 1e-6}")
 
 # %% [markdown]
-# What is added to the words is absolute. What changes the scores or rotates is
-# relative.
+# Here the schemes that add to the words are absolute. Those that change the scores or
+# rotate are relative.
 #
 # ## Which of them work beyond the trained length?
 #
-# All schemes but the learned table give numbers for every place. Can a model use
-# numbers that it has not met? Small causal Transformers ([lesson
+# All schemes but the learned table are defined for texts of any length (ours has 128
+# rows). Do they also work there? Small causal Transformers ([lesson
 # 10](../10_heads/README.md)), of two blocks with four heads each, were trained on texts
 # of up to 32 tokens, and tested on up to 128.
 #
@@ -401,28 +405,28 @@ for distance, part in study["answers"].items():
     print(f"the answer stands {distance:6s} tokens before the question: {part:6.1%}")
 
 # %% [markdown]
-# Whoever sees the last 32 tokens has nearly all answers, so a scheme that *forgets*
-# what is far away would lose nothing. Therefore we count near answers (1 to 31 tokens
-# back) and far ones (32 to 63) separately, beside two simple answers. *Cut off* is RoPE
-# that reads nothing but the 32 tokens that end with the question. *Most frequent* is
-# the number that this name had most often so far, whatever the order.
+# The last 32 tokens contain nearly all answers, so a scheme that *forgets* what is far
+# away would lose little. Therefore we count near answers (1 to 31 tokens back) and far
+# ones (32 to 63) separately, and compare with two simple methods. *Cut off* is RoPE
+# that reads only the 32 tokens that end with the question. *Most frequent* answers with
+# the number that this name had most often so far.
 #
-# RoPE is tested in two more ways: its rotations are slowed down *after* the training,
-# so that the longer text has angles that the model knows. *NTK* (bloc97 2023) and
-# *YaRN* (Peng and others 2023) slow the slow hands and keep the fast ones; they differ
-# in [how many](#further-more-schemes). T5 is there with the 32 buckets of the paper,
-# and with 16 for distances up to 32, all of which the training reaches. And in *FIRE*
-# (Li and others 2024) a small learned network computes the term of the score from the
-# distance as a part of the text's length.
+# RoPE is tested in two more ways. *NTK* (bloc97 2023) and *YaRN* (Peng and others 2023)
+# slow its rotations down *after* the training, so that a longer text has angles that
+# the model knows. Both slow the slow hands and keep the fast ones; they differ in [how
+# many](#further-more-schemes). T5 is there with the 32 buckets of the paper, and with
+# 16 for distances up to 32, so that training uses all buckets. In *FIRE* (Li and others
+# 2024) a small learned network computes a term of the score from the distance, as a
+# share of the text's length.
 #
-# ([How to read a measurement](../../MEASURES.md) explains the words of the following
-# tables. This record is older in two points: a single seed chose the rates, and a run
-# ended at a *plateau*, where its share of right numbers no longer rose, or after
-# {{ kept["budget"] }} steps. A verdict "after {{ kept["budget"] }} steps" has runs
-# without a plateau, which more steps could still change.)
+# ([How to read a measurement](../../MEASURES.md) explains the words of the tables. In
+# this older record a single seed chose the rates. A run ended at a *plateau*, where its
+# share of right numbers no longer rose, or after {{ kept["budget"] }} steps. In a
+# verdict, "after {{ kept["budget"] }} steps" says that some runs had no plateau: more
+# steps could change them.)
 #
-# Did the models learn the task, at the lengths of their training? The last column has
-# the learned numbers of the scheme:
+# Did the models learn the task within 32 tokens? The last column counts the learned
+# numbers of the scheme:
 
 # %% [folded]
 ROWS = (  # of the tables; the record has more
@@ -436,7 +440,7 @@ of_scheme = "scheme", {arm: str(x - sizes["rope"]) for arm, x in sizes.items()}
 print(fair.table(kept, ("rate", "mean", "plateaus", of_scheme), arms))
 
 # %% [markdown]
-# Now the longer texts, with the simple answers:
+# Now the longer texts, with the simple methods:
 
 # %% [folded]
 NEAR, FAR = "1-31", "32-63"
@@ -502,8 +506,8 @@ show(fig, "extrapolation", alt)
 # And {{ f"{usual[128][FAR]:.0%}" }} of the far answers are right without any order.
 #
 # Each arm has the learning rate that was best *within* 32 tokens. Are rates that are
-# equally good there equally good beyond? The share of right far answers at 128 tokens,
-# by rate, of the runs that chose the rates (rope: with YaRN):
+# equally good there equally good beyond? The table has the share of right far answers
+# at 128 tokens, of the runs that chose the rates (*rope* is with YaRN):
 
 
 # %% [folded]
@@ -520,11 +524,11 @@ worst = max(float(np.ptp(x)) for x in inside)
 rates = kept["chosen"]
 
 # %% [markdown]
-# Within 32 tokens the shares of a row differ by at most {{ f"{worst:.3f}" }}. Beyond
-# them they differ by more, and KERPLE is ahead of FIRE at the rates that were chosen
-# ({{ f"{rates['kerple']:g} and {rates['fire']:g}" }}), and behind it if both have the
-# largest. A share beyond the trained lengths depends on a rate that was chosen within
-# them, here by one seed, so this page gives no verdict between schemes that both work.
+# Within 32 tokens the shares of a row differ by at most {{ f"{worst:.3f}" }}, in long
+# texts by more. At the rates that were chosen
+# ({{ f"{rates['kerple']:g} and {rates['fire']:g}" }}) KERPLE is ahead of FIRE. At the
+# largest rate it is behind. So the result in long texts depends on a rate that was
+# chosen in short ones, and this page gives no verdict between schemes that both work.
 # Two verdicts are the same at all these rates:
 
 # %% [folded]
@@ -545,7 +549,7 @@ print("at each rate, ALiBi behind most frequent:", falling.max() < often)
 # - **ALiBi** has {{ near["alibi"] }} of the near and {{ far["alibi"] }} of the far
 #   answers. Its scores fall with the distance, whatever the words say. In a test that
 #   counts all answers alike this looks like extrapolation: {{ every["alibi"] }} are
-#   right. But a model that reads the last 32 tokens, with less work, has
+#   right. But a model that reads only the last 32 tokens has
 #   {{ every["rope, cut off"] }}.
 # - **RoPE as it is** has {{ near["rope"] }} and {{ far["rope"] }}: far keys stand at
 #   angles that the training did not have, and their scores change all weights. With
@@ -558,23 +562,23 @@ print("at each rate, ALiBi behind most frequent:", falling.max() < often)
 #   {{ near["t5, 16 buckets"] }}; at 64 tokens,
 #   {{ f"{shares('t5, 16 buckets', NEAR, 64).mean():.2f}" }}.
 #
-# These are models of two blocks and one task. What holds here is that a scheme is
-# judged by what is far away, and by comparison with a model that does not even look.
+# This is one task, for models of two blocks. In any task, judge a scheme by its far
+# answers, and compare it with a model that cannot see them.
 #
 # ## What would break it?
 #
-# - RoPE with the other pairing than that of the training: nonsense. (The weights can be
-#   converted: the columns of $W_Q$ and $W_K$ are put into another order, in each head.
-#   The arrays of the library and of E.11 are the transposes, so there it is the rows.)
-# - Slowing the rotations down when there are keys in a cache: they were turned by the
-#   old speeds, and the new queries by the new ones.
+# - RoPE with the other pairing than that of the training: nonsense. (To convert weights
+#   to half-split, put the even columns of $W_Q$ and $W_K$ first, in each head. In the
+#   library and in E.11 these are rows.)
+# - Slowing the rotations down in the middle of a text: the stored keys were turned by
+#   the old speeds, and the new queries by the new ones.
 # - Sines, of size 1, added to word vectors whose entries are of size $1/\sqrt d$: the
-#   sum says where, and hardly which word. (A Transformer multiplies the word vectors by
-#   $\sqrt d$ first.)
+#   sum shows the place, and hardly the word. (A Transformer multiplies the word vectors
+#   by $\sqrt d$ first.)
 #
-# **To take away: attention knows no order, so positions are added to the words (places)
-# or to the scores, or rotate queries and keys (distances); and on texts longer than
-# those of training a model can use only the rows, buckets and angles that training has
+# **To take away: attention knows no order. Positions are added to the words (places),
+# or they change the scores or rotate queries and keys (distances). In longer texts than
+# those of training, a model can use only the rows, buckets and angles that training has
 # used.**
 #
 # Exercises: E.11 (RoPE and its backward; it writes $\theta_m$ for the speed $w_r$) and
