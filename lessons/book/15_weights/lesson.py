@@ -5,11 +5,11 @@ What if no key fits, or many do?
 
 # %% [markdown]
 # You look for a name in a list, and it is not there. Attention has no weight for that.
-# Its weights sum to 1, so it has to return some average of the values, whether a key fits
-# or not. What else can make weights of scores, and what does each cost?
+# Its weights sum to 1, so it has to return some average of the values, whether a key
+# fits or not. What else can make weights of scores, and what does each cost?
 #
-# **Why it matters:** in a long text most keys fit no query. Current open models give each
-# head a number that says how much weight it may leave unused.
+# **Why it matters:** in a long text most keys fit no query. Current open models give
+# each head a number that says how much weight it may leave unused.
 
 # %% [folded]
 import importlib
@@ -32,8 +32,8 @@ rng = np.random.default_rng(15)
 # %% [markdown]
 # ## What does a softmax return if no key fits?
 #
-# Three keys, three values. The first query fits the second key. The second query fits no
-# key, and all its scores are low. What do you expect of the second row?
+# Three keys, three values. The first query fits the second key. The second query fits
+# no key, and all its scores are low. What do you expect of the second row?
 
 # %%
 scores = np.array([[0.0, 6.0, 0.0], [-4.0, -4.0, -4.0]])  # (L = 2, S = 3)
@@ -44,8 +44,8 @@ print("outputs", (p @ values)[:, 0].round(3).tolist())
 
 # %% [markdown]
 # Equal weights, and the mean of all values. A softmax depends on differences of scores
-# only: three scores of $-4$ give the same weights as three scores of $+4$. So the output
-# cannot show that all scores are low.
+# only: three scores of $-4$ give the same weights as three scores of $+4$. So the
+# output cannot show that all scores are low.
 #
 # ## A key that takes the rest
 #
@@ -65,8 +65,9 @@ print("outputs", (p @ values)[:, 0].round(3).tolist())
 # | $r_i$ | the rest, the weight of the sink |
 #
 # With $b = 0$ this is the *softmax plus one* (Miller 2023). Current open models learn a
-# $b$ for each head (OpenAI 2025, gpt-oss). Models without one make their own: they spend
-# the weight on the first token, whatever it is (Xiao and others 2024). Here is $b = 0$:
+# $b$ for each head (OpenAI 2025, gpt-oss). Models without one make their own: they
+# spend the weight on the first token, whatever it is (Xiao and others 2024). Here is
+# $b = 0$:
 
 # %%
 everything = np.ones((2, 3), bool)  # all keys are allowed
@@ -75,20 +76,21 @@ print("weights", p.round(3).tolist(), "  sums", p.sum(1).round(3).tolist())
 print("outputs", (p @ values)[:, 0].round(3).tolist())
 
 # %% [markdown]
-# The second output is near 0: nothing was found. What does this cost? The sink changes
-# the denominator of a row alone. Divide both parts of the fraction by
-# $`\sum_l \exp(s_{il}) = \exp(\mathrm{lse}_i)`$: the output of ordinary attention is
-# multiplied by one number for each query,
+# The second output is near 0: nothing was found. What does this cost? Only the
+# denominator differs from that of a softmax, so all weights of a row, and with them its
+# output, are multiplied by one number. With
+# $`\mathrm{lse}_i = \ln \sum_l \exp(s_{il})`$ it is
 #
 # ```math
-# 1 - r_i = \frac{1}{1 + \exp(b - \mathrm{lse}_i)} = \sigma(\mathrm{lse}_i - b), \qquad
-# \mathrm{lse}_i = \ln \sum_l \exp(s_{il})
+# \frac{\exp(\mathrm{lse}_i)}{\exp(b) + \exp(\mathrm{lse}_i)} = 1 - r_i
+# = \frac{1}{1 + \exp(b - \mathrm{lse}_i)} = \sigma(\mathrm{lse}_i - b)
 # ```
 #
 # It is near 1 if a score is far above $b$, and near 0 if all are far below. Tiled
-# attention ([lesson 12](../12_exact_and_cheap/README.md)) has $`\mathrm{lse}_i`$ anyway.
-# The gradients of the scores and of $b$ are exercise E.18. Does the library's form
-# through $`\mathrm{lse}`$ agree with the weights, for $b = 1$?
+# attention ([lesson 12](../12_exact_and_cheap/README.md)) computes $`\mathrm{lse}_i`$
+# anyway. The sink is one more key, so $`\partial p_{ij} / \partial b = -p_{ij}\, r_i`$;
+# exercise E.18 derives the gradients from it. Does the library's form through
+# $`\mathrm{lse}`$ agree with the weights, for $b = 1$?
 
 # %%
 q, k, v = (mg.Tensor(rng.normal(size=(5, 4))) for _ in range(3))  # (L = S = 5, d = 4)
@@ -102,17 +104,18 @@ print(np.allclose(dense.data, sink.rescale(o, mg.Tensor(lse)).data))
 # ## Does it help where nothing fits?
 #
 # A model sees 8 keys, random vectors of length $\sqrt d$ with $d = 32$, and 8 values of
-# 8 numbers. In half of the cases, the query is one of the keys, and the wanted output is
-# its value. In the other half, the query is another random vector, and the wanted output
-# is 0. The model learns a matrix $W$ in $`s_{ij} = q_i^\top W k_j / \sqrt d`$, and the
-# parameters of its normaliser. The *explained share* is 1 minus its squared error
-# divided by that of a model whose output is always 0.
+# 8 numbers. In half of the cases, the query is one of the keys, and the wanted output
+# is its value. In the other half, the query is another random vector, and the wanted
+# output is 0. The model learns a matrix $W$ in $`s_{ij} = q_i^\top W k_j / \sqrt d`$,
+# and the parameters of its arm, such as $b$. Let $F$ be its squared error, and $F_0$
+# that of a model whose output is always 0. The *explained share* is $1 - F / F_0$.
 #
-# Before we look: what can a softmax do at best? If no key fits, its output is an average
-# of independent values. The weights sum to 1, so $`\sum_j p_j^2 \ge 1/8`$, and the mean
-# square of the output is at least an eighth of that of a value. As 0 is wanted, this is
-# the error. So even a softmax that finds each key without error has an eighth of the
-# error of the output 0.
+# What can a softmax do at best? $F_0$ comes from the half with a key
+# that fits: there the error is the square of a value. In the other half a softmax
+# returns an average of independent values with the mean 0. Its mean square is
+# $`\sum_j p_j^2`$ times that of a value, and at least an eighth of it, as 8 weights sum
+# to 1. As 0 is wanted, this is its error, even if it finds each key that fits. So it
+# explains at most $1 - 1/8$.
 #
 # ([How to read a measurement](../../MEASURES.md) explains the words of the table and
 # of the verdict. The last four columns are the mean squared error and the sum of the
@@ -151,47 +154,55 @@ ax.set(ylim=(0.4, 1.03), xlim=(0, 1.2 * nothing["budget"]))
 means = "; ".join(
     f"{arm} {fair.of_arm(nothing, arm).value:.2f}" for arm in nothing["arms"]
 )
-alt = f"""Explained share of the wanted output against steps, a line for each run, in the
-data for validation. In the test, means: {means}. The dotted line is the most that weights with the sum 1 can
-explain, {bound:.3f}."""
+alt = f"""Explained share of the wanted output against steps, a line for each run, in
+the data for validation. In the test, after the rate has fallen, means: {means}. The
+dotted line is the most that weights with the sum 1 can explain, {bound:.3f}."""
 show(fig, "nothing", alt)
 
 # %% [markdown]
-# In this task, at this size, the learned sink and the sigmoid (which follows below) pass
-# the dotted line. Two arms need a word. *Softmax, gate* multiplies the output by
-# $\sigma(W_g q_i)$ (Qiu and others 2025), which is computed from the query alone. Whether
-# a key fits does not depend on the query alone, so all that this gate can do is to make
-# every output smaller, which raises the bound to {{ f"{shrunk:.3f}" }}. And
-# *softmax + 1* has $b = 0$, where the sink learns $b$. Where no key fits, scores are
-# random numbers around 0, whatever $W$ is. The sum of 8 of their exponentials is not
-# small beside $\exp(0) = 1$, so little weight is left over.
+# In this task, at this size, the learned sink and the sigmoid (explained below) pass
+# the dotted line. Why do two other arms not pass it? *Softmax, gate* multiplies the
+# output by $\sigma(W_g q_i)$ (Qiu and others 2025). The query alone does not show
+# whether a key fits. So the gate can only make all outputs smaller. The best factor,
+# 8/9, raises the bound to {{ f"{shrunk:.3f}" }}. *Softmax + 1* has $b = 0$ and cannot
+# learn it. Where no key fits, scores are random numbers around 0, whatever $W$ is. The
+# sum of 8 of their exponentials is larger than $\exp(0) = 1$, so the sink gets little
+# weight.
 #
-# All of this is about an answer that is the context itself. A network that reads the
-# context can learn to distinguish a mixture of values from one value.
+# Here the output of attention is the answer. A network behind it can learn to
+# distinguish an average of values from one value.
 #
 # ## Many keys: why does a softmax need larger scores in longer texts?
 #
-# Now a key always fits, and the others are many. Let the right key lead by $\delta$, and
-# let all others have equal scores. Its weight among $n$ keys is
+# Now one key always fits, and $n - 1$ others have equal scores. Let the score of the
+# right key be larger by $\delta$, its *lead*. Its weight, solved for $\delta$ on the
+# right, is
 #
 # ```math
-# p = \frac{e^\delta}{e^\delta + n - 1}
+# p = \frac{e^\delta}{e^\delta + n - 1}, \qquad \delta = \ln(n - 1) + \ln\frac{p}{1 - p}
 # ```
 #
-# With any fixed $\delta$ it goes to 0 as $n$ grows: each other key has a small weight,
-# and all together have a large one. To keep it, $\delta$ must grow like $\ln n$. What if
-# small weights were exactly 0? [Sparsemax](../../GLOSSARY.md#sparsemax) (Martins and
-# Astudillo 2016) takes the weights that are nearest to the scores:
+# With any fixed $\delta$ the weight goes to 0 as $n$ grows: each other key has a small
+# weight, and all together have a large one. To keep $p$, $\delta$ must grow like
+# $\ln n$. What if small weights were exactly 0?
+# [Sparsemax](../../GLOSSARY.md#sparsemax) (Martins and Astudillo 2016) takes the
+# weights that are nearest to the scores:
 #
 # ```math
 # p = \operatorname{argmin}_{p \ge 0,\; \sum_j p_j = 1} \; \sum_j (p_j - s_j)^2
 # \qquad \Rightarrow \qquad p_j = \max(s_j - \tau, 0)
 # ```
 #
-# The threshold $\tau$ is the one for which the weights sum to 1. With the scores
-# $-2, 0, 1/2$ the first key drops out, and $\tau = (0 + 1/2 - 1) / 2 = -1/4$. A family
-# lies between the two, *entmax* (Peters and others 2019) with a number $\alpha$:
-# $\alpha = 1$ is the softmax, $\alpha = 2$ sparsemax.
+# Why the same $\tau$ for all? At the minimum, moving a little weight between two keys
+# with $p_j > 0$ changes nothing, so their derivatives $2 (p_j - s_j)$ are equal: call
+# them $-2\tau$. The $k$ largest scores $z_1 \ge z_2 \ge \dots$ keep a weight. These sum
+# to 1, so $\tau = (z_1 + \dots + z_k - 1) / k$. The last of them is positive if
+# $z_k > \tau$, that is $1 + k z_k > z_1 + \dots + z_k$, and $k$ is the largest number
+# for which this holds. With the scores $-2, 0, 1/2$ it is 2, and
+# $\tau = (1/2 + 0 - 1) / 2 = -1/4$.
+#
+# *Entmax* (Peters and others 2019) lies between the two. It has a number $\alpha$ and
+# its own $\tau$: near $\alpha = 1$ it is the softmax, at $\alpha = 2$ sparsemax.
 #
 # ```math
 # p_j = \max\left((\alpha - 1) s_j - \tau, 0\right)^{1 / (\alpha - 1)}
@@ -205,7 +216,7 @@ print("entmax 1.5 ", entmax(three, allowed, 1.5).data[0].round(4))
 print("sparsemax  ", sparsemax(three, allowed).data[0].round(4))
 
 # %% [markdown]
-# Now the weight of a key that leads all others by a number, among 4 and among 4096 keys:
+# Which weight has a key with a lead of 1/2 to 4, among 4 and among 4096 keys?
 
 # %%
 print("     leads by  0.5        1        2        4")
@@ -218,14 +229,14 @@ for n in (4, 4096):
         print(f"{name:9s} {n:5d}" + "".join(f"{x:9.4f}" for x in p))
 
 # %% [markdown]
-# With sparsemax a lead of 1 is enough for all the weight, whatever $n$ is. With entmax a
-# lead of $1 / (\alpha - 1)$ is enough.
+# With sparsemax a lead of 1 is enough for all the weight, whatever $n$ is. With entmax
+# a lead of $1 / (\alpha - 1)$ is enough.
 #
 # **What does training see of a key without a weight?** The keys with $p_j > 0$ are the
-# *support*. Inside of it $p_j = s_j - \tau$, and $\tau$ is the sum of its scores minus 1,
-# divided by their number. So a score that grows raises its own weight, and lowers all
-# weights of the support equally. Outside nothing changes. Take the three scores again,
-# and a loss that wants a larger weight of the first key:
+# *support*. If a score in it grows by a small $x$, $\tau$ grows by $x / k$. So its own
+# weight grows by $x - x / k$, and each other weight of the support falls by $x / k$. A
+# score outside changes nothing. Take the three scores again, and a loss that wants a
+# larger weight of the first key:
 
 # %%
 for alpha in (1.001, 1.5, 2):
@@ -236,15 +247,14 @@ for alpha in (1.001, 1.5, 2):
     print(f"alpha {alpha:5}   p {p.data[0].round(3)}   gradient of s {ds}")
 
 # %% [markdown]
-# The score of a key outside the support has no gradient, so it does not grow by itself:
-# begin with small scores, which leave all keys in the support. The Jacobian of sparsemax
-# is exercise E.17.
+# The score of a key outside the support has no gradient, so training does not raise it.
+# The Jacobian of sparsemax is exercise E.17.
 #
 # **Measured.** A model learns to find one of 16 keys with $d = 64$, and is tested with
 # up to 4096. What do you expect of a softmax that has learned 16 keys nearly without
-# error? There is also a remedy without another normaliser: multiply the scores of a
-# trained softmax by $\ln n / \ln 16$, so that a lead grows as the formula above demands
-# (Nakanishi 2025, *Scalable-Softmax*, does this with a learned factor).
+# error? A softmax can also be helped: multiply its scores, after training, by
+# $\ln n / \ln 16$, so that a lead grows as the formula above demands (Nakanishi 2025,
+# *Scalable-Softmax*, does this with a learned factor).
 
 # %% [folded]
 many = kept["many"]
@@ -260,9 +270,9 @@ for row, x in far.items():
     print(f"{row:22s}" + "".join(f"{y:8.3f}" for y in x.mean(1)))
 
 # %% [markdown]
-# The rate was chosen with 16 keys, where all rates of a row are nearly equal. Are they
-# equal with 4096 keys, too? Here are the runs that chose it, and the verdict, which has
-# to be the same for each pair of these rates:
+# The rate was chosen with 16 keys, where all rates give nearly the same share. Do they
+# with 4096 keys? The table has the runs that chose the rate. The claim holds only if it
+# holds for each pair of these rates:
 
 # %%
 at_4096 = "at", SIZES[-1]
@@ -294,27 +304,27 @@ that of 4096 keys against the learning rate, a point for each run that chose it.
 show(fig, "many", alt)
 
 # %% [markdown]
-# All rates are nearly equally good with 16 keys, and not with 4096: training decides how
-# large the scores become, and so how much weight many small weights take together.
-# Sparsemax and entmax lose less at three of the rates. At the largest sparsemax loses as
-# much as a softmax, so no verdict holds for all of them. Read this before you write "a softmax cannot": the
-# factor $\ln n / \ln 16$ makes the same scores larger where there are more keys, and
-# brings the same trained softmax from
+# All rates are nearly equally good with 16 keys, and not with 4096: training decides
+# how large the scores become, and so how much weight many small weights take together.
+# Sparsemax and entmax lose less at three of the rates. At the largest sparsemax loses
+# as much as a softmax, so no verdict holds for all of them. And this does not show that
+# a softmax *cannot* do it: the factor $\ln n / \ln 16$ brings the same trained softmax
+# from
 # {{ f"{far['softmax'][-1].mean():.2f} to {far['softmax, ln n'][-1].mean():.2f}" }}.
 #
 # ## How many? A weight for each key alone
 #
-# The third remedy drops the sum. *Sigmoid attention* (Ramapuram and others 2024) gives
-# each key a weight that depends on its own score:
+# The third kind of weights has no fixed sum. *Sigmoid attention* (Ramapuram and others
+# 2024) gives each key a weight that depends on its own score, with an offset $b$:
 #
 # ```math
 # p_{ij} = \sigma(s_{ij} + b), \qquad
 # \frac{\partial p_{ij}}{\partial s_{ij}} = p_{ij} (1 - p_{ij})
 # ```
 #
-# The keys do not compete, so the output can be 0, and it can be twice a value if two
-# keys fit. An average cannot: with two equal keys in the place of one, a softmax halves
-# the weight of each.
+# The weights do not depend on each other. So the output can be 0, and it can be twice a
+# value if two keys fit. An average cannot: with two equal keys in the place of one, a
+# softmax halves the weight of each.
 
 # %%
 for times in (1, 2, 3):
@@ -350,12 +360,11 @@ number from 1 to 4. Right, sigmoid weights: the sum says the number."""
 show(fig, "counting", alt)
 
 # %% [markdown]
-# In the left part no rule can name all numbers from the share. The best rule names the
-# most frequent number for each share. Its right answers in the test are a bound for the
-# softmax. With more than two symbols the average holds the shares of all of them, which
-# say more: then the bound is higher. The usual start of a sigmoid is $b = -\ln n$, with
-# which the weights of small scores sum to about 1. Does that make it an average again?
-# Two rows have a sigmoid with a fixed $b$, 0 and $-\ln n$. The sink starts with $b = 0$.
+# From the share (left) no rule can name all numbers. The best rule names the most
+# frequent number for each share. Its share of right answers in the test is a bound for
+# the softmax. Often a sigmoid starts with $b = -\ln n$: then the weights of $n$ scores
+# near 0 sum to about 1. Does that make it an average again? Two arms are sigmoids with
+# a fixed $b$, 0 and $-\ln n$. The sink starts with $b = 0$.
 
 # %%
 counting = kept["counting"]
@@ -370,12 +379,12 @@ print(fair.judge(counting, claim))
 
 # %% [markdown]
 # In this task, at this size, the softmax names what the share allows and nothing more.
-# All arms have the rate {{ f"{counting['chosen']['softmax']:g}" }}. The sigmoids pass the
-# bound in all runs, with $b = -\ln n$ too: only small scores have nearly the weights
-# $1 / n$ of an average, and a large score has the weight 1. A sink's weights can tell rows
-# apart as well: with $c$ keys of the score $s$, and the others far below, they sum to
-# $c / (c + e^{b - s})$, which differs for each $c$. Its runs are in two groups, which the
-# table counts.
+# All arms have the rate {{ f"{counting['chosen']['softmax']:g}" }}. The sigmoids pass
+# the bound in all runs, with $b = -\ln n$ too: only scores near 0 have the weights
+# $1 / n$ of an average, and a large score has the weight 1. A sink can count, too: if
+# $c$ keys have the score $s$, and the others far lower ones, its weights sum to
+# $c / (c + e^{b - s})$, which differs for each $c$. But not all its runs learned this,
+# as the table shows.
 #
 # ## What does each cost?
 #
@@ -386,44 +395,46 @@ print(fair.judge(counting, claim))
 # | sparsemax, entmax | yes | yes | a sort of the row, or a search for $\tau$ | not as it is: $\tau$ needs all scores |
 # | sigmoid | no | no | nothing | yes, and simpler |
 #
-# A sigmoid's output grows with $n$ if there are many small weights. Entmax gives no
-# gradient to the keys that it has dropped. A sink is one more term of the sum in
-# $`\mathrm{lse}`$: if the keys are divided into parts, it is added once, when the parts
-# are merged (E.18).
+# A sigmoid's output grows with $n$ if there are many small weights. A sink is one more
+# term of the sum in $`\mathrm{lse}`$: if the keys are divided into parts, it is added
+# once, when the parts are merged (E.18).
 #
 # ## What would break it?
 #
 # - A sink with $m = \max_j s_j$ subtracted from the scores, but not from $b$: then the
-#   sink has another score in each row. And if $m$ is not at least $b$, $\exp(b - m)$ may
-#   overflow.
+#   sink has another score in each row. And if $m$ is not at least $b$, $\exp(b - m)$
+#   may overflow.
 # - Cross-entropy of weights that are exactly 0: $\ln 0$ is infinite.
 # - Sparsemax that begins with large scores: one key has all the weight from the start,
-#   and the others get no gradient.
-# - A sigmoid with negative scores in place of a mask: $\sigma(s + b)$ is small for them,
-#   but not 0, and a learned $b$ can make it larger. A masked key has the weight 0.
+#   and the others get no gradient. Small scores leave all keys in the support.
+# - A sigmoid with negative scores in place of a mask: $\sigma(s + b)$ is small for
+#   them, but not 0, and a learned $b$ can make it larger. A masked key must have the
+#   weight 0.
 #
-# **To take away: the weights of a softmax sum to 1, so by themselves they show neither
-# that no key fits nor how many do, and a fixed lead loses its weight as keys are added.
-# A sink shows the first, a sigmoid both; with exact zeros a fixed lead is enough among
-# any number of keys.**
+# **To take away: the weights of a softmax sum to 1. So they show neither that no key
+# fits nor how many do, and a fixed lead loses its weight as keys are added. A sink
+# shows the first, a sigmoid both. With exact zeros a fixed lead is enough among any
+# number of keys.**
 #
-# Exercises: E.17 (sparsemax and its Jacobian), E.18 (the sink through lse) and, with the
-# first section below, E.19 (REINFORCE and its baseline): `python -m lessons start E.17`.
-# Other tasks and arms: `python -m lessons experiment 15`.
+# Exercises: E.17 (sparsemax and its Jacobian), E.18 (the sink through lse) and, with
+# the first section below, E.19 (REINFORCE and its baseline):
+# `python -m lessons start E.17`. Other tasks and arms:
+# `python -m lessons experiment 15`.
 #
 # ## Further: choosing one key
 #
 # If one weight is 1 and all others are 0, attention is a choice. Draw key $j$ with the
 # probability $p_j$, and let $`\ell_j`$ be the loss with it. The draw has no derivative,
-# but its expectation $`J = \sum_j p_j \ell_j`$ has. Its gradient needs the losses of all
-# keys, and a model that chooses one key computes one loss. *REINFORCE* (Williams 1992; Xu
-# and others 2015) estimates it from one draw $j$, by
+# but its expectation $`J = \sum_j p_j \ell_j`$ has. Its gradient needs the losses of
+# all keys, and a model that chooses one key computes one loss. *REINFORCE* (Williams
+# 1992; Xu and others 2015) estimates it from one draw $j$, by
 # $`(\ell_j - \beta)(\mathrm{onehot}_j - p)`$. On average, $\beta$ adds
-# $`\beta \sum_j p_j (\mathrm{onehot}_j - p) = 0`$. So with every *baseline* $\beta$ that
-# does not depend on the draw, the mean of the estimate is right. A baseline that depends
-# on it, such as the loss of the drawn key itself, breaks this: then the estimate is
-# always 0. The variance differs with $\beta$. Draw many times, and measure it with three
-# baselines, of which the last one has the smallest variance there is (E.19 derives it):
+# $`\beta \sum_j p_j (\mathrm{onehot}_j - p) = 0`$. So with every *baseline* $\beta$
+# that does not depend on the draw, the mean of the estimate is right. A baseline that
+# depends on it, such as the loss of the drawn key itself, breaks this: then the
+# estimate is always 0. The variance differs with $\beta$. Draw many times, and measure
+# it with three baselines, of which the last one has the smallest variance there is
+# (E.19 derives it):
 
 # %%
 e, losses = rng.normal(size=8), rng.uniform(1, 4, 8)
@@ -470,9 +481,9 @@ show(fig, "baseline", alt)
 # ## Further: three more ways to change the weights
 #
 # **Stick-breaking** (Tan and others 2024). Begin at the last key: it takes the part
-# $\sigma(s)$ of a stick of length 1. The key before it takes its own $\sigma(s)$ of what
-# is left, and so on. So near keys come first without any positions, and the part that is
-# left after the first key goes to no key, as with a sink.
+# $\sigma(s)$ of a stick of length 1. The key before it takes its own $\sigma(s)$ of
+# what is left, and so on. So near keys come first without any positions, and the part
+# that is left after the first key goes to no key, as with a sink.
 
 # %%
 s = mg.Tensor(np.array([[3.0, -3.0, 3.0, -3.0]]))  # the first and third key fit
@@ -494,5 +505,5 @@ print(masked_softmax(mg.Tensor(bias)).data[0].round(3))
 # %% [markdown]
 # **QK-norm** (Henry and others 2020). Training may make queries and keys so large that
 # the softmax is saturated: one weight is near 1, and all gradients are near 0. If both
-# are divided by their lengths, their product is $\cos(q, k)$. Times a learned factor, it
-# is a score that is never larger than this factor.
+# are divided by their lengths, their product is $\cos(q, k)$. Times a learned factor,
+# it is a score that is never larger than this factor.
