@@ -155,8 +155,8 @@ def decode_step(p, y, s, H, mask):
         with         s' = GRU([E[y]; c], s)     logits = W_o [s'; c] + b_o
                      c is the context for the old state s
 
-    Use minigrad throughout, so that the backward is computed for you;
-    ``masked_softmax(e, mask=…)`` takes the mask by its name.
+    Use minigrad throughout (mg.embedding, mg.tanh, mg.concat, mg.gru_cell), so that the
+    backward is computed for you; ``masked_softmax(e, mask=…)`` takes the mask by name.
     ->  logits (B, V), state (B, d)
     """
     x, attends = mg.embedding(y, p["E"]), "W_s" in p
