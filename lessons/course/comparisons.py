@@ -250,6 +250,7 @@ class Attending(OwnModels):
     measure, resolution = "BLEU", 1.0
     arms, rates = tuple(KINDS), (2e-3, 4e-3, 8e-3, 16e-3)
     every, budget = 25, 1500  # one epoch, 60 epochs
+    ceiling = math.inf  # BLEU is in points
     choosing = (101,)  # one seed, so that it takes minutes
 
     @functools.cached_property
