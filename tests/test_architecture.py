@@ -227,7 +227,7 @@ LINES = {
     "attention/app": 42, "attention/exact": 14, "attention/kernels": 38,
     "attention/masks": 16, "attention/positions": 18, "attention/seq2seq": 13,
     "attention/transformer": 9, "attention/variants": 56, "lessons": 361,
-    "lessons/book": 170, "lessons/classroom": 27, "lessons/course": 46,
+    "lessons/book": 170, "lessons/classroom": 27, "lessons/course": 47,
     "lessons/exercises": 78, "lessons/instrument": 13, "lessons/pages": 24,
     "tests": 319, "tests/attention": 176, "tests/lessons": 37, "tests/minigrad": 53,
     "tests/ops": 28,
