@@ -26,8 +26,9 @@ A run is saved as it goes. If it is stopped, the same call continues it.
 
 import copy
 import functools
+import itertools
 import os
-from operator import getitem
+from operator import getitem, itemgetter
 
 import numpy as np
 
@@ -41,7 +42,6 @@ from minigrad.optim.schedule import Schedule
 from .verdict import counts, judged, over_seeds, paired, verdict
 
 TAIL = 1 / 5  # the steps in which the rate falls to 0, for each step before
-FEWEST = 24  # of records of an earlier rule: validations before a plateau
 GROWS = 3  # the largest number of rates that are added at an end of the grid
 
 
@@ -169,7 +169,8 @@ class Study(study.Study):
         run.half, run.diverged = None, False
         if "run" in saved:
             run.load_state_dict(saved["run"])
-            run.curve, run.watched, run.half = (saved[x] for x in MORE)
+            # a state of an earlier version has no half
+            run.curve, run.watched, run.half = (saved.get(name) for name in MORE)
 
         def save_all(state):
             save(state, **{name: getattr(run, name) for name in MORE})
@@ -383,7 +384,8 @@ def figures(record, arm, what="figure", of="runs", rate=None):
     if not isinstance(arm, str):
         return np.full(len(record["choosing" if of == "choices" else "seeds"]), arm)
     keys = [what] if isinstance(what, str) else what
-    runs = sorted(record["choices" if of == "choices" else "runs"], key=_seed)
+    runs = record["choices" if of == "choices" else "runs"]
+    runs = sorted(runs, key=itemgetter("seed"))
     mine = [run for run in runs if run["arm"] == arm]
     if rate is not None:
         mine = [run for run in mine if run["rate"] == rate]
@@ -392,10 +394,6 @@ def figures(record, arm, what="figure", of="runs", rate=None):
     return np.array(
         [what(x) if callable(what) else functools.reduce(getitem, keys, x) for x in mine]
     )
-
-
-def _seed(run):
-    return run["seed"]
 
 
 def steps_without_plateau(record, *arms):
@@ -438,32 +436,29 @@ def judge(record, *claims, beyond=False):
     """
     lines = []
     for words, claimed, *measured in claims:
-        found = difference(record, *measured)
-        line = judged(words, claimed, found)
+        found, word, others = difference(record, *measured), None, ""
         if beyond:
-            line = _at_all_rates(record, line, claimed, verdict(claimed, found), *measured)
-        lines.append(line)
+            word, others = _at_all_rates(record, claimed, verdict(claimed, found), *measured)
+        lines.append(judged(words, claimed, found, word) + others)
     return "\n".join(lines)
 
 
-def _at_all_rates(record, line, claimed, word, a, b, what="figure"):
-    """Return the line of a verdict, undecided if another rate gives another one."""
+def _at_all_rates(record, claimed, word, a, b, what="figure"):
+    """Return a verdict, undecided if another rate gives another one, and a line on it."""
     choices, resolution = record["choices"], record["resolution"]
-    others = []
     rates = [
         tied_rates(choices, arm, resolution) if isinstance(arm, str) else [None]
         for arm in (a, b)
     ]
-    for mine in rates[0]:
-        for other in rates[1]:
-            x = figures(record, a, what, "choices", mine)
-            y = figures(record, b, what, "choices", other)
-            found = paired(x, y, resolution=resolution)
-            others.append((verdict(claimed, found), found.value))
-    least, most = min(x for _, x in others), max(x for _, x in others)
-    if any(each != word for each, _ in others):
-        line = line.replace(f": {word}\n", ": undecided, it depends on the rate\n", 1)
-    return f"{line}\n    at other rates {least:+.3f} to {most:+.3f}"
+    others = []
+    for mine, other in itertools.product(*rates):
+        x = figures(record, a, what, "choices", mine)
+        y = figures(record, b, what, "choices", other)
+        others.append(paired(x, y, resolution=resolution))
+    if any(verdict(claimed, found) != word for found in others):
+        word = "undecided, it depends on the rate"
+    values = [found.value for found in others]
+    return word, f"\n    at other rates {min(values):+.3f} to {max(values):+.3f}"
 
 
 def at_every_rate(record, what="figure"):

@@ -101,10 +101,12 @@ def written(found, digits=2, sign="+"):
     return f"{value} [{low}, {high}], {found.rests_on}{after}"
 
 
-def judged(says, claimed, found):
+def judged(says, claimed, found, word=None):
     """Return a claim in words, its verdict and the measurement, as two or three lines.
 
     The third says what the second half of the steps added to the number.
+
+    word   the verdict, if it rests on more than this measurement
     """
     measured = written(found, 3)
     if found.words != CEILING:
@@ -112,7 +114,7 @@ def judged(says, claimed, found):
             measured += f"; up to {found.resolution:g} counts as 0"
         if found.added is not None:
             measured += f"\n    {found.added:+.3f} of it by the second half of the steps"
-    return f"{says}: {verdict(claimed, found)}\n    {measured}"
+    return f"{says}: {word or verdict(claimed, found)}\n    {measured}"
 
 
 def between(low, high):

@@ -162,6 +162,13 @@ def test_a_study_that_is_stopped_goes_on(whole, tmp_path, steps):
     assert finished_before == (steps == 200)
 
 
+def test_a_state_of_an_earlier_version_goes_on():
+    toy, job = Toy(), ("all", 3e-2, 1)
+    saved = {"run": toy.begun(job).state_dict(), "curve": [], "watched": {"size": [0.0]}}
+    run, finished = toy.train(job, saved, lambda *_, **more: None, None)
+    assert finished and run.half["figure"] == 1
+
+
 @pytest.mark.deep
 def test_runs_in_processes_are_the_same(tmp_path):
     toy = Toy().quick()

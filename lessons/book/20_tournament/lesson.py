@@ -179,10 +179,10 @@ marked = dict(zip(cells, side * discoveries(p)))
 
 # %%
 best = {t: runs_of(t, "softmax").mean() for t in COLUMNS}
-room = {t: x < 1 - SAME for t, x in best.items()}  # for an arm that is ahead
+improvable = {t: x < 1 - SAME for t, x in best.items()}  # for an arm that is ahead
 below = {t: x > tasks[COLUMNS[t][0]].trivial + SAME for t, x in best.items()}
 signs = list(marked.values())
-can = [sum(x[t] for t, _ in cells) for x in (below, room)]
+can = [sum(x[t] for t, _ in cells) for x in (below, improvable)]
 print(f"of {len(cells)} cells, behind was possible in {can[0]}, ahead in {can[1]}")
 print(f"marked: {signs.count(-1)} behind softmax, {signs.count(1)} ahead of it,",
       f"{signs.count(0)} not")  # fmt: skip
@@ -237,7 +237,7 @@ for column in COLUMNS:
         for x in (-1, 1)
     )
     words = f"{column:19s}behind: {behind}"
-    words += f" / ahead: {ahead}" if room[column] else ""
+    words += f" / ahead: {ahead}" if improvable[column] else ""
     print(textwrap.fill(words, 78, subsequent_indent=" " * 19))
 
 # %% [markdown]
