@@ -26,6 +26,7 @@ import numpy as np
 
 from minigrad import no_grad
 from minigrad.arguments import number, one_of, whole
+from minigrad.nn import init
 
 from ..transformer.config import TransformerConfig
 from ..transformer.decoder_only import DecoderOnly
@@ -141,7 +142,7 @@ def load(tensors, config):
     except KeyError as error:
         raise ValueError(f"The config of the {kind} has no {error}.") from None
     _check_size(options, tensors)
-    model = DecoderOnly(options, _Zeros(np.random.PCG64()))
+    model = DecoderOnly(options, init.Zeros())
     if length is not None:
         model.extend(length)
     names = GGUF_NAMES if is_gguf else {"gpt2": GPT2_NAMES}.get(kind, LLAMA_NAMES)
@@ -276,12 +277,3 @@ def _fill(model, tensors, places, is_gpt2):
             )
         with no_grad():
             parameter[...] = array
-
-
-class _Zeros(np.random.Generator):
-    """Draws only 0, for parameters that a file replaces."""
-
-    def uniform(self, low, high, size):
-        return 0.0
-
-    normal = uniform

@@ -227,7 +227,7 @@ def load(folder):
     arrays = {name: tensor.array(None) for name, tensor in tensors.items()}
     try:
         _check_size(config, arrays)
-        model = Marian(config, rng=np.random.default_rng(0))
+        model = Marian(config, rng=nn.init.Zeros())
         model.load_state_dict(state_of(config, arrays))
     except ValueError as error:
         path = os.path.join(folder, "model.safetensors")

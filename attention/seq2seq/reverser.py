@@ -19,6 +19,7 @@ import numpy as np
 
 from minigrad import nn
 from minigrad.arguments import one_of
+from minigrad.nn import init
 
 from ..scores import COMPARED as KINDS
 from ..tasks.reversal import PAD, VOCABULARY
@@ -55,8 +56,8 @@ class Reverser(Seq2Seq):
             decoder_init=decoder_init,
             mask_padding=mask_padding,
         )
-        super().__init__(config, rng=np.random.default_rng(0))
-        # other numbers for the same parameters: the textbook draws in another order
+        # the textbook draws the parameters in another order than ``Seq2Seq``
+        super().__init__(config, rng=init.Zeros())
         self._draw_parameters(np.random.default_rng() if rng is None else rng)
 
     # ---- A first reading can stop here ----

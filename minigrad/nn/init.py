@@ -9,9 +9,24 @@ numbers are drawn in float64, so that a seed gives the same values in every dtyp
 
 import math
 
+import numpy as np
+
 from .. import random
 from ..arguments import generator, number
 from ..overwriting import mark_written
+
+
+class Zeros(np.random.Generator):
+    """A generator that draws only 0, for parameters that are replaced at once."""
+
+    def __init__(self):
+        super().__init__(np.random.PCG64())
+
+    def uniform(self, low, high, size):
+        """Return 0 in place of numbers of this shape."""
+        return 0.0
+
+    normal = uniform
 
 
 def uniform_(tensor, low=0.0, high=1.0, rng=None):

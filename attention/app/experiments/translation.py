@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 import minigrad as mg
-from minigrad import optim
+from minigrad import nn, optim
 
 from ...decoding.sampling import mixed_inputs
 from ...seq2seq.model import Seq2Seq
@@ -112,7 +112,7 @@ def validation_loss(model, batches):
 
 def translator_of(data, run, about=None):
     """Return a ``Translator`` with the best parameters so far."""
-    model = Seq2Seq(run.model.config, np.random.default_rng(0)).eval()
+    model = Seq2Seq(run.model.config, nn.init.Zeros()).eval()
     model.load_state_dict(run.best["model"])
     return translator(model, data, about)
 
