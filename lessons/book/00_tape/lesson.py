@@ -164,21 +164,21 @@ class Value:
 
 # %% [markdown]
 # An operation makes a `Value`. Its backward takes `g` and returns one share for each
-# parent. For a product $y = ab$ these are $dL/da = g b$ and $dL/db = g a$:
+# parent. For a product $y = st$ these are $dL/ds = g t$ and $dL/dt = g s$:
 
 
 # %%
-def add(a, b):
-    return Value(a.data + b.data, (a, b), lambda g: (g, g))
+def add(s, t):
+    return Value(s.data + t.data, (s, t), lambda g: (g, g))
 
 
-def mul(a, b):
-    return Value(a.data * b.data, (a, b), lambda g: (g * b.data, g * a.data))
+def mul(s, t):
+    return Value(s.data * t.data, (s, t), lambda g: (g * t.data, g * s.data))
 
 
-def tanh(a):
-    y = np.tanh(a.data)
-    return Value(y, (a,), lambda g: (g * (1 - y * y),))
+def tanh(x):
+    y = np.tanh(x.data)
+    return Value(y, (x,), lambda g: (g * (1 - y * y),))
 
 # %% [markdown]
 # Call a value on the tape a *node*, and the values that are computed from it its
@@ -257,8 +257,8 @@ print(f"3 (1 - a^2) = {3 * (1 - a.data**2):.6f}")
 #
 # ## What if the values are vectors?
 #
-# Let $u$ be a vector that is computed from a vector $x$. Number $k$ of $x$ may move
-# every number of $u$, so it receives a share from each:
+# Let $u$ now be a vector, computed from a vector $x$. Number $k$ of $x$ may move every
+# number of $u$, so it receives a share from each:
 #
 # ```math
 # \frac{\partial L}{\partial x_k}
@@ -283,40 +283,40 @@ print(f"3 (1 - a^2) = {3 * (1 - a.data**2):.6f}")
 # ## What is the backward of a matrix product?
 #
 # A network is made of matrices. A word becomes a vector, and a layer multiplies it by a
-# matrix. For $Y = AB$ write out one entry and differentiate it:
+# matrix. For $Y = MN$ write out one entry and differentiate it:
 #
 # ```math
-# y_{ij} = \sum_k a_{ik} b_{kj}
+# y_{ij} = \sum_k m_{ik} n_{kj}
 # \quad\Longrightarrow\quad
-# \frac{\partial L}{\partial a_{ik}} = \sum_j g_{ij} b_{kj},
-# \qquad \frac{\partial L}{\partial b_{kj}} = \sum_i a_{ik} g_{ij}
+# \frac{\partial L}{\partial m_{ik}} = \sum_j g_{ij} n_{kj},
+# \qquad \frac{\partial L}{\partial n_{kj}} = \sum_i m_{ik} g_{ij}
 # ```
 #
 # | letter | meaning |
 # |---|---|
-# | $A$, $B$, $Y$ | the two matrices and their product, with entries $`a_{ik}`$, $`b_{kj}`$, $`y_{ij}`$ |
+# | $M$, $N$, $Y$ | the two matrices and their product, with entries $`m_{ik}`$, $`n_{kj}`$, $`y_{ij}`$ |
 # | $G$ | the gradient that arrives, with entries $`g_{ij} = \partial L / \partial y_{ij}`$; it has the shape of $Y$ |
 #
-# Why the sums? The entry $`a_{ik}`$ is used in every column $j$ of $Y$, and a value
+# Why the sums? The entry $`m_{ik}`$ is used in every column $j$ of $Y$, and a value
 # that is used several times receives the sum of its shares. To write the sums as
 # products, remember that a product of two matrices sums over the last index of the left
 # one and the first index of the right one. The first sum above runs over the last index
-# of $G$ and the *last* of $B$, so $B$ has to be transposed: it is $G B^\top$. The
-# second runs over the first index of $A$ and the first of $G$, so it is $A^\top G$.
+# of $G$ and the *last* of $N$, so $N$ has to be transposed: it is $G N^\top$. The
+# second runs over the first index of $M$ and the first of $G$, so it is $M^\top G$.
 # With unequal sizes no other product of these matrices even has the right shape.
 #
-# To test the formula, move one entry of $A$ and see whether $`L = \sum g_{ij} y_{ij}`$
+# To test the formula, move one entry of $M$ and see whether $`L = \sum g_{ij} y_{ij}`$
 # moves as the formula says. For this $L$ the gradient that arrives at $Y$ is exactly
 # $G$. Its numbers are random, because equal ones would hide some mistakes.
 
 # %%
-A, B = rng.normal(size=(3, 5)), rng.normal(size=(5, 7))
+M, N = rng.normal(size=(3, 5)), rng.normal(size=(5, 7))
 G = rng.normal(size=(3, 7))
-dA = G @ B.T  # (3, 7) @ (7, 5) -> (3, 5)
-step = np.zeros_like(A)
+dM = G @ N.T  # (3, 7) @ (7, 5) -> (3, 5)
+step = np.zeros_like(M)
 step[2, 4] = h
-numeric = ((G * ((A + step) @ B)).sum() - (G * ((A - step) @ B)).sum()) / (2 * h)
-print(f"dL/dA[2, 4]   numeric {numeric:.6f}   formula {dA[2, 4]:.6f}")
+numeric = ((G * ((M + step) @ N)).sum() - (G * ((M - step) @ N)).sum()) / (2 * h)
+print(f"dL/dM[2, 4]   numeric {numeric:.6f}   formula {dM[2, 4]:.6f}")
 
 # %% [markdown]
 # The library's [matmul](../../../minigrad/ops/matmul.py) multiplies many pairs of

@@ -33,10 +33,10 @@ rng = np.random.default_rng(0)
 #
 # [Attention](../../GLOSSARY.md#attention) compares a [query](../../GLOSSARY.md#query)
 # with every [key](../../GLOSSARY.md#key). The query $s$ is the state of the decoder and
-# describes what is needed. The key $h_j$ is the state of the encoder at word $j$ and
+# describes what is needed. A key $h$ is the state of the encoder at one word and
 # describes that word. The comparison gives one number, the
-# [score](../../GLOSSARY.md#score) $e_j$, and the [softmax](../../GLOSSARY.md#softmax)
-# turns the scores into weights.
+# [score](../../GLOSSARY.md#score) $e$ of the key, and the
+# [softmax](../../GLOSSARY.md#softmax) turns the scores of all keys into weights.
 #
 # Here are the four states of lesson 03 again. The first number says "noun", the second
 # "adjective", the third "verb". Suppose that the query uses the same order:
@@ -272,9 +272,9 @@ for expression, reason in chain.links:
 # | additive, keys projected once | $S A d_h$ | $A d_s + S A$ | $S A$ |
 # | additive, keys projected each step | | $A d_s + S A d_h + S A$ | $S A$ |
 #
-# In the additive rows $W_s s$ takes $A d_s$ multiplications for a query, each $W_h h_j$
+# In the additive rows $W_s s$ takes $A d_s$ multiplications for a query, each $W_h h$
 # takes $A d_h$, and the product with $v$ takes $A$ for each key. Concat, computed as
-# its formula is written, multiplies $W_a$ with $[s; h_j]$ for every pair, and so
+# its formula is written, multiplies $W_a$ with $[s; h]$ for every pair, and so
 # projects the query again for each key. Take 50 words in and 50 words out, and one
 # width $d$ for all. What happens to the cost of a step if the width doubles? (The
 # functions of `costs` return the multiplications of a whole sentence, by this table.)
@@ -296,7 +296,7 @@ for way, formula in ways.items():
 # {{ f"{lines['additive, every pair'][0] / lines['dot'][0]:.0f}" }} times.
 #
 # Memory differs as well. Every score makes $S$ numbers for a query. The additive score
-# also makes $A$ numbers $W_s s$, $S A$ numbers $W_h h_j$ and $S A$ tanhs, and a
+# also makes $A$ numbers $W_s s$, $S A$ numbers $W_h h$ and $S A$ tanhs, and a
 # training program keeps the tanhs until the backward, which multiplies by
 # $1 - \tanh^2$.
 #

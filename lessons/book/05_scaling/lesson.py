@@ -27,7 +27,7 @@ rng = np.random.default_rng(5)
 # %% [markdown]
 # ## What do more numbers do to a preference?
 #
-# Draw a query $s$ and four keys $h_j$ at random, of 1024 numbers each. Use the first 4
+# Draw a query $s$ and four keys at random, of 1024 numbers each. Use the first 4
 # numbers of all of them, then the first 64, then all. The scores are dot products
 # ([lesson 04](../04_scores/README.md)):
 

@@ -195,9 +195,9 @@ show(fig, "nothing", alt)
 #
 # Why the same $\tau$ for all? At the minimum, moving a little weight between two keys
 # with $p_j > 0$ changes nothing, so their derivatives $2 (p_j - s_j)$ are equal: call
-# them $-2\tau$. The $k$ largest scores $z_1 \ge z_2 \ge \dots$ keep a weight. These sum
-# to 1, so $\tau = (z_1 + \dots + z_k - 1) / k$. The last of them is positive if
-# $z_k > \tau$, that is $1 + k z_k > z_1 + \dots + z_k$, and $k$ is the largest number
+# them $-2\tau$. The $m$ largest scores $z_1 \ge z_2 \ge \dots$ keep a weight. These sum
+# to 1, so $\tau = (z_1 + \dots + z_m - 1) / m$. The last of them is positive if
+# $z_m > \tau$, that is $1 + m z_m > z_1 + \dots + z_m$, and $m$ is the largest number
 # for which this holds. With the scores $-2, 0, 1/2$ it is 2, and
 # $\tau = (1/2 + 0 - 1) / 2 = -1/4$.
 #
@@ -233,8 +233,8 @@ for n in (4, 4096):
 # a lead of $1 / (\alpha - 1)$ is enough.
 #
 # **What does training see of a key without a weight?** The keys with $p_j > 0$ are the
-# *support*. If a score in it grows by a small $x$, $\tau$ grows by $x / k$. So its own
-# weight grows by $x - x / k$, and each other weight of the support falls by $x / k$. A
+# *support*. If a score in it grows by a small $x$, $\tau$ grows by $x / m$. So its own
+# weight grows by $x - x / m$, and each other weight of the support falls by $x / m$. A
 # score outside changes nothing. Take the three scores again, and a loss that wants a
 # larger weight of the first key:
 
@@ -248,7 +248,7 @@ for alpha in (1.001, 1.5, 2):
 
 # %% [markdown]
 # The score of a key outside the support has no gradient, so training does not raise it.
-# The Jacobian of sparsemax is exercise E.17.
+# The Jacobian of sparsemax is exercise E.17, which writes $k$ for $m$.
 #
 # **Measured.** A model learns to find one of 16 keys with $d = 64$, and is tested with
 # up to 4096. What do you expect of a softmax that has learned 16 keys nearly without
@@ -401,9 +401,9 @@ print(fair.judge(counting, claim))
 #
 # ## What would break it?
 #
-# - A sink with $m = \max_j s_j$ subtracted from the scores, but not from $b$: then the
-#   sink has another score in each row. And if $m$ is not at least $b$, $\exp(b - m)$
-#   may overflow.
+# - A sink with $\max_j s_j$ subtracted from the scores, but not from $b$: then the sink
+#   has another score in each row. And where $b$ is much larger than all scores,
+#   $\exp(b - \max_j s_j)$ overflows, so what is subtracted must be at least $b$, too.
 # - Cross-entropy of weights that are exactly 0: $\ln 0$ is infinite.
 # - Sparsemax that begins with large scores: one key has all the weight from the start,
 #   and the others get no gradient. Small scores leave all keys in the support.
