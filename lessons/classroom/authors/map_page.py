@@ -17,7 +17,7 @@ place i, k and v are key and value at place j, and E is the width of q and k; a 
 that begins with + or - is added to the score. A variant's name leads to
 its file; [attention/definitions.py](../attention/definitions.py) has each of them in a
 few lines of NumPy. `python -m attention variants` prints the same rows. In
-[the tournament](book/20_tournament/README.md) eight of them meet four tasks.
+[the tournament](book/20_tournament/README.md) seven of them meet three tasks.
 """
 
 
