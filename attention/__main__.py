@@ -79,15 +79,16 @@ def _in_words(problem, args):
 
 def _show_commands(commands, argv):
     """Print the commands, or those that begin with the word that was typed."""
-    from .app.options import wrapped
+    from .app.options import meant, wrapped
 
     chosen = [name for name in commands if name.split()[:1] == argv[:1]]
     known = argv[:1] if chosen else []
     unknown = argv[len(known) :][:1]
     if unknown and unknown[0] not in ("-h", "--help"):
         typed, words = " ".join(known + unknown), [n.split()[0] for n in commands]
-        expected = ", ".join(chosen or dict.fromkeys(words))
-        _print_error(wrapped(f"There is no command {typed!r}; expected {expected}."))
+        expected = chosen or list(dict.fromkeys(words))
+        text = f"There is no command {typed!r}; expected {', '.join(expected)}."
+        _print_error(wrapped(text + meant(typed, expected)))
         return 2
     print("usage: python -m attention COMMAND [ARGUMENT ...]\n")
     for name in chosen or commands:

@@ -12,6 +12,7 @@ import pathlib
 import sys
 import time
 
+from attention.app.options import Parser
 from attention.stopping import handled
 
 from .classroom import copies, journal
@@ -71,7 +72,7 @@ def _show_version():
     return 0
 
 
-class _Parser(argparse.ArgumentParser):
+class _Parser(Parser):
     """A parser whose help fits 80 columns and whose errors are one sentence."""
 
     def __init__(self, **options):
@@ -90,7 +91,8 @@ class _Parser(argparse.ArgumentParser):
         )
 
     def error(self, message):
-        raise UsageError(f"{message}. See {self.prog} --help.")
+        end = "" if message[-1] in ".?" else "."
+        raise UsageError(f"{message}{end} See {self.prog} --help.")
 
 
 def _parser():

@@ -10,7 +10,7 @@ from typing import Callable, NamedTuple
 
 from .benchmark import NAMES
 from .options import (
-    COUNT, POSITIVE, SIZE, ZERO_OR_MORE, add_options, names_of, wrapped,
+    COUNT, POSITIVE, SIZE, ZERO_OR_MORE, Parser, add_options, names_of, wrapped,
 )  # fmt: skip
 
 
@@ -26,7 +26,7 @@ class Command(NamedTuple):
 def parser_of(name):
     """Return the parser of a command's arguments."""
     command = COMMANDS[name]
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog=f"python -m attention {name}",
         description=f"{command.summary[0].upper()}{command.summary[1:]}.",
         usage="%(prog)s [OPTION ...]" if name == "translate train" else None,

@@ -13,6 +13,7 @@
 
 import argparse
 import contextlib
+import difflib
 import math
 import sys
 import textwrap
@@ -159,6 +160,32 @@ def flag(option):
 def shown(value):
     """Return a value as the user types it: (3, 5) -> 3,5"""
     return ",".join(map(str, value)) if isinstance(value, (list, tuple)) else value
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that reads whole names of options, and says which one may be meant."""
+
+    def __init__(self, **options):
+        super().__init__(allow_abbrev=False, **options)
+
+    def parse_known_args(self, args=None, namespace=None):
+        """Return the arguments; of a subcommand too, nothing may be left over."""
+        found, left = super().parse_known_args(args, namespace)
+        if left:
+            word, _, _ = left[0].partition("=")
+            options = self._option_string_actions
+            self.error(
+                f"There is no option {word!r}.{meant(word, options)}"
+                if word.startswith("-")
+                else f"{word!r} is one argument too many."
+            )
+        return found, left
+
+
+def meant(word, known):
+    """Return " Did you mean 'train'?" for the nearest known word, or ""."""
+    near = difflib.get_close_matches(word, known, 1)
+    return f" Did you mean {near[0]!r}?" if near else ""
 
 
 def wrapped(text, width=80):

@@ -101,6 +101,8 @@ def test_from_start_to_passed(lessons, runs):
 
 MESSAGES = [  # (arguments, exit code, fragments)
     (["chek", "E.2"], 2, ["There is no verb 'chek'. Perhaps check. python -m lessons"]),
+    (["check", "E.2", "--sed", "3"], 2, ["no option '--sed'. Did you mean '--seed'?"]),
+    (["check", "E.2", "--see", "3"], 2, ["no option '--see'. Did you mean '--seed'?"]),
     (["hint"], 2, ["No exercise is started yet"]),
     (["check", "E.2", "--all"], 2, ["takes no ID, no --pdb and no --save"]),
     (["next"], 0, ["next: python -m lessons read start"]),
