@@ -8,6 +8,7 @@ form of message as ``shapes``:
 """
 
 import inspect
+import math
 
 import numpy as np
 
@@ -49,15 +50,16 @@ def number(name, argument, value, positive=False, least=-np.inf, finite=True):
 
     finite   False: infinity is allowed, and NaN if the number need not be positive
     """
+    if _is_number(value):
+        is_small = not value > 0 if positive else value < least
+        if not (is_small or (finite and not math.isfinite(value))):
+            return value
     kinds = ["positive"] * positive + ["finite"] * finite
     expected = " ".join(["a", ", ".join(kinds), "number"] if kinds else ["a number"])
     expected += f", {least} or more" * (least > -np.inf)
     if not _is_number(value):
         raise TypeError(f"{name}: {argument} is {value!r}; expected {expected}.")
-    is_small = not value > 0 if positive else value < least
-    if is_small or (finite and not np.isfinite(value)):
-        raise ValueError(f"{name}: {argument} is {value}; expected {expected}.")
-    return value
+    raise ValueError(f"{name}: {argument} is {value}; expected {expected}.")
 
 
 def probability(name, argument, value):

@@ -34,6 +34,7 @@ The rest of this text is for those who write operations.
 import functools
 import inspect
 from collections.abc import Callable
+from itertools import repeat
 from typing import Any, ParamSpec, Protocol
 
 import numpy as np
@@ -116,7 +117,7 @@ def _inputs(args):
             parents.append(a._node or a)  # a leaf has no node: the tensor itself
             needs.append(a.requires_grad)
             kinds.append(a._data.dtype.char)
-        elif type(a) in (list, tuple) and any(isinstance(t, Tensor) for t in a):
+        elif type(a) in (list, tuple) and any(map(isinstance, a, repeat(Tensor))):
             list_arrays, list_parents, list_needs, list_kinds = _inputs(a)
             arrays.append(type(a)(list_arrays))
             parents += list_parents

@@ -199,8 +199,9 @@ def _with_equal_batch(query, key, value, enable_gqa):
     if all(x.ndim == 2 for x in tensors):
         return tensors
     H, *others = ((1, *x.shape)[-3] for x in tensors)
-    batch = np.broadcast_shapes(*(x.shape[:-3] for x in tensors))
-    (Hk,) = np.broadcast_shapes(*((n,) for n in others))
+    batch = {x.shape[:-3] for x in tensors}
+    batch = batch.pop() if len(batch) == 1 else np.broadcast_shapes(*batch)
+    (Hk,) = {*others} if others[0] == others[1] else np.broadcast_shapes(*others)
     H = Hk if H == 1 else H
     if Hk not in (H, 1) and not (enable_gqa and Hk and H % Hk == 0):
         expected = "a number of query heads that is a multiple of the key heads"

@@ -25,7 +25,7 @@ def linear(x, weight, bias=None, *, needs=(True, True, True)):
     N = math.prod(x.shape[:-1])
     work = N * n_out * n_in
     same = x.dtype == weight.dtype and (bias is None or bias.dtype == x.dtype)
-    if work < WORTH_A_CALL or not same:
+    if N == 1 or work < WORTH_A_CALL or not same:  # a row: W would be copied for it
         return NotImplemented
     forward = forward_loop.on_threads(x.dtype, work)
     if forward is None:

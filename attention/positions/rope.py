@@ -17,7 +17,7 @@ the other. The cost is 2 R multiplications for each row. There are no parameters
 Su et al. 2021, section 3.2.2.
 """
 
-from functools import partial
+import functools
 
 import numpy as np
 
@@ -49,15 +49,14 @@ def rope(x, positions, base=10000.0, interleaved=False, scaling=None, rot_dim=No
     transpose. So dL/dx is g, rotated by the opposite angles and multiplied by the same
     factor. Angles are float64 whatever the dtype of x, as in ``sinusoidal``.
     """
-    positions = np.asarray(positions)
+    positions = np.asarray(positions, float)
     _check(x, positions, base, interleaved, scaling)
     R = _rotated_width(x.shape[-1], rot_dim)
     theta, factor = frequencies(R, base), 1.0
     if scaling is not None:
         theta, factor = scaling.slow(theta, base), scaling.attention_factor
-    angle = positions[..., None] * theta  # (L, R/2)
-    cos = (factor * np.cos(angle)).astype(x.dtype)
-    sin = (factor * np.sin(angle)).astype(x.dtype)
+    at = positions.tobytes(), positions.shape
+    cos, sin = _cos_and_sin(*at, theta.tobytes(), factor, x.dtype)  # (L, R/2)
     a, b = _pairs(R, interleaved)
 
     def rotate(x, sin):
@@ -70,6 +69,16 @@ def rope(x, positions, base=10000.0, interleaved=False, scaling=None, rot_dim=No
         return rotate(g, -sin)  # the opposite angle
 
     return rotate(x, sin), backward
+
+
+@functools.lru_cache(maxsize=4)  # one call serves the queries and keys of all layers
+def _cos_and_sin(positions, shape, theta, factor, dtype):
+    """Return cos and sin of p theta_m, times the factor.
+
+    positions, theta   the bytes of float64 numbers, because arrays are no keys
+    """
+    angle = np.frombuffer(positions).reshape(*shape, 1) * np.frombuffer(theta)
+    return [(factor * f(angle)).astype(dtype) for f in (np.cos, np.sin)]
 
 
 def _pairs(R, interleaved):
@@ -125,7 +134,7 @@ class RoPE(Scheme):
 
     def options(self, attention, positions=None):
         """Return the rotation."""
-        return {"rotate": partial(rope, base=self.base, interleaved=self.interleaved)}
+        return {"rotate": functools.partial(rope, base=self.base, interleaved=self.interleaved)}
 
 
 # a product for each cosine and sine of a pair, of queries and of keys, and the angles

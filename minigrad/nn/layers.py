@@ -136,7 +136,9 @@ class Dropout(Module):
 
     def forward(self, x):
         """Return ``ops.dropout(x)`` in training, otherwise x."""
-        return ops.dropout(x, self.p, training=self.training, rng=self.rng)
+        if not (self.training and self.p):
+            return x
+        return ops.dropout(x, self.p, rng=self.rng)
 
     def extra_repr(self):
         """Return the options, for ``repr``."""
