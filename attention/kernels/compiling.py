@@ -45,7 +45,7 @@ class Array(NamedTuple):
 
 
 def reads(axes, kind=float, layout="C"):
-    """Annotate an array that is only read, of floats, ints or bools.
+    """Annotate an array that is only read, of floats, ints, bools or np.uint8.
 
     layout   "C" for C-contiguous, "A" for any strides (in a Helper)
     """
@@ -268,6 +268,7 @@ def _signature(types, function, char):
     """Translate the annotations of ``function`` to the types of numba."""
     real = getattr(types, REAL[char])
     scalars = {int: types.int64, float: real, bool: types.boolean}
+    scalars[np.uint8] = types.uint8
 
     def numba_type(annotation, in_record=False):
         if isinstance(annotation, Array):

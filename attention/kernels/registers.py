@@ -88,7 +88,7 @@ def _in_registers(rows, vectors, lanes):
         i, j, width, add = args[3:]
         number = context.get_data_type(signature.args[0].dtype)
         vector = ir.VectorType(number, lanes)
-        memory = _Memory(builder, vector, width if ragged else None)
+        memory = Memory(builder, vector, width if ragged else None)
         depth = cgutils.unpack_tuple(builder, a.shape, 2)[1]
         parts = [(r, v) for r in range(rows) for v in range(vectors)]
         sums = {rv: cgutils.alloca_once(builder, vector) for rv in parts}
@@ -119,7 +119,7 @@ def _in_registers(rows, vectors, lanes):
     return block
 
 
-class _Memory:
+class Memory:
     """Vector loads and stores at [row, column] of a strided array.
 
     width   how many of a vector's numbers are there, if not all of them
@@ -189,13 +189,19 @@ class _Memory:
         """
         return self._call("fmuladd", self.vector, [a, b, c])
 
+    def sum(self, vector):
+        """Return the sum of the numbers of a vector, taken in any order."""
+        zero = self.ir.Constant(vector.type.element, None)
+        args, name = [zero, vector], "vector.reduce.fadd"
+        return self._call(name, vector.type.element, args, fastmath=("reassoc",))
+
     def _alignment(self):
         return self.ir.Constant(self.ir.IntType(32), self.size)
 
-    def _call(self, verb, result, args):
+    def _call(self, verb, result, args, **options):
         name = f"llvm.{verb}.v{self.vector.count}{self.suffix}"
         if verb.startswith("masked"):
             name += ".p0"
         kind = self.ir.FunctionType(result, [x.type for x in args])
         function = self.cgutils.get_or_insert_function(self.builder.module, kind, name)
-        return self.builder.call(function, args)
+        return self.builder.call(function, args, **options)

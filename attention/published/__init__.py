@@ -18,6 +18,7 @@ chat.py               the text around a question, as a chat model learned it
 weights.py            weights in the safetensors format, in one file or several
 gguf.py               a GGUF file: settings, tokens and weights in one
 blocks.py             how numbers are stored in 4 or 8 bits
+quantized.py          layers whose weights stay so: ``files.load(quantized=True)``
 byte_tokenizer.py     turns text into ids and back, with
 splitting.py          the words of a text, and
 bpe.py                the tokens of a word

@@ -19,19 +19,23 @@ Radford et al. 2019 (GPT-2); Touvron et al. 2023 (Llama); Jiang et al. 2023 (Mis
 Yang et al. 2024 (Qwen2); Yang et al. 2025 (Qwen3).
 """
 
+import dataclasses
 import math
 import re
 
 import numpy as np
 
-from minigrad import no_grad
+from minigrad import nn, no_grad
 from minigrad.arguments import number, one_of, whole
 from minigrad.nn import init
 
+from ..transformer.block import Block
 from ..transformer.config import TransformerConfig
 from ..transformer.decoder_only import DecoderOnly
+from .blocks import BLOCKS
 from .files import renamed
 from .marian import ACTIVATIONS
+from .quantized import QuantizedEmbedding, QuantizedLinear
 
 LLAMA = dict(
     positions="rope",
@@ -125,11 +129,12 @@ GGUF_NAMES = {
 IGNORED = ".attn.bias", ".attn.masked_bias", "rotary_emb.inv_freq"  # masks, angles
 
 
-def load(tensors, config):
+def load(tensors, config, quantized=False):
     """Return the DecoderOnly with these settings and weights, in float32.
 
-    tensors   {name: array or StoredTensor}; one of them is read at a time
-    config    the dict in a config.json, or the metadata of a GGUF file
+    tensors     {name: array or StoredTensor}; one of them is read at a time
+    config      the dict in a config.json, or the metadata of a GGUF file
+    quantized   True: matrices in blocks stay in blocks, and have no gradients
 
     Raises ValueError or TypeError for an architecture that is not one of ``PARTS``, and
     for weights that do not fit the settings.
@@ -142,12 +147,22 @@ def load(tensors, config):
     except KeyError as error:
         raise ValueError(f"The config of the {kind} has no {error}.") from None
     _check_size(options, tensors)
-    model = DecoderOnly(options, init.Zeros())
-    if length is not None:
-        model.extend(length)
     names = GGUF_NAMES if is_gguf else {"gpt2": GPT2_NAMES}.get(kind, LLAMA_NAMES)
     kept = {name: name for name in tensors if not name.endswith(IGNORED)}
-    _fill(model, tensors, renamed(kept, names), is_gpt2=kind == "gpt2")
+    places = renamed(kept, names)  # {our name: the file's name}
+    if quantized:
+        in_blocks = {
+            name: tensors[place]
+            for name, place in places.items()
+            if getattr(tensors[place], "kind", None) in BLOCKS
+        }
+        model = _with_blocks(options, in_blocks)
+        places = {name: places[name] for name in places.keys() - in_blocks.keys()}
+    else:
+        model = DecoderOnly(options, init.Zeros())
+    if length is not None:
+        model.extend(length)
+    _fill(model, tensors, places, is_gpt2=kind == "gpt2")
     return model.eval()
 
 
@@ -245,6 +260,53 @@ def _check_size(config, tensors):
             f"The file has {found} numbers; expected at least {expected} for the sizes "
             "of its config."
         )
+
+
+def _with_blocks(config, tensors):
+    """Return the DecoderOnly in which these tensors are the weights of its matrices.
+
+    tensors   {our name of a matrix: the StoredTensor of its blocks}
+
+    It is built one block at a time, as a whole model in float32 needs more memory.
+    """
+    rng, left = init.Zeros(), dict(tensors)
+
+    def replace(module, prefix):
+        parents = dict(module.named_modules())
+        for name, layer in parents.items():
+            weight = f"{prefix}{name}.weight"
+            if isinstance(layer, nn.Linear) and weight in left:
+                parent, _, last = name.rpartition(".")
+                tensor = _fitting(weight, left.pop(weight), layer.weight.shape)
+                setattr(parents[parent], last, QuantizedLinear(tensor, layer.bias))
+
+    model = DecoderOnly(dataclasses.replace(config, layers=1), rng)
+    model.config, stack = config, model.decoder
+    stack.blocks = []
+    replace(model, "")
+    table = "decoder.embedding"
+    if table in left:
+        tensor = _fitting(table, left.pop(table), stack.embedding.shape)
+        stack.embedding = QuantizedEmbedding(tensor)
+        if config.tied:
+            model.output = QuantizedLinear(tensor)
+    for i in range(config.layers):
+        block = Block(config, stack.scheme, causal=True, rng=rng)
+        replace(block, f"decoder.blocks.{i}.")
+        stack.blocks.append(block)
+    for name in left:
+        raise ValueError(f"The file has {name!r} in blocks; expected floats.")
+    return model
+
+
+def _fitting(name, tensor, shape):
+    """Return a tensor of this shape; raise ValueError for another one."""
+    if tensor.shape != shape:
+        raise ValueError(
+            f"The tensor of {name!r} has the shape {tensor.shape}; expected {shape} for "
+            "the sizes of the config."
+        )
+    return tensor
 
 
 def _fill(model, tensors, places, is_gpt2):

@@ -27,12 +27,15 @@ import numpy as np
 
 from minigrad import safetensors
 
+from ..kernels import blocks as kernel
+
 SIZE = 32  # weights in a block
 BLOCKS = {
     "Q8_0": np.dtype([("d", "<f2"), ("q", "i1", SIZE)]),
     "Q4_0": np.dtype([("d", "<f2"), ("q", "u1", SIZE // 2)]),
     "Q4_1": np.dtype([("d", "<f2"), ("m", "<f2"), ("q", "u1", SIZE // 2)]),
 }
+STRIP = 2**18  # weights that ``product`` has as float32 at a time, about
 STORED = safetensors.STORED | BLOCKS  # type: dtype of an item in the file
 
 
@@ -90,3 +93,18 @@ def dequantized(kind, blocks):
         if kind == "Q4_1":
             return d * q + blocks["m"][..., None].astype(np.float32)
         return d * q
+
+
+def product(tensor, x):
+    """Return x W^T (N, out) for x (N, in) and the StoredTensor of W, in blocks.
+
+    A compiled loop computes it; without one, strips of W become float32 in turn.
+    """
+    n_out, n_in = tensor.shape
+    y = kernel.product(tensor.kind, tensor.stored.view(np.uint8), x)
+    if y is None:
+        y, rows = np.empty((len(x), n_out), x.dtype), max(STRIP // n_in, 1)
+        for j in range(0, n_out, rows):
+            strip = dequantized(tensor.kind, tensor.stored[j : j + rows])
+            y[:, j : j + rows] = x @ strip.reshape(-1, n_in).T
+    return y

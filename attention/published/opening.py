@@ -32,14 +32,17 @@ class PublishedFiles:
     tensors: dict
     tokenizer: ByteTokenizer
 
-    def load(self):
+    def load(self, quantized=False):
         """Return the DecoderOnly with these weights, in float32.
+
+        quantized   True: matrices that the file has in blocks stay in blocks; the model
+                    needs less memory, and has no gradients
 
         Its special tokens are those of the files. Raises FileError if settings and
         weights do not belong together, or are of a model that we do not have.
         """
         try:
-            model = architectures.load(self.tensors, self.settings)
+            model = architectures.load(self.tensors, self.settings, quantized)
         except (ValueError, TypeError) as error:
             raise FileError(f"{self.path}: {error}") from None
         end = min(self.ends, default=-1)  # -1 is no token: the text has no end

@@ -60,7 +60,10 @@ class Stack(nn.Module):
         """
         if positions is None:
             positions = np.arange(ids.shape[1])
-        x = embedding.unchecked(ids, self.embedding)  # (B, n, D)
+        if isinstance(self.embedding, nn.Module):  # of a published model
+            x = self.embedding(ids)
+        else:
+            x = embedding.unchecked(ids, self.embedding)  # (B, n, D)
         x = x * self.factor
         x = self.dropout(self.scheme.embed(x, positions))
         options |= {"scheme": self.scheme, "positions": positions}

@@ -16,11 +16,11 @@ import numpy as np
 
 from minigrad.bounds import FileError
 
+from ... import kernels
 from ...decoding.greedy import evaluation, steps
 from ...decoding.sampling import draw, filtered_probabilities
 from ...published import open_model
 from ...published.chat import chat_ids
-from ..machine import backend_for
 
 
 def run(args):
@@ -28,7 +28,8 @@ def run(args):
     prompt, begin = prompt_of(args), time.perf_counter()
     files = open_model(args.model)
     ids, ends = prompt_ids(files, prompt, args.chat)
-    model = files.load()
+    # without compiled kernels, weights in blocks take longer than those in float32
+    model = files.load(quantized=kernels.backend() == "numba")
     if max(ids) >= model.config.vocabulary:
         raise FileError(
             f"{files.path}: its tokenizer gives the id {max(ids)}; expected ids below "
@@ -51,8 +52,8 @@ def run(args):
                 return
             yield tokens[0]
 
-    # compiling takes longer than a text; ``steps`` raises if the logits are no numbers
-    with backend_for(steps=1), evaluation(model), np.errstate(all="ignore"):
+    # ``steps`` raises if the logits are no numbers
+    with evaluation(model), np.errstate(all="ignore"):
         for part in files.tokenizer.stream(written()):
             print(part, end="", flush=True)
     print(flush=True)
