@@ -1,14 +1,19 @@
-"""The work of the benchmark, done by PyTorch: eager, compiled or fused.
+"""The work of the benchmark, done by others; most by PyTorch: eager, compiled or fused.
 
-Each model here is a function of the parameters of our model, by their names.
+Each model of PyTorch is a function of the parameters of our model, by their names.
 """
 
+import functools
+import os
 
-def load(threads):
-    """Import torch and set its threads."""
+from ...kernels import threads
+
+
+def load(n):
+    """Import torch and set its number n of threads."""
     import torch
 
-    torch.set_num_threads(threads)
+    torch.set_num_threads(n)
 
 
 def side(function, arrays, g):
@@ -121,6 +126,42 @@ def gpt(model, ids):
         return [loss, length]
 
     return {"eager": step}
+
+
+def transformers(path, prompt, n):
+    """Return transformers' side of ``write``: the same file, in float32."""
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    folder, file = os.path.split(path)
+    model = AutoModelForCausalLM.from_pretrained(
+        folder, gguf_file=file, dtype=torch.float32
+    )
+    ids = torch.from_numpy(prompt)[None]
+    lengths = {"max_new_tokens": n, "min_new_tokens": n}
+
+    def run():
+        model.generate(
+            ids, attention_mask=torch.ones_like(ids), do_sample=False, **lengths
+        )
+
+    return {"eager": run}
+
+
+def llama_cpp(path, prompt, n):
+    """Return the side of ``write`` of llama.cpp, by the package llama-cpp-python."""
+
+    @functools.cache
+    def model():
+        from llama_cpp import Llama
+
+        return Llama(path, n_ctx=len(prompt) + n, n_threads=threads(), verbose=False)
+
+    def run():
+        for _ in zip(range(n), model().generate(prompt.tolist(), temp=0.0)):
+            pass
+
+    return run
 
 
 def reversal(config, models, batches):

