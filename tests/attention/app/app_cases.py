@@ -27,6 +27,8 @@ TINY_TRANSLATOR = (
 OPTIONS = {  # of a command: as few steps as say something
     "reversal": "--steps 5 --width 4 --scores dot,additive --lengths 3".split(),
     "translate train": TINY_TRANSLATOR,
+    "write train": "--steps 4 --width 8 --heads 2 --layers 1 --context 8 --batch 3 "
+    f"--validate-every 2 --text {ROOT / 'README.md'}".split(),
     "compare": "--pairs 30 --test 30 --width 6 --embedding 5 --batch 10 --steps 4 "
     "--attentions none,luong --cell lstm --seeds 1".split(),
     "extrapolate": "--steps 5 --length 8 --width 8 --schemes rope,alibi".split(),

@@ -46,7 +46,7 @@ for command in sys.argv[1:]:
         except SystemExit: pass
 third_party = {"numpy", "minigrad", "numba", "matplotlib"}
 raise SystemExit(str(sorted(third_party & {*sys.modules})))"""
-    train = "reversal", "translate train", "compare", "extrapolate"
+    train = "reversal", "translate train", "write train", "compare", "extrapolate"
     others = "", "nonsense", *(COMMANDS.keys() - train)
     for commands, expected in (others, "[]"), (train, "['minigrad', 'numpy']"):
         done = subprocess.run(

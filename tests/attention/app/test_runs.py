@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from attention.app.commands import extrapolate, reversal, translate_train
-from attention.app.experiments import compare_figure, extrapolation, translation
+from attention.app.experiments import compare_figure, extrapolation, translation, writing
 from attention.app.experiments import reversal as reversing
 from minigrad import checkpoint
 
@@ -19,19 +19,24 @@ from .app_cases import OPTIONS, fits, joined, main, refused, results_of, stopped
 PICTURES = {
     "reversal": {"loss", "accuracy", "alignment-dot", "alignment-additive"},
     "translate train": {"alignment"},
+    "write train": set(),
     "compare": {"compare"},
     "extrapolate": {"loss", "extrapolation"},
 }
 EACH = [
-    name if name in ("reversal", "translate train")
+    name if name in ("reversal", "translate train", "write train")
     else pytest.param(name, marks=pytest.mark.deep)
     for name in OPTIONS
 ]  # fmt: skip
 MODULE = {  # whose loss_of a command calls at each step
     "reversal": reversing, "translate train": translation, "compare": translation,
-    "extrapolate": extrapolation,
+    "extrapolate": extrapolation, "write train": writing,
 }  # fmt: skip
-STEPS = {"reversal": 5, "translate train": 6, "compare": 4, "extrapolate": 5}
+STEPS = {
+    "reversal": 5, "translate train": 6, "write train": 4, "compare": 4,
+    "extrapolate": 5,
+}  # fmt: skip
+ONE_MODEL = "translate train", "write train"  # with a file of its own
 HUGE = str(2**70)
 
 
@@ -56,7 +61,7 @@ def test_what_it_writes(command, whole):
     results = json.loads((out / "results.json").read_text())
     assert results["config"]["seed"] == 1
     assert results["versions"]["numpy"] == np.__version__
-    if command == "translate train":
+    if command in ONE_MODEL:
         files |= {"best.safetensors", "metrics.jsonl"}
     else:
         assert {run["seed"] for run in results["runs"]} == {1}
@@ -71,7 +76,7 @@ def test_it_is_stopped_and_ends_with_the_same_results(
     command, whole, no_pictures, tmp_path, capsys
 ):
     out = tmp_path / "cut"
-    call, number = (4, signal.SIGTERM) if command == "translate train" else (9, 2)
+    call, number = (4, signal.SIGTERM) if command in ONE_MODEL else (9, 2)
     with stopped_at(call, MODULE[command], "loss_of", number):
         assert main(*command.split(), *OPTIONS[command], "--out", out) == 130
     error = capsys.readouterr().err

@@ -136,7 +136,8 @@ def test_files_that_cannot_be_used(tmp_path, capsys):
     write_folder(tmp_path)
     (tmp_path / "tokenizer.json").unlink()
     assert f"There is no tokenizer in {tmp_path}" in error(tmp_path)
-    assert "required: --model" in refused(capsys, "write", "run", PROMPT)
+    error = refused(capsys, "write", "run", PROMPT)
+    assert "There is no model; expected the folder of a run of write train" in error
 
 
 def test_ctrl_c_ends_the_text(tmp_path):

@@ -1,0 +1,148 @@
+"""``write train``: train a language model on a text, and see what it writes.
+
+    write train                                 on the pages of this book
+    write train --text FILE --vocabulary 512    on a file, with tokens of byte pairs
+
+Every thirty seconds it prints a sample. It writes into the folder ``--out``:
+
+    best.safetensors   the model with the least loss on the held-out part, for write run
+    metrics.jsonl      a line for each step and for each validation, as they come
+    results.json       config, versions, and bits per character beside two baselines
+    state/             what ``--resume`` continues from
+"""
+
+import time
+from contextlib import closing
+from dataclasses import asdict
+
+import numpy as np
+
+from ...decoding.greedy import evaluation
+from ...decoding.sampling import draw, filtered_probabilities
+from ..experiments import writing as experiment
+from ..machine import versions
+from ..metrics_file import MetricsFile
+from ..options import wrapped
+from .experiment import Experiment
+
+BEST = "best.safetensors"
+SAMPLE_SECONDS = 30
+PROMPT, SAMPLE = 32, 200  # tokens
+TEMPERATURE = 0.8
+
+
+class Training(Experiment):
+    """The command ``write train``: one model."""
+
+    name, Config = "write train", experiment.Config
+    sampled = 0.0  # when the last sample was printed
+
+    def load(self):
+        """Return the text in its two parts."""
+        return experiment.load(self.config)
+
+    @property
+    def jobs(self):
+        """The only run."""
+        return [("gpt", self.config.seed)]
+
+    def label(self, job):
+        """Return its name in the progress line."""
+        return "writing"
+
+    def opening(self):
+        """Return the sizes of the text and of the model."""
+        config, data = self.config, self.data
+        kind = "characters" if config.vocabulary is None else "tokens of byte pairs"
+        size = experiment.build(config, data)[0].model.num_parameters()
+        return wrapped(
+            f"{data.name}: {len(data.training_text)} characters to learn from, "
+            f"{len(data.held_text)} held out\n"
+            f"{len(data.tokenizer)} {kind}; {size} parameters in {config.layers} "
+            f"layers of width {config.width}, which read {config.context} tokens; "
+            f"seed {config.seed}"
+        )
+
+    def train(self, job, saved, save, progress):
+        """Train the model, print samples, and keep its files up to date."""
+        state = saved.get("run")
+        step = state["step"] if state else 0
+        self.sampled = time.monotonic()
+        with closing(MetricsFile(self.out / "metrics.jsonl", step)) as metrics:
+
+            def record(run, numbers):
+                metrics.write(numbers)
+                if time.monotonic() - self.sampled >= SAMPLE_SECONDS:
+                    progress.close()
+                    print(self.sample(run.model, run.steps), flush=True)
+                    self.sampled = time.monotonic()
+
+            return experiment.train(
+                self.config, self.data, state, save, progress, record, self.keep
+            )
+
+    def sample(self, model, step):
+        """Return what the model writes after the first held-out tokens."""
+        rng = np.random.default_rng([self.config.seed, step])
+        writer = experiment.Writer(model, self.data.tokenizer)
+
+        def choose(logp):
+            return draw(filtered_probabilities(logp, TEMPERATURE), rng)
+
+        prompt = self.data.held[: min(PROMPT, self.config.context // 2)]
+        with evaluation(model):
+            ids = list(writer.continued(prompt, SAMPLE, choose))
+        text = writer.tokenizer.decode(ids)
+        lines = [f"  | {part}" for line in text.splitlines() for part in cut(line)]
+        return "\n".join([f"step {step}:", *lines])
+
+    def keep(self, run):
+        """Save the best model of a run so far, with its origin; return it."""
+        about = {
+            "config": asdict(self.config),
+            "data": self.data.checksum,
+            "step": run.best["step"],
+            "bits": self.data.bits(run.best["loss"]),
+            "parameters": run.model.num_parameters(),
+            "versions": versions(),
+        }
+        model = experiment.model_of(run)
+        best = experiment.Writer(model, self.data.tokenizer, about)
+        experiment.save(self.out / BEST, best)
+        return best
+
+    def result(self, job, run):
+        """Return the numbers of the best model, and a text by it."""
+        best = self.keep(run)
+        found = {"steps": run.steps, "seconds": run.seconds}
+        found["baselines"] = self.data.baselines
+        return {**best.about, **found, "sample": self.sample(best.model, run.steps)}
+
+    def line(self, job, result):
+        """Print nothing: ``conclude`` says it all."""
+        return ""
+
+    def conclude(self, runs):
+        """Return a last sample, and bits per character beside the baselines."""
+        (found,) = runs
+        rows = found["baselines"] | {f"this model, step {found['step']}": found["bits"]}
+        table = "\n".join(f"  {name:36s}{bits:6.2f}" for name, bits in rows.items())
+        return (
+            f"{found['sample']}\n\n"
+            f"bits per character of the held-out part; {found['steps']} steps in "
+            f"{found['seconds']:.0f} s\n{table}\n\n"
+            f"best.safetensors, metrics.jsonl, results.json: in {self.out}\n"
+            f'  python -m attention write run {self.out} "A query"'
+        ), {}
+
+    def results(self, runs, more):
+        """Return what results.json holds: the only run."""
+        return runs[0]
+
+
+run = Training.run
+
+
+def cut(line, width=76):
+    """Return the parts of a line that fit beside a mark, every space kept."""
+    return [line[i : i + width] for i in range(0, len(line), width)] or [""]
