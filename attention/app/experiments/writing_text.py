@@ -173,6 +173,9 @@ def read(path):
     """Return the text of a file in UTF-8."""
     try:
         return pathlib.Path(path).read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        text = f"--text is {path}, which cannot be read: {error.strerror}."
+        raise FileError(text) from None
     except UnicodeDecodeError as error:
         raise FileError(
             f"{path} is not UTF-8 text: byte {error.start} is "
