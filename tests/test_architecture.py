@@ -223,13 +223,13 @@ def test_the_command_line_of_the_course_appears_at_once():
 # Lines of Python a folder may have, with its subfolders, in hundreds: what was reached.
 # Whoever needs more raises a number in the same commit, with a reason for a reader.
 LINES = {
-    "minigrad": 82, "minigrad/checking": 18, "minigrad/ops": 20, "attention": 307,
-    "attention/app": 49, "attention/exact": 14, "attention/kernels": 40,
+    "minigrad": 82, "minigrad/checking": 18, "minigrad/ops": 20, "attention": 308,
+    "attention/app": 50, "attention/exact": 14, "attention/kernels": 40,
     "attention/masks": 16, "attention/positions": 18, "attention/seq2seq": 13,
     "attention/transformer": 9, "attention/variants": 56, "lessons": 361,
     "lessons/book": 170, "lessons/classroom": 27, "lessons/course": 47,
     "lessons/exercises": 78, "lessons/instrument": 13, "lessons/pages": 24,
-    "tests": 322, "tests/attention": 179, "tests/lessons": 37, "tests/minigrad": 53,
+    "tests": 323, "tests/attention": 180, "tests/lessons": 37, "tests/minigrad": 53,
     "tests/ops": 28,
 }  # fmt: skip
 

@@ -111,6 +111,9 @@ def _write_run(parser):
         "model has them (default: 0, or 0.8 for a run of write train)")  # fmt: skip
     add("--chat", action="store_true",
         help="answer the prompt as a question to a chat model")  # fmt: skip
+    add("--heads", type=pathlib.Path, metavar="FILE",
+        help="draw which tokens each head reads at the end of the prompt, to a new "
+        "file (.png, .pdf, .svg)")  # fmt: skip
 
 
 def _ledger(parser):

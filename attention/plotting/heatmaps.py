@@ -1,4 +1,4 @@
-"""Figures of attention weights: a grid of matrices, and one sentence's alignment.
+"""Figures of attention weights: matrices, one sentence's alignment, all heads.
 
 Every function returns a matplotlib Figure, which a notebook shows, and saves it if it
 is given a ``path``. pyplot is not used: there is no window and no list of open figures.
@@ -93,8 +93,9 @@ def alignment_heatmap(weights, source, target, title=None, path=None, *, gold=No
             "matrix (T_target, S_source). Take one example, and one head, of a batch."
         )
     rows, columns = weights.shape
-    source = _words("source", source, columns, f"weights {weights.shape} has columns")
-    target = _words("target", target, rows, f"weights {weights.shape} has rows")
+    name, has = "alignment_heatmap", f"weights {weights.shape} has"
+    source = _words(name, "source", source, columns, f"{has} columns")
+    target = _words(name, "target", target, rows, f"{has} rows")
     pairs = [_gold_pair(pair, weights.shape) for pair in ([] if gold is None else gold)]
 
     small = max(rows, columns) <= 12
@@ -139,6 +140,50 @@ def alignment_heatmap(weights, source, target, title=None, path=None, *, gold=No
     return save(figure, path)
 
 
+def heads_heatmap(weights, words, title=None, path=None):
+    """Draw the weights of all heads at one query: a row for each head.
+
+    weights  (layers, H, n), array or Tensor; the heads of a layer are neighbours
+    words    the n keys, written across the top; of many, some are left out
+
+    Returns the Figure, and saves it to ``path``. Raises ValueError if the words do not
+    fit the weights.
+    """
+    weights = _array(weights)
+    if weights.ndim != 3 or weights.size == 0:
+        raise ValueError(
+            f"heads_heatmap: weights has shape {weights.shape}; expected "
+            "(layers, H, n), none of them zero."
+        )
+    layers, H, n = weights.shape
+    words = _words("heads_heatmap", "words", words, n, f"weights {weights.shape} has keys")
+    height, across = np.clip(0.036 * layers * H, 2, 12), np.clip(0.2 * n, 2.4, 9)
+    above = 0.09 * max(map(_width, words))
+    figure = new_figure((across + 1.9, height + above + 1.0))
+    panel = figure.subplots()
+    rows = weights.reshape(layers * H, n)
+    image = panel.imshow(
+        rows, cmap="Reds", interpolation="nearest", aspect="auto", **_scale(rows)
+    )
+    shown = range(0, n, -(-n // 45))
+    panel.xaxis.tick_top()
+    panel.xaxis.set_label_position("top")
+    panel.set_xticks(shown, [words[j] for j in shown], rotation=90, va="bottom")
+    middles = (np.arange(layers) + 0.5) * H - 0.5
+    every = -(-layers // int(6 * height))
+    panel.set_yticks(middles[::every], range(0, layers, every))
+    panel.tick_params(length=0)
+    panel.set_xlabel("token that is read")
+    panel.set_ylabel(f"layer, with {H} heads")
+    for layer in range(1, layers):
+        panel.axhline(layer * H - 0.5, color="0.6", linewidth=0.5)
+    if title is not None:
+        letters = int(figure.get_figwidth() / 0.11)
+        figure.suptitle(textwrap.fill(title, letters))
+    figure.colorbar(image, ax=panel, label="attention weight", aspect=40, pad=0.02)
+    return save(figure, path)
+
+
 def _array(values):
     """Return the floats of a Tensor, an array or a list as an array."""
     return np.asarray(values.data if isinstance(values, Tensor) else values, float)
@@ -155,17 +200,17 @@ def _count_from_zero(axis, n):
     axis.set_ticks(range(0, n, -(-n // 8)))
 
 
-def _words(argument, words, n, why):
+def _words(name, argument, words, n, why):
     if isinstance(words, str):
         raise TypeError(
-            f"alignment_heatmap: {argument} is one string, {words!r}; expected a list "
+            f"{name}: {argument} is one string, {words!r}; expected a list "
             f"of {n} words. Write {argument}.split() for words, list({argument}) for "
             "letters."
         )
     words = [printable(str(word)) for word in words]
     if len(words) != n:
         raise ValueError(
-            f"alignment_heatmap: {argument} has {len(words)} words; expected {n}, as "
+            f"{name}: {argument} has {len(words)} words; expected {n}, as "
             f"many as {why}."
         )
     return words

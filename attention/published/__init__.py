@@ -15,6 +15,7 @@ finding.py            finds a file, a folder or an installed package by its name
 opening.py            settings, weights and tokenizer of either form, below
 architectures.py      builds the model from its settings and weights
 chat.py               the text around a question, as a chat model learned it
+heads.py              where the heads look: their weights at one query
 weights.py            weights in the safetensors format, in one file or several
 gguf.py               a GGUF file: settings, tokens and weights in one
 blocks.py             how numbers are stored in 4 or 8 bits

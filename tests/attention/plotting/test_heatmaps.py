@@ -111,3 +111,20 @@ def test_a_long_title_is_wrapped_and_not_cut_off():
     assert "\n" in figure.get_suptitle()
     assert figure.get_suptitle().split() == title.split()
     assert is_whole(figure)
+
+
+@pytest.mark.parametrize("n", [2, 300])
+def test_the_heads_of_all_layers_are_rows_of_one_picture(n, tmp_path):
+    w, words = weights(4, 3, n), [f"word{j}" for j in range(n)]
+    figure = plots.heads_heatmap(w, words, "Where?", tmp_path / "heads.png")
+    panel, bar = figure.axes
+    (image,) = panel.images
+    np.testing.assert_array_equal(image.get_array(), w.reshape(12, n))
+    assert [t.get_text() for t in panel.get_yticklabels()] == ["0", "1", "2", "3"]
+    assert list(panel.get_yticks()) == [1, 4, 7, 10]  # the middle of three rows
+    shown = [t.get_text() for t in panel.get_xticklabels()]
+    assert shown == words[:: -(-n // 45)]
+    assert panel.get_xlabel() == "token that is read"
+    assert panel.get_ylabel() == "layer, with 3 heads"
+    assert bar.get_ylabel() == "attention weight"
+    assert is_whole(figure) and not overlap(figure, panel.get_xticklabels())

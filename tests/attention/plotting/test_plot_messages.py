@@ -4,7 +4,11 @@ import numpy as np
 import pytest
 
 from attention.plotting.curves import accuracy_bars, loss_curves
-from attention.plotting.heatmaps import alignment_heatmap, show_heatmaps
+from attention.plotting.heatmaps import (
+    alignment_heatmap,
+    heads_heatmap,
+    show_heatmaps,
+)
 
 from ...messages import check_message
 from .plot_cases import PNG, weights
@@ -23,6 +27,10 @@ W, ABC, DE = weights(2, 3), list("abc"), list("de")
      ("source has 2 words; expected 3", "(2, 3) has columns")),
     (lambda: alignment_heatmap(W, "abc", DE), TypeError,
      ("source is one string, 'abc'", "list(source) for letters")),
+    (lambda: heads_heatmap(W, ABC), ValueError,
+     ("heads_heatmap: weights has shape (2, 3)", "expected (layers, H, n)")),
+    (lambda: heads_heatmap(weights(1, 2, 3), DE), ValueError,
+     ("heads_heatmap: words has 2 words; expected 3", "(1, 2, 3) has keys")),
     (lambda: alignment_heatmap(W, ABC, DE, gold=[(2, 0)]), ValueError,
      ("gold pair (2, 0)", "(2, 3)")),
     (lambda: loss_curves({}), ValueError, ("histories has 0 runs",)),
