@@ -421,11 +421,11 @@ claim("notes", "linear attention loses some expressivity (four heads: right valu
 # has to keep {{ kept["pairs"] }} pairs in sums of a fixed size, with four heads
 # {{ kept["width"] ** 2 // kept["heads"] }} numbers in each layer. Its five runs have
 # from {{ f"{fair.figures(forms, 'linear').min():.2f}" }} to
-# {{ f"{fair.figures(forms, 'linear').max():.2f}" }} of the answers right, and the second
-# half of the steps still changed their mean by
+# {{ f"{fair.figures(forms, 'linear').max():.2f}" }} of the answers right, and the
+# second half of the steps still changed their mean by
 # {{ f"{fair.of_arm(forms, 'linear').added:+.2f}" }}. That it loses to dense attention
-# has the verdict "{{ verdict(below(0), lost) }}". (More pairs would have to fit into the
-# same sums.)
+# has the verdict "{{ verdict(below(0), lost) }}". (More pairs would have to fit into
+# the same sums.)
 #
 # ## And by the clock?
 #
