@@ -513,6 +513,7 @@ for text, start in (
 # |---|---|---|---|
 # | 6.1.2 | the curve of lengths is figure 1 of Cho and others | it is figure 4 of their paper on the properties of such models | [02](../02_gru_bottleneck/README.md) |
 # | 6.2.1 | the gradient is in the appendix of Bahdanau and others | their appendix has the architecture, the training and translations; lesson 03 derives the gradient | [03](../03_additive/README.md) |
+# | 6.3.1 | dot is as good as additive in translation | nothing here compares the two in translation | [13](../13_translation/README.md) |
 # | 6.3.3 | local attention predicts its centre | local-p does; local-m, which the text leaves out, does not | [08](../08_local_coverage/README.md) |
 # | 6.4.3 | quadratic cost is affordable below 2048 tokens | "affordable" is not a number; the measured times make no jump there | [12](../12_exact_and_cheap/README.md) |
 # | 6.4.4 | the Transformer of Vaswani and others has {{ "28.4 BLEU, after 3.5 days" }} on 8 processors | that is what the paper says | [10](../10_heads/README.md) |
