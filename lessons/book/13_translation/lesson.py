@@ -683,9 +683,9 @@ for ax in (left, right):
     ax.axhline(np.mean(pairs_right), ls=":", color=GREY)
 for y, words, colour in (
     (0.72, "the grammar's own sentences", GREY), (0.17, "a table of word pairs", GREY),
-    (0.98, "right", ORANGE), (0.3, "right and not read", BLUE),
+    (1.0, "right", ORANGE), (0.41, "right and not read", BLUE),
 ):  # fmt: skip
-    left.text(0.33, y, words, color=colour)
+    left.text(0.4, y, words, color=colour)
 left.set(xlabel="temperature", ylim=(0, 1.05))
 left.set_ylabel(f"share of the sentences,\nmean and range of {len(runs)} seeds")
 right.set(xlabel="steps, at temperature 1")
