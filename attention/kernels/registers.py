@@ -164,6 +164,7 @@ class Memory:
         return self.broadcast(self.builder.load(pointer), self.vector)
 
     def load(self, address):
+        """Return the vector at the address."""
         pointer = self.builder.bitcast(address, self.vector.as_pointer())
         if self.mask is None:
             value = self.builder.load(pointer)
@@ -174,6 +175,7 @@ class Memory:
         return self._call("masked.load", self.vector, args)
 
     def store(self, value, address):
+        """Write a vector to the address."""
         pointer = self.builder.bitcast(address, self.vector.as_pointer())
         if self.mask is None:
             self.builder.store(value, pointer).align = self.size
