@@ -42,6 +42,8 @@ TABLES = {"pmatrix": "()", "bmatrix": "[]", "aligned": ""}  # with their bracket
 UPRIGHT = "ΔΘΛΣΦΩ∂∞⊤∇…"
 OPERATES = ("operator", "open", "space")  # a sign after these has one operand
 OPERATION = re.compile(r"[ +−/·×=,]")
+RELATIONS = "=<>≤≥≈→←+−"  # a long formula in a line is divided before them
+UNDIVIDED = 24  # characters of the longest formula that stays whole in a line
 SUPERSCRIPTS = dict(zip("0123456789−+⊤", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺ᵀ"))
 
 
@@ -53,7 +55,8 @@ class FormulaError(ValueError):
 class Node:
     """A part of a formula.
 
-    kind    a key of SYMBOLS, "number", "words", "space", "gap" (of the source), "tab";
+    kind    a key of SYMBOLS, "upright" (of a letter), "number", "words", "space", "gap"
+            (of the source), "tab";
             with parts: "row", "fraction", "root", "scripts", "accent", "fenced", "table"
     text    its character or word; of a table the name of the environment
     parts   nodes; of scripts the base, the lower and the upper one or None; of a table
@@ -80,7 +83,7 @@ def as_mathml(formula, display=False):
     """Return a formula as MathML; a display has an element for each equation."""
     row = read(formula)
     if not display:
-        return f"<math>{_mathml(row)}</math>"
+        return inline(row)
     equations = [[]]  # spaces of an em or more divide them
     for node in row.parts:
         if node.size >= 1:
@@ -89,6 +92,21 @@ def as_mathml(formula, display=False):
             equations[-1].append(node)
     rows = (_mathml(Node("row", parts=tuple(nodes))) for nodes in equations if nodes)
     return "".join(f'<math display="block">{row}</math>' for row in rows)
+
+
+def inline(row):
+    """Return the MathML of a row in a line, which may be divided before a relation."""
+    if len(_text(row)) <= UNDIVIDED:
+        return f"<math>{_mathml(row)}</math>"
+    parts = [[]]
+    for node in row.parts:
+        if node.kind == "operator" and node.text in RELATIONS and parts[-1]:
+            parts.append([])
+        parts[-1].append(node)
+        if node.kind == "operator" and node.text == ",":
+            parts.append([])
+    rows = [_mathml(Node("row", parts=tuple(nodes))) for nodes in parts if nodes]
+    return "\u200b".join(f"<math>{row}</math>" for row in rows)
 
 
 def as_text(formula):
@@ -241,6 +259,8 @@ def _mathml(node, before=None, after=None):
         case "letter":
             upright = ' mathvariant="normal"' if text in UPRIGHT else ""
             return f"<mi{upright}>{text}</mi>"
+        case "upright":
+            return f'<mi mathvariant="normal">{text}</mi>'
         case "number":
             return f"<mn>{text}</mn>"
         case "words":

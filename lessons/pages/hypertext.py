@@ -4,6 +4,7 @@ import html
 import re
 
 from . import blocks, formulas
+from .highlight import code_block
 
 TAGS = {"bold": "strong", "italic": "em"}
 
@@ -34,24 +35,37 @@ def _block(block, link):
     match block.kind:
         case "heading":
             tag, anchor = f"h{block.level}", blocks.anchor(block.text)
-            return f'<{tag} id="{anchor}">{spans_as_html(block.text, link)}</{tag}>'
+            words = spans_as_html(block.text, link)
+            if block.level > 1:
+                label = html.escape(re.sub(r"[`$*]", "", block.text))
+                words += (
+                    f'<a class="anchor" href="#{anchor}" aria-label="Link to {label}">'
+                    "#</a>"
+                )
+            return f'<{tag} id="{anchor}">{words}</{tag}>'
         case "paragraph":
             return f"<p>{spans_as_html(block.text, link)}</p>"
         case "code":
             kind = "output" if block.label == "text" else "code"
+            if block.label == "python":
+                return code_block(block.text)
             return f'{pre(kind)}<code>{html.escape(block.text)}</code></pre>'
         case "math":
-            return f'<div class="math">{formulas.as_mathml(block.text, True)}</div>'
+            formula = formulas.as_mathml(block.text, True)
+            return f'<div class="math" tabindex="0">{formula}</div>'
         case "figure":
             image = f'<img src="{link(block.label)}" alt="{html.escape(block.alt)}">'
             caption = f"<figcaption>{spans_as_html(block.text, link)}</figcaption>"
-            return f'<figure><div class="scroll">{image}</div>\n{caption}</figure>'
+            image = f'<div class="scroll" tabindex="0">{image}</div>'
+            return f"<figure>{image}\n{caption}</figure>"
         case "table":
             rows = (
                 _row(row, "td" if k else "th", link)
                 for k, row in enumerate(block.parts)
             )
-            return f'<div class="scroll"><table>\n{"".join(rows)}</table></div>'
+            kind = ' class="wide"' if len(block.parts[0]) > 5 else ""
+            table = f"<table{kind}>\n{''.join(rows)}</table>"
+            return f'<div class="scroll" tabindex="0">{table}</div>'
         case "quote":
             return f"<blockquote>\n{_blocks(block.parts, link)}\n</blockquote>"
         case "list":
@@ -68,7 +82,11 @@ def _block(block, link):
 
 
 def _row(cells, tag, link):
-    row = "".join(f"<{tag}>{spans_as_html(cell, link)}</{tag}>" for cell in cells)
+    row = ""
+    for cell in cells:
+        # a heading without words would be read aloud as none
+        each = tag if re.sub(r"\$`?.*?`?\$", "", cell).strip() else "td"
+        row += f"<{each}>{spans_as_html(cell, link)}</{each}>"
     return f"<tr>{row}</tr>\n"
 
 

@@ -3,7 +3,9 @@
     python -m lessons site [DIR] [--open]
 
 The site begins with the README of the project and holds every file that a page links
-to: pages and figures, a page for each exercise, and source files with numbered lines.
+to: pages and figures, a page for each exercise, and source files, whose docstrings stand
+beside their code. A script adds a search and copies code; all pages are complete
+without it.
 """
 
 import ast
@@ -28,30 +30,39 @@ from ..classroom.catalogue import (
     work_folder,
 )
 from ..classroom.terminal import display_path
-from . import blocks
+from . import blocks, search, source_pages
 from .cells import headings
+from .citations import Citations
 from .hypertext import as_html, pre, spans_as_html
-from .reading import title
+from .reading import title, words
 from .weave import fence
 
 CONTENTS = LESSONS / "README.md"
 # the pages before the lessons: a wheel has no README of the project
 FIRST = [ROOT / "README.md", CONTENTS] if (ROOT / "setup.cfg").is_file() else [CONTENTS]
+SOURCE = source_pages.FIRST_PAGE
+GLOSSARY, MAP = LESSONS / "GLOSSARY.md", LESSONS / "MAP.md"
+OWN = pathlib.Path(__file__).parent  # the folder of site.css and site.js
 PAGE = string.Template("""<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
+<meta name="description" content="$description">
 <title>$title</title>
-<link rel="stylesheet" href="$style">
+<link rel="icon" href="${root}favicon.svg" type="image/svg+xml">
+<link rel="stylesheet" href="${root}style.css">
+<script src="${root}site.js" data-root="$root" defer></script>
 </head>
-<body>
-<nav class="top" aria-label="The book">$top</nav>
+<body class="$kind">
+<nav class="top" aria-label="The book">$top <a href="${root}search.html">Index</a>
+<form role="search" action="${root}search.html"><input type="search" name="q"
+aria-label="Search the book" placeholder="Search" autocomplete="off"></form></nav>
 <main>
 $body
 </main>
-<aside>$aside</aside>
+<aside aria-label="Contents">$aside</aside>
 <nav class="ends" aria-label="Before and after">
 <span>$before</span><span>$after</span>
 </nav>
@@ -59,9 +70,10 @@ $body
 </html>
 """)
 # text of figures: a contrast of 4.5 to 1 or more with either background
+# and no white cells on a dark background; a larger weight stays darker, as the texts say
 FIGURE_STYLE = (
-    "<style>svg{color:#57606a}@media (prefers-color-scheme:dark){svg{color:#a8b1bb}}"
-    "</style>"
+    "<style>svg{color:#57606a}@media (prefers-color-scheme:dark){svg{color:#a8b1bb}"
+    "image{filter:brightness(.72)}}</style>"
 )
 
 
@@ -85,16 +97,22 @@ class Site:
     def __init__(self, folder):
         self.folder = folder
         self.linked = [*FIRST]  # files, in the order of their links
+        self.known = set(FIRST)
         self.lessons = [folder / "README.md" for folder in lesson_folders()]
-        self.exercises = {e.id: e for e in exercises()}
+        self.exercises = {e.file: e for e in exercises()}
         self.names = {ROOT / "README.md": "Start", CONTENTS: "Contents"}
+        self.names |= {SOURCE: "Source", MAP: "Map", GLOSSARY: "Glossary"}
         self.names |= {path: title(path.parent) for path in self.lessons}
-        self.names |= {e.file: f"{e.id} {e.title}" for e in self.exercises.values()}
+        self.names |= {file: f"{e.id} {e.title}" for file, e in self.exercises.items()}
+        self.citations = Citations(self.link)
+        self.sources = source_pages.SourcePages(self.link, self.citations)
+        self.index = search.Index()
 
     def write(self):
         """Write all files; return the number of pages."""
-        style = pathlib.Path(__file__).with_suffix(".css")
-        self._write("style.css", style.read_bytes())
+        for name in "style.css", "site.js", "favicon.svg":
+            file = OWN / name.replace("style", "site")
+            self._write(name, file.read_bytes())
         pages = 0
         for path in self.linked:  # grows while pages are written
             if path.suffix == ".svg":
@@ -104,7 +122,9 @@ class Site:
             else:
                 self._write(address(path), self.page(path).encode())
                 pages += 1
-        return pages
+        self._write("search.js", self.index.script().encode())
+        self._write("search.html", self._page_of_index().encode())
+        return pages + 1
 
     def _write(self, where, content):
         path = self.folder / where
@@ -113,77 +133,139 @@ class Site:
 
     def page(self, path):
         """Return the HTML of a page, an exercise or a source file."""
-        link, name, aside = functools.partial(self.link, path), self.names.get(path), ""
+        link, kind = functools.partial(self.link, path), "page"
+        aside = self._aside(path)
         if path.suffix == ".md":
-            body, name = as_html(_text(path), link), headings(_text(path))[0][1]
-        elif name:
-            body = as_html(self._exercise(path), link)
+            text = _text(path)
+            body, name = as_html(text, link), headings(text)[0][1]
+            first = (b.text for b in blocks.split(text) if b.kind == "paragraph")
+            about = plain_words(next(first, ""))
+            self.index.add_page(address(path), name, text, path == GLOSSARY)
+        elif path in self.exercises:
+            body, name, kind = self._exercise(path), self.names[path], "exercise"
+            about = f"Exercise {name}"
+            self.index.add("Exercises", name, address(path), "exercise")
         else:
-            name = path.relative_to(ROOT).as_posix()
-            body = f"<h1>{name}</h1>\n{_listing(_text(path))}"
-        if path in self.lessons:
-            aside = as_html(self._aside(path), link)
+            name, kind = path.relative_to(ROOT).as_posix(), "source"
+            if path.suffix == ".py":
+                body, about = self.sources.body(path), self.sources.summary(path)
+                if path in self.sources.modules:
+                    self.index.add_module(address(path), self.sources.modules[path])
+            else:
+                body, about = f"<h1>{name}</h1>\n{_listing(_text(path))}", name
         before, after = self._neighbours(path)
-        folder = os.path.dirname(address(path))
-        return PAGE.substitute(
-            title=html.escape(name),
-            style=_relative("style.css", folder),
+        return self._filled(
+            address(path), name, body, kind=kind, description=about[:200],
             top=spans_as_html(self._top(path), link),
-            body=body,
-            aside=aside,
-            before=spans_as_html(before, link),
+            aside=_beside(as_html(aside, link)), before=spans_as_html(before, link),
             after=spans_as_html(after, link),
-        )
+        )  # fmt: skip
+
+    def _filled(self, where, name, body, description, **parts):
+        root = os.path.relpath(".", os.path.dirname(where) or ".").replace(os.sep, "/")
+        about = html.escape(" ".join(description.split()))
+        return PAGE.substitute(
+            parts, title=html.escape(name), body=body, description=about,
+            root="" if root == "." else f"{root}/",
+        )  # fmt: skip
+
+    def _page_of_index(self):
+        """Return the page of all entries of the search, which needs no script."""
+        path = ROOT / "search.html"  # it stands beside the first page
+        link = functools.partial(self.link, path)
+        return self._filled(
+            "search.html", "Index", self.index.as_html(), kind="index",
+            description="All pages, terms, exercises and functions", aside="",
+            top=spans_as_html(self._top(path), link), before="", after="",
+        )  # fmt: skip
 
     def link(self, path, target):
         """Return the address of a target, as seen from the page of ``path``."""
         if re.match("[a-z]+:", target):
             return target
         file, _, anchor = target.partition("#")
-        # normpath keeps symbolic links: the project may be reached by one
-        file = pathlib.Path(os.path.normpath(path.parent / file)) if file else path
-        if file not in self.linked:
-            self.linked.append(file)
-        where = _relative(address(file), os.path.dirname(address(path)))
+        where = self._address(path, file)
         return where + f"#{anchor.partition('-L')[0]}" * bool(anchor)
 
-    def _named(self, path, file):
+    @functools.cache
+    def _address(self, path, file):
+        """Return the address of a file, which becomes one of the site."""
+        # normpath keeps symbolic links: the project may be reached by one
+        file = pathlib.Path(os.path.normpath(path.parent / file)) if file else path
+        if file not in self.known:
+            self.known.add(file)
+            self.linked.append(file)
+        return _relative(address(file), os.path.dirname(address(path)))
+
+    def _named(self, path, file, name=None):
         """Return a Markdown link from the page of ``path`` to a file with a name."""
-        return f"[{self.names[file]}]({_relative(file, path.parent)})" if file else ""
+        if not file:
+            return ""
+        name = name or self.names.get(file) or file.relative_to(ROOT).as_posix()
+        return f"[{name}]({_relative(file, path.parent)})"
 
     def _top(self, path):
         first = " ".join(self._named(path, file) for file in FIRST)
+        last = " ".join(self._named(path, file) for file in (SOURCE, MAP, GLOSSARY))
         exercises = _relative(CONTENTS, path.parent) + "#the-exercises"
-        glossary = _relative(LESSONS / "GLOSSARY.md", path.parent)
-        return f"{first} [Exercises]({exercises}) [Glossary]({glossary})"
+        return f"{first} [Exercises]({exercises}) {last}"
 
     def _neighbours(self, path):
         """Return links to the pages before and after, in the order of learning."""
-        files = [e.file for e in self.exercises.values()]
-        for order in [*FIRST, *self.lessons], files:
-            if path in order:
-                k, order = order.index(path), [None, *order, None]
-                before, after = (self._named(path, order[k + n]) for n in (0, 2))
-                return before and f"← {before}", after and f"{after} →"
-        return "", ""
+        if path not in self._around:
+            return "", ""
+        before, after = (self._named(path, file) for file in self._around[path])
+        return before and f"← {before}", after and f"{after} →"
+
+    @functools.cached_property
+    def _around(self):
+        """{file: (the one before it, the one after it)} in the three orders."""
+        found = {}
+        for order in [*FIRST, *self.lessons], [*self.exercises], self.sources.order:
+            around = zip([None, *order], order, [*order[1:], None])
+            found |= {file: (before, after) for before, file, after in around}
+        return found
 
     def _aside(self, path):
-        """Return the headings of a lesson's page and its exercises, as Markdown."""
-        lines = ["## On this page"]
-        parts = [words for level, words in headings(_text(path)) if level == 2]
-        lines += [f"- [{words}](#{blocks.anchor(words)})" for words in parts]
-        if found := exercises_of(path.parent):
-            lines += ["", "## Exercises"]
-        for e in found:
-            lines.append(f"- {self._named(path, e.file)} {e.dots} {e.minutes} min")
+        """Return what stands beside a page, as Markdown: its headings, and the lessons.
+
+        Beside a source file stand the files of its folder.
+        """
+        lines = []
+        if path.suffix == ".md":
+            parts = [words for level, words in headings(_text(path)) if level == 2]
+            if parts and path != GLOSSARY:
+                lines = ["## On this page", ""]
+                lines += [f"- [{words}](#{blocks.anchor(words)})" for words in parts]
+        if path in self.lessons and (found := exercises_of(path.parent)):
+            lines += ["", "## Exercises", ""]
+            for e in found:
+                lines.append(f"- {self._named(path, e.file)} {e.dots} {e.minutes} min")
+        if path in self.sources.modules:
+            folder = path.parent
+            files = [p for p in self.sources.folders[folder] if p != path]
+            near = [folder.parent, *sorted(folder.iterdir())]
+            near = [p / "__init__.py" for p in near]
+            below = [p for p in near if p in self.sources.modules]
+            lines = [f"## {folder.relative_to(ROOT).as_posix()}", ""]
+            lines += [f"- {self._named(path, p, p.name)}" for p in files]
+            names = [(p, f"{p.parent.relative_to(ROOT).as_posix()}/") for p in below]
+            lines += [f"- {self._named(path, p, name)}" for p, name in names]
+        elif path.suffix == ".md" or path in self.exercises:
+            lines += ["", "## Lessons", ""]
+            for file in self.lessons:
+                name = self.names[file]
+                here = file == path
+                lines.append(f"- **{name}**" if here else f"- {self._named(path, file)}")
         return "\n".join(lines)
 
     def _exercise(self, path):
-        """Return the page of an exercise as Markdown."""
-        (exercise,) = (e for e in self.exercises.values() if e.file == path)
+        """Return the page of an exercise: its task, and its stub beside its formulas."""
+        exercise, link = self.exercises[path], functools.partial(self.link, path)
         text, own = exercise.stub_text, hints.own_hints(exercise).get("", [])
         task = ast.get_docstring(ast.parse(text)).partition("\n")[2]
-        needs = [self._named(path, self.exercises[id].file) for id in exercise.needs]
+        ids = {e.id: e.file for e in self.exercises.values()}
+        needs = [self._named(path, ids[id]) for id in exercise.needs]
         lessons = [self._named(path, f / "README.md") for f in lessons_of(exercise)]
         facts = f"{exercise.dots} {exercise.minutes} minutes."
         facts += f" Needs {', '.join(needs)}." * bool(needs)
@@ -191,22 +273,35 @@ class Site:
         commands = "".join(
             f"python -m lessons {verb} {exercise.id}\n" for verb in ("start", "check")
         )
-        return "\n\n".join([
-            f"# {self.names[path]}",
-            facts,
-            task,
-            "## What you fill in",
-            fence(text.partition('"""\n')[2].strip(), "python"),
-            fence(commands.strip(), "sh"),
-            *(f"<details><summary>Hint {k}</summary>\n\n{hint}\n\n</details>"
-              for k, hint in enumerate(own, 1)),
+        before = f"# {self.names[path]}\n\n{facts}"
+        after = [fence(commands.strip(), "sh")]
+        after += [f"<details><summary>Hint {k}</summary>\n\n{hint}\n\n</details>"
+                  for k, hint in enumerate(own, 1)]  # fmt: skip
+        return "\n".join([
+            as_html(before, link), self.sources.prose(path, task),
+            as_html("## What you fill in", link), self.sources.rows(path, text),
+            as_html("\n\n".join(after), link),
         ])  # fmt: skip
 
 
+def _beside(aside):
+    """Return what stands beside a page; its headings are no places of the page."""
+    heading = re.compile(r'<h2 id="(.*?)">(.*?)<a class="anchor".*?</a></h2>')
+    return heading.sub(r'<h2 class="\1">\2</h2>', aside)
+
+
+def plain_words(text):
+    """Return the text of a block without its marks."""
+    return re.sub(r"[`$*]", "", words(text))
+
+
+@functools.cache
 def address(path):
     """Return where the file of the project stands in the site, from its first folder."""
     if path == CONTENTS != FIRST[0]:
         return "contents.html"
+    if path == ROOT / "search.html":
+        return "search.html"
     path = path.relative_to(LESSONS if path.is_relative_to(LESSONS) else ROOT)
     if path.name == "README.md":
         path = path.with_name("index.html")
@@ -217,6 +312,7 @@ def address(path):
     return path.as_posix()
 
 
+@functools.cache
 def _relative(file, folder):
     return os.path.relpath(file, folder or ".").replace(os.sep, "/")
 
