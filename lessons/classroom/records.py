@@ -168,6 +168,8 @@ def experiment(args, svg_of):
     except UsageError as error:
         return _lesson_experiment(args, error)
     _require_experiment(exercise)
+    if args.model is not None:
+        raise UsageError(f"The experiment of {exercise.id} takes no --model.")
     if args.weights is not None:
         if exercise.id != "6.7" or not os.path.isdir(args.weights):
             raise UsageError(
@@ -255,13 +257,17 @@ def _lesson_experiment(args, error):
     except UsageError:
         raise error from None
     if (args.seed, args.weights) != (0, None):
-        text = "The experiment of a lesson takes no option but --quick and --impl."
+        text = "The experiment of a lesson takes only --quick, --impl and --model."
         raise UsageError(text)
     script, name = _chosen(args.id, found, args.script)
     command = command_of(script, name)
     options = [name] * (name != "experiment") + ["--quick"] * args.quick
     if args.quick and "study(" not in experiments_of(script.parent)[name]:
         raise UsageError(f"{command} has no --quick: it is no study.")
+    if args.model is not None:
+        if '"--model"' not in _text(script):
+            raise UsageError(f"{command} takes no --model.")
+        options.append(f"--model={args.model}")
     say(about_run(script, name))
     target, seconds = _folder(args.impl), _recorded_seconds(command)
     say(without_breaks(f"The record will be in {display_path(target)}."))

@@ -107,6 +107,8 @@ MESSAGES = [  # (arguments, exit code, fragments)
     (["check", "E.2", "--all"], 2, ["takes no ID, no --pdb and no --save"]),
     (["next"], 0, ["next: python -m lessons read start"]),
     (["experiment", "E.2"], 2, ["E.2 has no experiment", "38.4, 38.5, 6.5, 6.6"]),
+    (["experiment", "11", "--model", "x"], 2, ["experiment 11 takes no --model."]),
+    (["experiment", "38.4", "--model", "x"], 2, ["38.4 takes no --model."]),
     (["read", "99"], 2, ["There is no lesson 99. There are: start, 00, 01"]),
     (["site", f"{__file__}/x"], 1, ["DIR that of site and notebooks"]),
     (["check", "--help"], 0, ["--seed", "--json", "--pdb", "--all", "--verbose"]),
