@@ -102,6 +102,7 @@ ROWS = [
         about="""normaliser: w = softmax(s1) - lambda softmax(s2)
         can give negative weights; subtract what two softmaxes have in common
         cannot do more than two heads that share their values
-        lesson 17: a value minus the mean of all values; Ye et al. 2024""",
+        lesson 17: nothing trained, a value minus the mean of all values; Ye et al.
+        2024""",
     ),
 ]  # fmt: skip

@@ -112,7 +112,7 @@ ROWS = [
         about="""source: keys and values are those of the layer before
         can halve the cache of a stack of layers
         cannot compute other keys and values than that layer
-        lesson 17: lookup among many pairs, by bytes of the cache; Brandon et al.
+        lesson 17: nothing trained, the numbers in a cache of two layers; Brandon et al.
         2024""",
     ),
 ]  # fmt: skip
