@@ -209,7 +209,7 @@ ROWS = [
         about="""normaliser: a_ij = P(step i stops at j), reading on from the last stop
         can read in linear time, before the whole source has arrived
         cannot go back; move on to an equal key if the query is the same
-        lesson 16: runs of letters; Raffel et al. 2017""",
+        lesson 16: copying three letters; Raffel et al. 2017""",
     ),
     # the chunks of a query have S W - W (W - 1) / 2 keys together, for W keys each
     Variant(
@@ -226,6 +226,6 @@ ROWS = [
         about="""normaliser: a softmax over the W keys that end at each monotonic stop
         can average a few keys, and still read in one direction
         cannot go back further than W keys
-        lesson 16: runs of letters; Chiu and Raffel 2018""",
+        lesson 16: nothing trained, beside monotonic attention; Chiu and Raffel 2018""",
     ),
 ]  # fmt: skip
