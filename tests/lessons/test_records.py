@@ -154,7 +154,7 @@ CHEAP = [  # script, its comparison, the record and the entry in it, a cheap arm
     ("15_weights.experiment", lambda m: m.COUNTING, "weights", "counting", "softmax"),
     ("16_pointing.experiment", lambda m: m.Sorting(), "pointing", "sorting",
      "additive, no mask"),
-    ("17_caches.experiment", lambda m: m.Lookups(), "caches", "lookup", "1 key head"),
+    ("17_caches.experiment", lambda m: m.Lookups(), "caches", "lookup", "narrow heads"),
     ("18_memories.experiment", lambda m: m.Names(), "memories", "names", "decay"),
     ("19_sets.experiment", lambda m: m.Chain(), "sets", "chain", "2 hops"),
     ("20_tournament.experiment", lambda m: m.tasks()[0], "tournament", "lookup",
