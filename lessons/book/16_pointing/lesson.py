@@ -101,19 +101,19 @@ print("de = p - onehot:", np.allclose(e.grad, p - np.eye(3)[places], atol=1e-6))
 # ## Does a pointer need the additive score?
 #
 # Compare it with a dot product of two linear maps. In sorting, a state and an element
-# are one number each, $d$ and $x_j$. So with vectors $g, h, g', h'$ the score is
+# are one number each, $d_t$ and $x_j$. So with vectors $g, h, g', h'$ the score is
 #
 # ```math
-# e_j = (g d + h) \cdot (g' x_j + h') = A\, x_j + B
+# e_{tj} = (g\, d_t + h) \cdot (g' x_j + h') = A\, x_j + B
 # ```
 #
-# where $A$ and $B$ depend on $d$ alone: for each $d$ a straight line in $x_j$. It rises
+# where $A$ and $B$ depend on $d_t$ alone: in each step a straight line in $x_j$. It rises
 # or it falls, so the largest score belongs to the smallest number of the list or to the
 # largest. Before you read on: is that enough to sort?
 #
 # With the mask, yes: the next element is the smallest one *that is left*, and a falling
 # line gives it the largest score. Without the mask the model has to find the element
-# next above $d$. For this the score needs a maximum between the ends, and a straight
+# next above $d_t$. For this the score needs a maximum between the ends, and a straight
 # line has none. It is right at most in the first step (the smallest element) and in the
 # last (the largest). The additive score is a sum of $\tanh$, which can have such a
 # maximum, a *hill*, as [lesson 04](../04_scores/README.md) shows.
@@ -413,19 +413,19 @@ show(fig, "copying", alt)
 #
 # In some tasks the order of the source is that of the output, so attention never has to
 # go back. [Monotonic attention](../../GLOSSARY.md#monotonic-attention) (Raffel and
-# others [2017](https://arxiv.org/abs/1704.00784)) makes this a rule: step $i$ begins at
-# the key where step $i - 1$ stopped, passes over the keys from left to right, and at
-# each key $j$ that it arrives at, it stops with the probability $`p_{ij}`$, the sigmoid
-# of a score $`e_{ij}`$.
+# others [2017](https://arxiv.org/abs/1704.00784)) makes this a rule: step $t$ begins at
+# the key where step $t - 1$ stopped, passes over the keys from left to right, and at
+# each key $j$ that it arrives at, it stops with the probability $`p_{tj}`$, the sigmoid
+# of the score $`e_{tj}`$.
 #
 # ```math
-# p_{ij} = \sigma(e_{ij}), \qquad
-# b_{ij} = (1 - p_{i,j-1})\, b_{i,j-1} + a_{i-1,j}, \qquad
-# a_{ij} = p_{ij}\, b_{ij}
+# p_{tj} = \sigma(e_{tj}), \qquad
+# b_{tj} = (1 - p_{t,j-1})\, b_{t,j-1} + a_{t-1,j}, \qquad
+# a_{tj} = p_{tj}\, b_{tj}
 # ```
 #
-# Here $`b_{ij}`$ is the probability that step $i$ arrives at key $j$, and $`a_{ij}`$
-# that it stops there. Training uses the $`a_{ij}`$ as weights. In use, *hard*, a step
+# Here $`b_{tj}`$ is the probability that step $t$ arrives at key $j$, and $`a_{tj}`$
+# that it stops there. Training uses the $`a_{tj}`$ as weights. In use, *hard*, a step
 # stops at the first key with $p > 1/2$, and the next step begins there. So all $L$
 # steps together need fewer than $S + L$ scores, not $L \cdot S$, and the source may
 # still be arriving. Take three keys, and two steps with the same probabilities. Does
