@@ -103,6 +103,26 @@ def test_a_page_has_no_mark_of_its_source_and_figures_for_light_and_dark(site, p
     assert len(drawn) == len(own)
 
 
+def test_the_search_leads_to_places_and_its_page_lists_them_without_a_script(
+    site, pages
+):
+    script = (site / "search.js").read_text(encoding="utf-8")
+    entries = json.loads(script.partition("=")[2].rstrip(";\n"))
+    assert len(entries) > 1000
+    for title, address, _ in entries:
+        file, _, anchor = address.partition("#")
+        assert title and (not anchor or anchor in pages[site / file].ids), address
+        assert address in pages[site / "search.html"].links
+    assert ["scaled_dot", "attention/scores.py.html#scaled_dot",
+            "attention/scores.py"] in entries  # fmt: skip
+
+
+def test_a_page_loads_quickly_and_its_ids_are_of_one_place_each(pages):
+    for path, page in pages.items():
+        assert path.stat().st_size < 400_000, path
+        assert len(page.ids) == len(set(page.ids)), path
+
+
 # notebooks
 
 
