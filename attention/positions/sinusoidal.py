@@ -16,8 +16,6 @@ frequencies.
 Vaswani et al. 2017, section 3.5.
 """
 
-import functools
-
 import numpy as np
 
 from minigrad.arguments import number, whole
@@ -47,13 +45,10 @@ def sinusoidal(n, d, base=10000.0, dtype=np.float32):
     return encoding
 
 
-@functools.lru_cache
 def frequencies(d, base=10000.0):
     """Return w_i = base^(-2i / d), the angle of pair i per position: (ceil(d / 2),)."""
     whole("frequencies", "d", d)
-    theta = base ** (-np.arange(0, d, 2) / max(d, 1))
-    theta.flags.writeable = False  # every call with this d returns it
-    return theta
+    return base ** (-np.arange(0, d, 2) / max(d, 1))
 
 
 def as_positions(name, n):
