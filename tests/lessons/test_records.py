@@ -138,8 +138,10 @@ def test_every_record_belongs_to_a_lesson_or_an_exercise():
 
 CHEAP = [  # script, its comparison, the record and the entry in it, a cheap arm
     ("03_additive.experiment", lambda m: m.Lookups(), "normalizers", "dot, 16", "absolute"),
-    ("08_local_coverage.experiment", lambda m: m.tasks()[0], "local", "copy", "global"),
-    ("08_local_coverage.experiment", lambda m: m.TASKS[0], "repeating", "once", "without"),
+    ("08_local_coverage.experiment", lambda m: m.Windows("copy"), "local", "copy",
+     "global"),
+    ("08_local_coverage.experiment", lambda m: m.Sorting(), "repeating", "sorting",
+     "without"),
     ("09_self_attention.experiment", lambda m: m.Pronouns(), "pronouns", "models",
      "two blocks"),
     ("10_heads.experiment", lambda m: m.Sentences(), "heads", "models", "whole"),
