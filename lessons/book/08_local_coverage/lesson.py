@@ -316,9 +316,9 @@ show(fig, "training", alt)
 #
 # Local-p finds the letters: {{ f"{of('reversal', 'local-p'):.2f}" }} of the strings are
 # right, and its attention goes back in
-# {{ f"{of('reversal', 'local-p', 'back'):.0%}" }} of the steps. A key outside the window
-# has no influence on the gradient of the centre, so a narrow window has little to learn
-# from.
+# {{ f"{of('reversal', 'local-p', 'back'):.0%}" }} of the steps. A key outside the
+# window has no influence on the gradient of the centre, so a narrow window has little
+# to learn from.
 #
 # ## What does it save?
 #
@@ -465,10 +465,10 @@ show(fig, "walk", alt)
 # ## Does it help a trained decoder?
 #
 # Coverage can help only a decoder that repeats itself. Here decoders sort strings of 8
-# to 16 letters, of which there are only four: "dabbacda" becomes "aaabbcdd". Each letter
-# has to be written as often as it occurs, and the decoder has to remember how often it
-# has written it. The models are small, with additive attention and states of 16 numbers,
-# and see 100 strings only, so that they make mistakes. There are four arms:
+# to 16 letters, of which there are only four: "dabbacda" becomes "aaabbcdd". Each
+# letter has to be written as often as it occurs, and the decoder has to remember how
+# often it has written it. The models are small, with additive attention and states of
+# 16 numbers, and see 100 strings only, so that they make mistakes. There are four arms:
 #
 # - "without" has no coverage;
 # - "in the score" has $w_c$, and no coverage loss;
@@ -513,10 +513,10 @@ show(fig, "repetitions", alt)
 
 # %% [markdown]
 # In this task, at this size, {{ right["without"] }} of the strings are right without
-# coverage, {{ right["in the score"] }} with coverage in the score, and with the coverage
-# loss as well {{ right["score and loss, 0.1"] }} (the smaller factor) and
-# {{ right["score and loss, 1"] }} (the larger). The score can read here what the decoder
-# would have to count: how often the letters of one kind have been looked at. The
+# coverage, {{ right["in the score"] }} with coverage in the score, and with the
+# coverage loss as well {{ right["score and loss, 0.1"] }} (the smaller factor) and
+# {{ right["score and loss, 1"] }} (the larger). The score can read here what the
+# decoder would have to count: how often the letters of one kind were looked at. The
 # coverage loss asks for something else, weight on letters that have none so far,
 # whether or not this helps the task. See and others add it in a short last phase only,
 # and report that it does harm from the first step on
