@@ -520,14 +520,14 @@ for kind in wide["arms"]:
         for what in (lambda run: run["watched"]["entropy"][0], "loss", "entropy")
     )
     print(f"{kind:6s} loss {loss:.4f}, entropy {start:.2f} to {entropy:.2f}")
-deep = record("scaling")["6 blocks"]  # of lesson 10
-right = fair.of_arm(deep, "unscaled").value  # share of the answers
+blocks = record("transformer")["scale"]  # of lesson 10
+right = fair.of_arm(blocks, "unscaled").value  # share of the answers
 
 # %% [markdown]
 # At 256 dot does train. It becomes sharper: its entropy falls. The weights of both
 # *begin* soft, because the states of a GRU have entries between $-1$ and 1, whose
 # variance is less than 1. This does not test a Transformer;
-# [lesson 10](../10_heads/README.md) does, and there unscaled models of six blocks and
+# [lesson 10](../10_heads/README.md) does, and there unscaled models of two blocks and
 # width 64 learn a small task ({{ f"{right:.2f}" }} of the answers are right), if the
 # learning rate is small enough.
 #
