@@ -6,8 +6,8 @@ You write the training loop and the measurement; neither may include padding. Th
 
     python -m lessons experiment 38.4
 
-compares both fairly, at width 256 and with your training step: each has four learning
-rates, and takes the same steps (lesson 14). It prints differences with intervals and
+compares both fairly, at width 256 and with your training step: three seeds choose a rate
+for each, and both take the same steps (lesson 14). It prints differences with intervals and
 draws losses and entropies. Ctrl-C loses nothing; ``--quick`` trains each only once.
 Look at the figure, write your explanation, and check again: the exercise passes with
 your own run.

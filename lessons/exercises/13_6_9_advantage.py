@@ -9,8 +9,8 @@ attention to grow with the length: write down your own prediction first. Then
     python -m lessons experiment 6.9
 
 compares both fairly, with your ``decode_step``, your split of 500 English-German pairs,
-and your BLEU. Their widths give them nearly equally many parameters. Each has four
-learning rates and takes the same steps (lesson 14), from five seeds. It prints the
+and your BLEU. Their widths give them nearly equally many parameters. Three seeds choose
+a rate for each; then five others are compared, after the same steps (lesson 14). It prints the
 advantage with its interval and draws the figure. Ctrl-C loses nothing; ``--quick``
 trains each only once. The exercise passes with your own run of your present code.
 """

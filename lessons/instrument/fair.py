@@ -396,17 +396,11 @@ def figures(record, arm, what="figure", of="runs", rate=None):
     )
 
 
-def steps_without_plateau(record, *arms):
-    """Of a record of the earlier rule: the budget, if a run of these arms still rose."""
-    ended = [run.get("plateau", True) for run in record["runs"] if run["arm"] in arms]
-    return None if all(ended) else record["budget"]
-
-
 def of_arm(record, arm, what="figure"):
     """Return the mean of an arm over its seeds, ``Measured``."""
-    values, steps = figures(record, arm, what), steps_without_plateau(record, arm)
-    half = figures(record, arm, what, "half") if _has_halves(record) else None
-    return over_seeds(values, steps=steps, half=half)
+    return over_seeds(
+        figures(record, arm, what), half=figures(record, arm, what, "half")
+    )
 
 
 def difference(record, a, b, what="figure", resolution=None):
@@ -415,15 +409,9 @@ def difference(record, a, b, what="figure", resolution=None):
     resolution   that of ``what``, if it has another unit than the figure
     """
     x, y = (figures(record, arm, what) for arm in (a, b))
-    halves = None
-    if _has_halves(record):
-        halves = [figures(record, arm, what, "half") for arm in (a, b)]
+    halves = [figures(record, arm, what, "half") for arm in (a, b)]
     resolution = record["resolution"] if resolution is None else resolution
-    return paired(x, y, steps_without_plateau(record, a, b), resolution, halves)
-
-
-def _has_halves(record):
-    return all("half" in run for run in record["runs"])
+    return paired(x, y, resolution, halves)
 
 
 def judge(record, *claims, beyond=False):
@@ -507,9 +495,6 @@ def _cell(record, arm, column):
         return " ".join(f"{x:.3f}" for x in figures(record, arm))
     if column == "doubling":
         return f"{of_arm(record, arm).added:+.3f}"
-    if column == "plateaus":  # of a record of the earlier rule
-        ended = figures(record, arm, "plateau")
-        return f"{sum(ended)} of {len(ended)}"
     if column == "minus":
         less = difference(record, arm, record["arms"][0])
         several = bool(np.isfinite(less.low))  # seeds

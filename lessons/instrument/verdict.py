@@ -50,7 +50,7 @@ class Measured:
     added        what the second half of the training steps added to the number
     down, up     by how much as many steps again could lower and raise it: the ends of
                  the interval of ``added``, where they are below and above 0
-    steps        of an earlier rule: the budget, if the figure of a model still moved
+    steps        after how many steps it was measured, if nobody measured what more add
     resolution   "ahead" and "behind" need a larger difference than this
     """
 
@@ -158,7 +158,7 @@ def _interval(values, part):
     return mean - half, mean + half
 
 
-def paired(x, y, steps=None, resolution=0.0, halves=None):
+def paired(x, y, resolution=0.0, halves=None):
     """Return the mean of x minus y, seed by seed, and whether the task can tell.
 
     halves   x and y after half of the steps
@@ -169,7 +169,7 @@ def paired(x, y, steps=None, resolution=0.0, halves=None):
     solved = all((np.round(figures, 2) == 1).all() for figures in (x, y))
     words = CEILING if solved else ""
     half = None if halves is None else np.subtract(*halves)
-    found = over_seeds(np.subtract(x, y), words, steps, resolution, half)
+    found = over_seeds(np.subtract(x, y), words, resolution=resolution, half=half)
     counted = [counts(figures, resolution) for figures in (x, y)]
     if not any(counted):
         return found

@@ -196,7 +196,7 @@ VERDICTS = [  # what is claimed, the values, what else is known of them, the ver
     (below(0), BEHIND, {"half": [-0.6, -0.62, -0.58]}, "unfinished"),
     (below(0), BEHIND, {"half": [0, 0.01, 0.02]}, "holds"),  # it moves away
     (above(-0.3), BEHIND, {"half": [-0.6, -0.62, -0.58]}, "undecided"),
-    # of an earlier rule: no "no" without a plateau
+    # nobody measured what more steps add: no "no"
     (above(0), BEHIND, {"steps": 400}, "unfinished"),
     (above(-1), BEHIND, {"steps": 400}, "holds"),
     # on either side, a difference that does not count decides nothing

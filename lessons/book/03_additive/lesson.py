@@ -432,7 +432,7 @@ for S in (4, 6, 12, 24, 48):
 # one of ten pairs: they see ten keys, each with a value, and then one of these keys,
 # and have to name its value. There are 12 keys and 8 values, and the vectors of
 # queries, keys and values are learned. The scores are additive, or dot products of
-# vectors with 4 or with 16 numbers ([lesson 04](../04_scores/README.md)). "Signed"
+# vectors with 4 numbers ([lesson 04](../04_scores/README.md)). "Signed"
 # weights are the scores divided by the sum of the absolute values. [How to read a
 # measurement](../../MEASURES.md) explains rates, seeds, intervals and verdicts.
 
@@ -447,7 +447,7 @@ settings = tuple(name for name in kept if name != "made")
 for name in settings:
     for arm in kept[name]["arms"]:
         right, weight = (fair.of_arm(kept[name], arm, x) for x in ("figure", "largest"))
-        print(f"{name:14s} {arm:9s} right {right.value:.2f}", end="")
+        print(f"{name:9s} {arm:9s} right {right.value:.2f}", end="")
         print(f"   mean largest weight {weight.value:.2f}")
 
 # %% [folded]
@@ -456,7 +456,7 @@ print("right values, absolute minus softmax; by more than 0.01 fewer?")
 for name in settings:
     found = fair.difference(kept[name], "absolute", "softmax")
     judged[name] = f'"{verdict(below(-0.01), found)}"'
-    print(f"{name:14s} {judged[name]}: {written(found, 3)}")
+    print(f"{name:9s} {judged[name]}\n    {written(found, 3)}")
 
 # %% [markdown]
 # With additive scores the weights need no exponential: the small network can bring the
@@ -470,9 +470,8 @@ for name in settings:
 # > **The book says** (6.2.2) that dividing by the sum of absolute values would give
 # > non-negative weights that sum to one. It does not, because scores have signs. With
 # > absolute values, it says, it would be harder for a model "to focus sharply on a
-# > single position". In this task, at this size, the verdict is {{ judged["dot, 4"] }}
-# > with dot products of 4 numbers, {{ judged["dot, 16"] }} with 16, where all values
-# > are right in both, and {{ judged["additive, 4"] }} with additive scores.
+# > single position". In this task, at this size, the verdict is {{ judged["dot"] }} with
+# > dot products of 4 numbers, and {{ judged["additive"] }} with additive scores.
 
 # %% [claims]
 claim("6.2.2", "scores divided by the sum of their absolute values sum to 1: [1, -2, "
@@ -480,8 +479,7 @@ claim("6.2.2", "scores divided by the sum of their absolute values sum to 1: [1,
 claim("6.2.2", "equal scores give equal weights, 1/T (T = 4)", "0.25",
       mg.softmax(np.ones(4)).data[0])
 for name, words in (
-    ("additive, 4", "additive scores"), ("dot, 4", "dot products of 4 numbers"),
-    ("dot, 16", "dot products of 16 numbers"),
+    ("additive", "additive scores"), ("dot", "dot products of 4 numbers")
 ):  # fmt: skip
     claim("6.2.2", "absolute values over their sum make it harder than a softmax to "
           f"focus on one key of ten ({words}: right values minus those of a softmax, "

@@ -26,17 +26,17 @@ class Lookup(nn.Module):
     normalize   a function that replaces the softmax, see ``attend``
     """
 
-    def __init__(self, arm, rng, width=WIDTH, normalize=None):
-        size = (KEYS, width)
+    def __init__(self, arm, rng, normalize=None):
+        size = (KEYS, WIDTH)
         self.queries, self.keys = (nn.Parameter(rng.normal(size=size)) for _ in "qk")
-        self.values = nn.Parameter(rng.normal(size=(VALUES, width)))
-        self.output = nn.Linear(width, VALUES, rng=rng)
+        self.values = nn.Parameter(rng.normal(size=(VALUES, WIDTH)))
+        self.output = nn.Linear(WIDTH, VALUES, rng=rng)
         self.normalize = normalize
         self.attention = None
         if arm == "dot":
             self.attention = DotProductAttention()
         if arm == "additive":
-            self.attention = AdditiveAttention(width, width, width, rng=rng)
+            self.attention = AdditiveAttention(WIDTH, WIDTH, WIDTH, rng=rng)
 
     def forward(self, asked, keys, values):
         """asked (B, 1), keys and values (B, 10)  ->  scores of all values (B, 8)"""
