@@ -58,7 +58,7 @@ class Scaling(OwnModels):
     name, question = "scaling", "Width 256: does it help to divide scores by 16?"
     measure = "probability of the right symbol in unseen strings, geometric mean"
     arms, rates = ("dot", "scaled"), (1e-3, 2e-3, 4e-3)
-    every, budget, d, chance = 20, 1200, 256, 1 / 27
+    every, budget, d, chance = 30, 600, 256, 1 / 27
 
     def build(self, arm, rate, seed):
         model = Reverser(arm, hidden=self.d, rng=np.random.default_rng(seed))
@@ -248,7 +248,7 @@ class Attending(OwnModels):
     name, question = "attention", "What does attention add, with 500 pairs?"
     measure, resolution = "BLEU", 1.0
     arms, rates = tuple(KINDS), (2e-3, 4e-3, 8e-3)
-    every, budget = 25, 1500  # one epoch, 60 epochs
+    every, budget = 100, 1000  # four epochs, 40 epochs
     ceiling = math.inf  # BLEU is in points
 
     @functools.cached_property
