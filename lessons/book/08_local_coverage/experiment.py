@@ -120,7 +120,8 @@ class Sorting(Translating):
 def repeated(said, pairs):
     """Return the share of letters that an answer has more often than the right one."""
     surplus = sum(
-        (Counter(mine) - Counter(pair.target)).total() for mine, pair in zip(said, pairs)
+        (Counter(mine) - Counter(pair.target)).total()
+        for mine, pair in zip(said, pairs)
     )
     return surplus / max(sum(map(len, said)), 1)
 

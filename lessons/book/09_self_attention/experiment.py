@@ -66,7 +66,7 @@ def sentence(rng, part, first):
 
 
 class Sentences(NamedTuple):
-    """ids (n, T), and of each sentence the answer and the places of three words (n,)."""
+    """ids (n, T); of each sentence (n,): the answer and the places of three words."""
 
     ids: np.ndarray
     it: np.ndarray

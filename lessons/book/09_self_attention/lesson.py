@@ -829,7 +829,7 @@ kept, exact = record("normalizers"), rule.between(-0.01, 0.01)
 claim("6.5.2", "a lookup as precise as a hard one still passes gradients (slope of a "
       "weight of 0.999, by its own score: above 0.025, a tenth of the most)",
       rule.above(0.025), 0.999 * (1 - 0.999))
-for name, words in (("additive, 4", "additive scores"), ("dot, 4", "dot products")):
+for name, words in (("additive", "additive scores"), ("dot", "dot products")):
     largest = fair.of_arm(kept[name], "softmax", "largest")
     hard = fair.of_arm(kept[name], "softmax", lambda run: run["hard"] - run["figure"])
     claim("6.5.2", f"a trained lookup is as precise as a hard one ({words}: right "
