@@ -244,8 +244,8 @@ for D in (1, 3, 6, 10, 19):
 # Only the queries near the middle find their key. With another centre a small window
 # suits a reversal, too (exercise 38.5).
 #
-# That was what a window *can* reach. What do trained models do? They copy strings of 8
-# to 14 letters, which is the order that local-m assumes, or reverse them, which is the
+# That was what a window *can* reach. What do trained models do? They copy strings of 6
+# to 12 letters, which is the order that local-m assumes, or reverse them, which is the
 # opposite order ([experiment.py](experiment.py)). One model has global attention, two
 # have windows of seven letters, $D = 3$, and one has no attention, "none": it knows the
 # source only from the last state of the encoder
@@ -276,7 +276,7 @@ for task in ("copy", "reversal"):
     steps = {arm: to_half(task, arm) for arm in arms}
     columns = "rate", "mean", "doubling", ("steps to half", steps), ("back", back)
     print(f"{task}:", fair.table(kept[task], columns))
-reached = [(np.abs(S - 1 - 2 * np.arange(S)) <= 3).sum() for S in range(8, 15)]
+reached = [(np.abs(S - 1 - 2 * np.arange(S)) <= 3).sum() for S in range(6, 13)]
 
 # %%
 ahead = "reversal: local-p is ahead of local-m", above(0), "local-p", "local-m"
@@ -307,7 +307,7 @@ show(fig, "training", alt)
 # that of local-p {{ f"{of('copy', 'local-p'):.2f}" }}. It is the window that does it:
 # without attention the share is {{ f"{of('copy', 'none'):.2f}" }}.
 #
-# **Reversal.** The count above predicts that local-m fails: of 8 to 14 letters at most
+# **Reversal.** The count above predicts that local-m fails: of 6 to 12 letters at most
 # {{ str(max(reached)) }} are in their window. It has
 # {{ f"{of('reversal', 'local-m'):.2f}" }} of the strings right, and the model without
 # attention {{ f"{of('reversal', 'none'):.2f}" }}. A GRU with a state of 32 numbers
