@@ -14,9 +14,13 @@ import minigrad as mg
 from attention import definitions, masked_softmax
 from attention.app.pretrained import EN_FR
 from attention.costs.counted import OpCounter
+from attention.decoding.drafts import verify
+from attention.decoding.sampling import draw as draw_token
+from attention.decoding.sampling import filtered_probabilities
 from attention.metrics import alignment
 from attention.metrics.alignment import attention_entropy
 from attention.metrics.bleu import corpus_bleu
+from attention.published import bpe
 from attention.variants import hard
 from lessons.classroom import records
 from lessons.classroom.catalogue import find
@@ -426,6 +430,43 @@ def graphs(my, rng):
     yield my.average(e, h @ W_l.T, edges), definitions.gat(h, W_l, a, a_2, edges)
     e, _ = my.gatv2_scores(h, W_l, W_r, a)
     yield my.average(e, h @ W_r.T, edges), definitions.gatv2(h, W_l, W_r, a, edges)
+
+
+@case("E.25")
+def byte_pairs(my, rng):
+    """The merges of random words, and the tokens of others."""
+    for _ in range(9):
+        drawn = ["".join(rng.choice(list("abc"), n)) for n in rng.integers(1, 9, 9)]
+        words = {word: int(rng.integers(1, 6)) for word in drawn}
+        merges = my.learn(words, 9)
+        ranks = {pair: rank for rank, pair in enumerate(merges)}
+        yield merges == bpe.learned(words, 9), True
+        yield [my.encode(w, merges) == bpe.merged(w, ranks) for w in drawn[::-1]], True
+
+
+@case("E.27")
+def sampling(my, rng):
+    """Temperature, top-k and top-p."""
+    z = 3 * rng.normal(size=11)
+    p = my.probabilities(z, 0.7)
+    yield p, filtered_probabilities(z[None], 0.7)[0]
+    yield my.top_k(p, 4), filtered_probabilities(np.log(p)[None], top_k=4)[0]
+    yield my.top_p(p, 0.8), filtered_probabilities(np.log(p)[None], top_p=0.8)[0]
+
+
+@case("E.28")
+def speculative(my, rng):
+    """The tokens of the library's ``verify``, from the same random numbers."""
+    for seed in range(20):
+        p, q = (softmax(rng.normal(size=(n, 5))) for n in (4, 3))
+        drafts = rng.integers(0, 5, 3)
+        numbers = np.random.default_rng(seed)
+        pick = lambda r: draw_token(r[None], numbers)[0]  # noqa: E731
+        u = np.random.default_rng(seed).random(3)
+        kept = my.verify(p, q, drafts, u, lambda r: None)
+        numbers.random(min(len(kept), 3))  # one number for each draft that is read
+        again = my.verify(p, q, drafts, u, pick)
+        yield again, verify(p, q, drafts, np.random.default_rng(seed))
 
 
 @pytest.mark.parametrize("row", PLAIN, ids=lambda row: row[0])

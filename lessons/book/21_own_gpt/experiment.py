@@ -1,0 +1,418 @@
+"""Your own GPT, trained on the pages of this book. The record of lesson 21.
+
+    python -m lessons experiment 21
+
+The model is made of your answers: tanh and log_softmax of E.2, masked_softmax of E.7,
+split and join of E.10, rope of E.11. Where an answer is missing or does not pass, the
+course's takes its place, and the first lines say which. It learns to continue the text
+of this book, and prints a sample every thirty seconds. Then it is opened: its loss by
+position, what its heads look at, and what it does without them. Beside it, five seeds
+of short runs, with your parts and with the library's model of the same size. Some 10
+minutes on two cores; Ctrl-C loses nothing.
+"""
+
+import math
+import os
+import shutil
+import sys
+import time
+from functools import cached_property
+from types import SimpleNamespace
+
+import numpy as np
+
+import minigrad as mg
+from attention.app.experiments.writing import Writer, in_windows, mean_loss, windows
+from attention.app.experiments.writing_text import load
+from attention.app.run_folder import States
+from attention.app.study import Study
+from attention.decoding.greedy import evaluation
+from attention.decoding.sampling import draw, filtered_probabilities
+from attention.training import Run, fit
+from attention.transformer import DecoderOnly, TransformerConfig
+from lessons.classroom.catalogue import find, work_folder
+from lessons.classroom.records import PATH, RECORDS, SCRIPT, command_of, fingerprint
+from lessons.classroom.records import write_record
+from lessons.classroom.terminal import display_path, say
+from lessons.course.before import passed_answer
+from lessons.course.long_runs import functions
+from lessons.course.own_training import learned
+from lessons.instrument.verdict import over_seeds
+from lessons.pages.figures import BLUE, GREY, ORANGE, figure
+from minigrad import nn, optim
+
+PARTS = {  # of an answer: the functions that the model is made of
+    "E.2": ("tanh", "log_softmax"), "E.7": ("masked_softmax",),
+    "E.10": ("split", "join"), "E.11": ("rope",),
+}  # fmt: skip
+SIZE = {"width": 64, "heads": 4, "layers": 2, "positions": "rope"}
+LIKE_THE_ANSWERS = {"bias": False, "activation": "tanh", "interleaved": True}
+CONTEXT, BATCH, RATE = 64, 16, 2e-3
+LONG, SHORT, SEEDS = 2500, 400, (1, 2, 3, 4, 5)  # steps; seeds of the short runs
+TEXT = SimpleNamespace(text=None, vocabulary=None, context=CONTEXT)
+REPEATED, ROWS = 32, 64  # characters of a random text that is repeated; such texts
+FREQUENT = 60  # its characters are drawn from the most frequent ones
+SAMPLE_SECONDS, SAMPLE = 30, 200
+CACHED = (64, 128, 256)  # characters of a text that is written with a cache
+
+
+def answers():
+    """Return {id: (text, path, whose)} of the answers that the model is made of."""
+    of_the_page = os.environ.get("LESSONS_RECORDS") == str(RECORDS)
+    found = {}
+    for id in PARTS:
+        exercise = find(id)
+        my = SimpleNamespace(path=str(work_folder() / f"{exercise.stem}.py"), id=id)
+        own = None if of_the_page else passed_answer(my, id)
+        course = exercise.answer_text, str(exercise.file)
+        found[id] = (*own, "yours") if own else (*course, "the course's")
+    return found
+
+
+class Parts:
+    """The functions of the answers, as operations on tensors."""
+
+    def __init__(self, found):
+        f = {
+            name: getattr(functions(*found[id][:2]), name)
+            for id, names in PARTS.items()
+            for name in names
+        }
+        H = SIZE["heads"]
+        split, join, rope = f["split"], f["join"], f["rope"]
+        self.tanh, self.log_softmax = learned(f["tanh"]), learned(f["log_softmax"])
+        self.masked_softmax = f["masked_softmax"]
+        # the backward of split is join, and that of join is split
+        self.split = learned(lambda x: (split(x, H), join))
+        self.join = learned(lambda x: (join(x), lambda g: split(g, H)))
+        self.rope = learned(lambda x: rope(x, np.arange(x.shape[-2])))
+
+    def weights(self, s):
+        """Return the causal weights of scores s (..., n, n)."""
+        mask = np.broadcast_to(np.tri(s.shape[-1], dtype=bool), s.shape)
+        return learned(lambda x: self.masked_softmax(x, mask))(s)
+
+
+class Gpt(nn.Module):
+    """A language model of these parts, with the parameters of a ``DecoderOnly``.
+
+    off    heads (layer, head) that are switched off
+    seen   None, or a list that receives the weights (H, B, n, n) of each layer
+    """
+
+    def __init__(self, parts, vocabulary, rng):
+        config = TransformerConfig(
+            vocabulary, max_length=CONTEXT, **SIZE, **LIKE_THE_ANSWERS
+        )
+        self.library, self.parts = DecoderOnly(config, rng), parts
+        self.off, self.seen = (), None
+
+    def forward(self, ids):
+        """Return the logits of each next token.   ids (B, n)  ->  (B, n, V)"""
+        stack = self.library.decoder
+        x = mg.embedding(ids, stack.embedding) * stack.factor  # (B, n, D)
+        for layer, block in enumerate(stack.blocks):
+            x = x + self.attend(block.self_attn, block.self_attn_norm(x), layer)
+            network, h = block.feed_forward, block.feed_forward_norm(x)
+            hidden = self.parts.tanh(h @ network.linear1.weight.T)  # (B, n, 4 D)
+            x = x + hidden @ network.linear2.weight.T
+        return stack.final_norm(x) @ stack.embedding.T
+
+    def attend(self, layer, x, number):
+        """Return the outputs (B, n, D) of the heads of a layer, joined."""
+        B, n, D = x.shape
+        rows = mg.reshape(x, (B * n, D))
+        maps = layer.W_q, layer.W_k, layer.W_v
+        q, k, v = (self.heads(rows @ W.weight.T, B) for W in maps)
+        q, k = self.parts.rope(q), self.parts.rope(k)  # (H, B, n, E)
+        s = q @ k.swapaxes(-1, -2) * (1 / math.sqrt(q.shape[-1]))  # (H, B, n, n)
+        p = self.parts.weights(s)
+        if self.seen is not None:
+            self.seen.append(p.data)
+        kept = [(number, h) not in self.off for h in range(len(p))]
+        o = p @ v * np.float32(kept)[:, None, None, None]
+        o = self.parts.join(mg.reshape(o, (len(p), B * n, -1)))  # (B n, D)
+        return mg.reshape(o @ layer.W_o.weight.T, (B, n, D))
+
+    def heads(self, rows, B):
+        """Return the heads (H, B, n, E) of rows (B n, D)."""
+        x = self.parts.split(rows)
+        return mg.reshape(x, (len(x), B, -1, x.shape[-1]))
+
+    def loss(self, ids):
+        """Return the mean loss of the next tokens of windows (B, n + 1), in nats."""
+        log_p = self.parts.log_softmax(self(ids[:, :-1]))
+        B, n, _ = log_p.shape
+        return -log_p[np.arange(B)[:, None], np.arange(n), ids[:, 1:]].mean()
+
+
+class Library(DecoderOnly):
+    """The library's model of the same size, with GELU, biases, and its own pairs."""
+
+    def __init__(self, parts, vocabulary, rng):
+        super().__init__(TransformerConfig(vocabulary, max_length=CONTEXT, **SIZE), rng)
+
+    def loss(self, ids):
+        """Return the mean loss of the next tokens of windows (B, n + 1), in nats."""
+        return mg.cross_entropy(self(ids[:, :-1]), ids[:, 1:])
+
+
+ARMS = {"yours": Gpt, "library": Library}
+
+
+class Training(Study):
+    """The runs of so many steps: a job is (arm, seed, steps)."""
+
+    def __init__(self, found, steps):
+        self.found, self.steps = found, steps
+
+    @cached_property
+    def data(self):
+        """The text, in characters."""
+        return load(TEXT)
+
+    @cached_property
+    def held(self):
+        """Windows (B, n + 1) of the held-out part."""
+        return in_windows(self.data.held, CONTEXT)
+
+    def label(self, job):
+        """Return the printed name of a run."""
+        return f"{job[0]}/{job[1]}"
+
+    def build(self, arm, seed, steps):
+        """Return the Run before its first step."""
+        rng = np.random.default_rng(seed)
+        model = ARMS[arm](Parts(self.found), len(self.data.tokenizer), rng)
+        optimizer = optim.AdamW(model.parameters(), lr=RATE)
+        return Run(model, optimizer, optim.CosineAnnealingLR(optimizer, T_max=steps))
+
+    def train(self, job, saved, save, progress):
+        """Train a model; the long run prints samples."""
+        arm, seed, steps = job
+        run = self.build(*job)
+        draws = SimpleNamespace(seed=seed, context=CONTEXT, batch=BATCH)
+        samples = dict(saved.get("samples", {}))
+        begin = time.monotonic()
+
+        def record(numbers):
+            nonlocal begin
+            if steps == LONG and time.monotonic() - begin > SAMPLE_SECONDS:
+                samples[str(run.steps)] = text = self.sample(run.model)
+                progress.close()
+                print(f"step {run.steps}: {text}\n", flush=True)
+                begin = time.monotonic()
+
+        finished = fit(
+            run, steps, lambda i: run.model.loss(windows(self.data.train, draws, i)),
+            lambda state: save(state, samples=samples), progress,
+            state=saved.get("run"), seed=seed, record=record,
+        )  # fmt: skip
+        run.samples = samples
+        return run, finished
+
+    def sample(self, model):
+        """Return what the model writes after the first held-out characters."""
+        rng, tokenizer = np.random.default_rng(1), self.data.tokenizer
+        library = getattr(model, "library", model)
+        with evaluation(library):
+            ids = Writer(library, tokenizer).continued(
+                self.data.held[: CONTEXT // 2], SAMPLE,
+                lambda logp: draw(filtered_probabilities(logp, 0.8), rng),
+            )  # fmt: skip
+            return tokenizer.decode(ids)
+
+    def surprise(self, model, ids):
+        """Return the bits of each next token of windows: (B, n)."""
+        with mg.no_grad():
+            z = mg.log_softmax(model(ids[:, :-1])).data
+        B, n = z.shape[:2]
+        return -z[np.arange(B)[:, None], np.arange(n), ids[:, 1:]] / math.log(2)
+
+    def result(self, job, run):
+        """Return the bits per character; of the long run also what is inside."""
+        arm, seed, steps = job
+        run.model.eval()
+        parts = np.array_split(self.held, 20)
+        bits = np.concatenate([self.surprise(run.model, part) for part in parts])
+        found = {
+            "arm": arm, "seed": seed, "steps": steps, "seconds": run.seconds,
+            "parameters": run.model.num_parameters(), "bits": float(bits.mean()),
+        }  # fmt: skip
+        if steps < LONG:
+            return found
+        found |= {"by_position": bits.mean(0).tolist(), "samples": run.samples}
+        found["samples"][str(run.steps)] = self.sample(run.model)
+        return found | self.inside(run.model) | {"cache": speeds(run.model)}
+
+    def line(self, job, result):
+        """Return the bits per character of a run."""
+        bits, seconds = result["bits"], result["seconds"]
+        return f"{self.label(job)}: {bits:.3f} bits per character, {seconds:.0f} s"
+
+    def inside(self, model):
+        """Return what the heads look at, and the loss without some of them.
+
+        A random text has none of its characters twice, and is then repeated.
+        """
+        rng = np.random.default_rng(7)
+        frequent = np.argsort(-np.bincount(self.data.train))[:FREQUENT]
+        half = rng.permuted(np.tile(frequent, (ROWS, 1)), axis=1)[:, :REPEATED]
+        twice = np.concatenate([half, half, half[:, :1]], 1)  # (ROWS, 2 REPEATED + 1)
+        prose = self.held[:ROWS]
+        p, on_prose = (self.looks(model, ids[:, :-1]) for ids in (twice, prose))
+        again = np.arange(REPEATED, 2 * REPEATED)
+        scores = p[..., again, again - REPEATED + 1].mean((2, 3))  # (layers, H)
+        i = np.arange(1, CONTEXT)
+        order = [divmod(int(k), scores.shape[1]) for k in np.argsort(-scores, None)]
+        heads = {
+            "none": [], "best": order[:1], "best two": order[:2], "others": order[-2:],
+        }  # fmt: skip
+        without = {}
+        for name, off in heads.items():
+            model.off = off
+            copied, plain = (self.surprise(model, ids) for ids in (twice, prose))
+            without[name] = {
+                "heads": [list(head) for head in off],
+                "first": float(copied[:, : REPEATED - 1].mean()),
+                "again": float(copied[:, REPEATED:].mean()),
+                "prose": float(plain.mean()),
+            }
+        model.off = ()
+        return {
+            "induction": scores.tolist(),
+            "previous": on_prose[..., i, i - 1].mean((2, 3)).tolist(),
+            "on_first": on_prose[..., CONTEXT // 2 :, 0].mean((2, 3)).tolist(),
+            "without": without,
+        }  # fmt: skip
+
+    def looks(self, model, ids):
+        """Return the weights (layers, H, B, n, n) while the model reads ids."""
+        model.seen = []
+        with mg.no_grad():
+            model(ids)
+        p, model.seen = np.array(model.seen), None
+        return p
+
+
+def speeds(model):
+    """Return tokens per second of greedy texts, with a cache and without, by length."""
+    found = {"lengths": list(CACHED), "with": [], "without": []}
+    with evaluation(model), mg.no_grad():
+        for n in CACHED:
+            state = model.library.start(np.zeros((1, 1), int))
+            begin = time.perf_counter()
+            logits = state.logits
+            for _ in range(n):
+                logits, state, _ = model.library.step(state, logits.data.argmax(-1))
+            found["with"].append(n / (time.perf_counter() - begin))
+            ids, begin = np.zeros((1, 1), int), time.perf_counter()
+            for _ in range(n):
+                z = model.library(ids).data[:, -1:]
+                ids = np.concatenate([ids, z.argmax(-1)], 1)
+            found["without"].append(n / (time.perf_counter() - begin))
+    return found
+
+
+def trained():
+    """Train all runs; write the record."""
+    found = answers()
+    for id, names in PARTS.items():
+        say(f"{', '.join(names)}: {found[id][2]}, of {id}")
+    code = SCRIPT + "".join(text for text, *_ in found.values())
+    folder = work_folder() / "records" / "states" / f"own_gpt-{fingerprint(code)}"
+    states, workers = States(folder, command_of(PATH)), os.cpu_count() or 1
+    study = Training(found, LONG)
+    [long] = study.train_all([("yours", 1, LONG)], states, log=say)
+    jobs = [(arm, seed, SHORT) for seed in SEEDS for arm in ARMS]
+    short = Training(found, SHORT).train_all(jobs, states, workers, say)
+    data = study.data
+    results = {
+        "long": long, "short": short, "baselines": data.baselines, "text": data.name,
+        "characters": [len(data.training_text), len(data.held_text), data.characters],
+        "size": SIZE | {"context": CONTEXT, "batch": BATCH}, "repeated": REPEATED,
+        "whose": {id: whose for id, (*_, whose) in found.items()},
+    }  # fmt: skip
+    path = write_record("own_gpt", results, seeds=SEEDS)
+    shutil.rmtree(folder, ignore_errors=True)
+    say("\n\n".join(table(results) for table in (bits, heads, repetition, speed)))
+    drawing = work_folder() / "figures" / "own_gpt.png"
+    drawing.parent.mkdir(parents=True, exist_ok=True)
+    picture(results).savefig(drawing, dpi=150, facecolor="white", transparent=False)
+    say(f"recorded in {display_path(path)}, drawn in {display_path(drawing)}")
+
+
+# What a record says, in four tables and a picture
+
+
+def bits(kept):
+    """Return the bits per held-out character of all models, and of counting."""
+    long, text = kept["long"], "bits per character of the held-out part\n"
+    rows = kept["baselines"] | {f"yours, {long['steps']} steps": long["bits"]}
+    for arm in ARMS:
+        runs = [run for run in kept["short"] if run["arm"] == arm]
+        mean = over_seeds([run["bits"] for run in runs])
+        name = f"{arm}, {runs[0]['steps']} steps, {len(runs)} seeds"
+        rows[name] = f"{mean.value:6.2f} [{mean.low:.2f}, {mean.high:.2f}]"
+    texts = [n if isinstance(n, str) else f"{n:6.2f}" for n in rows.values()]
+    return text + "\n".join(f"{name:36s}{n}" for name, n in zip(rows, texts))
+
+
+def heads(kept):
+    """Return the scores of each head."""
+    long = kept["long"]
+    lines = ["layer.head   induction   token before   first token"]
+    for layer, row in enumerate(long["induction"]):
+        for h, score in enumerate(row):
+            near, first = (long[name][layer][h] for name in ("previous", "on_first"))
+            lines.append(f"{layer + 1}.{h + 1}{score:19.2f}{near:15.2f}{first:14.2f}")
+    return "\n".join(lines)
+
+
+def repetition(kept):
+    """Return the bits of a random text, of its repetition, and of prose."""
+    lines = ["without        random text   its repetition   prose"]
+    for row in kept["long"]["without"].values():
+        names = ", ".join(f"{layer + 1}.{h + 1}" for layer, h in row["heads"]) or "none"
+        first, again, prose = row["first"], row["again"], row["prose"]
+        lines.append(f"{names:12s}{first:14.2f}{again:17.2f}{prose:8.2f}")
+    return "\n".join(lines)
+
+
+def speed(kept):
+    """Return the characters per second, with a cache and without."""
+    cache = kept["long"]["cache"]
+    lines = ["characters of a text   per second with a cache   without"]
+    for n, a, b in zip(cache["lengths"], cache["with"], cache["without"]):
+        lines.append(f"{n:20d}{a:26.0f}{b:10.0f}")
+    return "\n".join(lines)
+
+
+def picture(kept):
+    """Draw the bits by position, and those of a repeated text without some heads."""
+    fig, (left, right) = figure("What does your GPT use?", columns=2, size=(8.4, 3.2))
+    by_position = kept["long"]["by_position"]
+    left.plot(range(1, len(by_position) + 1), by_position, color=BLUE, label="your GPT")
+    trigrams = kept["baselines"]["counted trigrams"]
+    left.axhline(trigrams, color=GREY, linestyle="--", label="counted trigrams")
+    left.set(xlabel="characters that are read", ylabel="bits of the next character")
+    left.legend()
+    rows = kept["long"]["without"]
+    names = [f"without {name}" if name != "none" else "all heads" for name in rows]
+    for part, shift, colour in (("first", -0.2, GREY), ("again", 0.2, ORANGE)):
+        label = {"first": "a random text", "again": "its repetition"}[part]
+        heights = [row[part] for row in rows.values()]
+        right.bar(np.arange(len(rows)) + shift, heights, 0.4, color=colour, label=label)
+    right.set_xticks(range(len(rows)), names, rotation=15)
+    highest = max(row["again"] for row in rows.values())
+    right.set(ylabel="bits per character", ylim=(0, 1.4 * highest))
+    right.legend()
+    return fig
+
+
+if __name__ == "__main__":
+    try:
+        trained()
+    except KeyboardInterrupt as stopped:  # what was trained is saved
+        print(stopped, file=sys.stderr)
+        sys.exit(130)
