@@ -57,7 +57,7 @@ class Scaling(OwnModels):
 
     name, question = "scaling", "Width 256: does it help to divide scores by 16?"
     measure = "probability of the right symbol in unseen strings, geometric mean"
-    arms, rates = ("dot", "scaled"), (1e-3, 2e-3, 4e-3)
+    arms, rates = ("dot", "scaled"), (2e-3, 4e-3)
     every, budget, d, chance = 30, 600, 256, 1 / 27
 
     def build(self, arm, rate, seed):
