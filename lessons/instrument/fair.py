@@ -398,9 +398,8 @@ def figures(record, arm, what="figure", of="runs", rate=None):
 
 def of_arm(record, arm, what="figure"):
     """Return the mean of an arm over its seeds, ``Measured``."""
-    return over_seeds(
-        figures(record, arm, what), half=figures(record, arm, what, "half")
-    )
+    half = figures(record, arm, what, "half") if _has_halves(record) else None
+    return over_seeds(figures(record, arm, what), half=half)
 
 
 def difference(record, a, b, what="figure", resolution=None):
@@ -409,9 +408,16 @@ def difference(record, a, b, what="figure", resolution=None):
     resolution   that of ``what``, if it has another unit than the figure
     """
     x, y = (figures(record, arm, what) for arm in (a, b))
-    halves = [figures(record, arm, what, "half") for arm in (a, b)]
+    halves = None
+    if _has_halves(record):
+        halves = [figures(record, arm, what, "half") for arm in (a, b)]
     resolution = record["resolution"] if resolution is None else resolution
     return paired(x, y, resolution, halves)
+
+
+def _has_halves(record):
+    """Return whether there was a second look; a learner's older record has none."""
+    return all("half" in run for run in record["runs"])
 
 
 def judge(record, *claims, beyond=False):

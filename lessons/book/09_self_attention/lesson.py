@@ -1,4 +1,4 @@
-"""09  Self-attention  ●●○○  40 min  importance ★★★  needs 03, 05
+"""09  Self-attention  ●●○○  45 min  importance ★★★  needs 03, 05
 
 How does a word learn from the other words of its own sentence?
 """
