@@ -517,7 +517,7 @@ for ax, (label, x) in zip(axes, shown.items()):
         ax.plot(*at, mark, color=colour, ms=5, alpha=0.7, label=name)
     ax.set_xlabel(label)
 axes[0].set_ylabel("verbs that become wrong\nwithout the head, in 100")
-axes[0].legend()
+axes[1].legend(loc=(0.2, 0.42))
 r = [np.corrcoef(x.ravel(), wrong.ravel())[0, 1] for x in shown.values()]
 alt = f"""Verbs of 100 that get the wrong number without a head, a mark for each of
 {wrong.size} heads, from {wrong.min():.0f} to {wrong.max():.0f}. Left against the weight
