@@ -386,9 +386,8 @@ def table(kind, text=""):
 #   chosen by us, and some after the first look.
 # - A rate that suits one arm, a run that ended too soon, a seed that nobody reports, a
 #   trivial solution that nobody tried.
-# - Two looks that see nothing. A model may stand still for a thousand steps, at half of
-#   them and at the end, and then learn the rest, as in
-#   [lesson 12](../12_exact_and_cheap/README.md).
+# - Two looks that see nothing. A model may stand still at half of the steps and at the
+#   end, and learn later, as an arm of [lesson 20](../20_tournament/README.md) may.
 # - A verdict on a mean where the seeds fall into two groups.
 # - A claim tested in another setting than that of the text. A text may speak of large
 #   Transformers; our models are small.
