@@ -1,4 +1,4 @@
-"""10  Many heads, causal and cross  ●●●○  40 min  importance ★★★  needs 06, 09
+"""10  Many heads, causal and cross  ●●●○  45 min  importance ★★★  needs 06, 09
 
 What can several attentions do that one cannot?
 """
