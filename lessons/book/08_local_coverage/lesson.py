@@ -1,4 +1,4 @@
-"""08  Local attention and coverage  ●●○○  40 min  importance ★  needs 04, 06, 07
+"""08  Local attention and coverage  ●●○○  45 min  importance ★  needs 04, 06, 07
 
 What do a window and a memory change?
 """
