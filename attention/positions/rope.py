@@ -134,7 +134,10 @@ class RoPE(Scheme):
 
     def options(self, attention, positions=None):
         """Return the rotation."""
-        return {"rotate": functools.partial(rope, base=self.base, interleaved=self.interleaved)}
+        rotate = functools.partial(
+            rope, base=self.base, interleaved=self.interleaved
+        )
+        return {"rotate": rotate}
 
 
 # a product for each cosine and sine of a pair, of queries and of keys, and the angles

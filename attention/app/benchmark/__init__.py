@@ -11,5 +11,6 @@ NAMES = (  # of the rows, for ``--help``, which does not wait for rows.py and Nu
     "reversal", "translate", "translate-cold", "additive-128", "additive-50",
     "tiled-forward", "tiled", "causal-forward", "causal", "window", "decay",
     "decay-from", "delta", "delta-from", "memory", "gru",
-    "gpt-64", "gpt-128", "gpt-128-6", "gpt-192", "write", "write-float32", "tiny", "sgd", "import",
+    "gpt-64", "gpt-128", "gpt-128-6", "gpt-192", "write", "write-float32",
+    "tiny", "sgd", "import",
 )  # fmt: skip
