@@ -56,11 +56,17 @@ def sample(
     if top_p is not None:
         number("sample", "top_p", probability("sample", "top_p", top_p), positive=True)
     rng = generator("sample", rng) or own_generator()
+    choose = chooser(rng, temperature, top_k, top_p)
+    return decode(model, source, lengths, max_length, choose)
+
+
+def chooser(rng, temperature=1.0, top_k=None, top_p=None):
+    """Return the function of ln P (n, V) that draws the next tokens (n,) from Q."""
 
     def choose(logp):
         return draw(filtered_probabilities(logp, temperature, top_k, top_p), rng)
 
-    return decode(model, source, lengths, max_length, choose)
+    return choose
 
 
 def filtered_probabilities(logp, temperature=1.0, top_k=None, top_p=None):

@@ -55,14 +55,11 @@ def over_draws(values, kind="drawn", of="draws"):
     return Measured(mean, mean - half, mean + half, kind, f"{len(values):,} {of}")
 
 
-def of_seeds(values, claimed, steps=None):
-    """Return how many seeds lie in a range, as a share with Wilson's interval.
-
-    steps   as in ``Measured``
-    """
+def of_seeds(values, claimed):
+    """Return how many seeds lie in a range, as a share with Wilson's interval."""
     inside = sum(claimed.low <= x <= claimed.high for x in values)
     words = "values " + ", ".join(digits(x, 2) for x in values)
-    return replace(share(inside, len(values)), words=words, steps=steps)
+    return replace(share(inside, len(values)), words=words)
 
 
 def clipped(found):

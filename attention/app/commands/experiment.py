@@ -20,6 +20,8 @@ from ..machine import SHORT_RUN, backend_for, versions
 from ..run_folder import RunFolder
 from ..study import Study
 
+BEST = "best.safetensors"
+
 
 class Experiment(Study):
     """One such command: a study with options.
@@ -98,3 +100,15 @@ class Experiment(Study):
     def label(self, job):
         """Return the printed name of a run."""
         return job[0] if self.config.seeds == 1 else f"{job[0]}/{job[1]}"
+
+
+class OneRun(Experiment):
+    """A command that trains one model and saves the best one as ``BEST``."""
+
+    def line(self, job, result):
+        """Print nothing: ``conclude`` says it all."""
+        return ""
+
+    def results(self, runs, more):
+        """Return what results.json holds: the only run."""
+        return runs[0]

@@ -22,7 +22,7 @@ from ..files import free_path, make_folder
 from ..options import shown, wrapped
 from ..pretrained import EN_FR
 from ..run_folder import existing
-from .translate_train import BEST
+from .experiment import BEST
 
 
 def run(args):

@@ -20,12 +20,10 @@ from ..experiments import translation as experiment
 from ..machine import versions
 from ..metrics_file import MetricsFile
 from ..options import wrapped
-from .experiment import Experiment
-
-BEST = "best.safetensors"
+from .experiment import BEST, OneRun
 
 
-class Training(Experiment):
+class Training(OneRun):
     """The command ``translate train``: one model."""
 
     name, Config = "translate train", experiment.Config
@@ -89,10 +87,6 @@ class Training(Experiment):
         found = {"steps": run.steps, "seconds": run.seconds, "test": report}
         return {**best.about, **found, "said": said}
 
-    def line(self, job, result):
-        """Print nothing: ``conclude`` says it all."""
-        return ""
-
     def conclude(self, runs):
         """Draw an alignment; return the scores."""
         (found,) = runs
@@ -105,10 +99,6 @@ class Training(Experiment):
             f"of {found['validation']:.4g}; {found['seconds']:.0f} s\n\n"
             f"{scoring.table(found['test'])}\n\nwritten to {self.out}:\n{written}"
         ), {}
-
-    def results(self, runs, more):
-        """Return what results.json holds: the only run."""
-        return runs[0]
 
 
 run = Training.run

@@ -15,6 +15,7 @@ a character is whole; its speed goes to stderr. --heads draws which tokens of th
 each head reads when the model chooses the first token.
 """
 
+import itertools
 import os
 import sys
 import time
@@ -25,7 +26,7 @@ from minigrad.bounds import FileError
 
 from ... import kernels
 from ...decoding.greedy import evaluation, steps
-from ...decoding.sampling import draw, filtered_probabilities
+from ...decoding.sampling import chooser
 from ...plotting.figure import check_ending
 from ...published import open_model
 from ...published.chat import chat_ids
@@ -33,7 +34,8 @@ from ...published.heads import weights_at_the_last
 from ..experiments.writing import open_writer
 from ..files import free_path, make_folder
 from ..machine import backend_for
-from .write_train import BEST, TEMPERATURE
+from .experiment import BEST
+from .write_train import TEMPERATURE
 
 
 def run(args):
@@ -60,24 +62,9 @@ def run(args):
         )
     if args.heads is not None:
         draw_heads(model, files.tokenizer, ids, args.heads)
-    times = [time.perf_counter()]  # after loading, and after each token
-
-    def written():
-        for tokens, *_ in steps(
-            model, [ids], None, min(args.tokens, room), choice(args.temperature or 0.0)
-        ):
-            times.append(time.perf_counter())
-            if tokens[0] in ends:
-                return
-            yield tokens[0]
-
-    # ``steps`` raises if the logits are no numbers
-    with evaluation(model), np.errstate(all="ignore"):
-        for part in files.tokenizer.stream(written()):
-            print(part, end="", flush=True)
-    print(flush=True)
-    print(report(begin, times, len(ids)), file=sys.stderr)
-    return 0
+    n, choose = min(args.tokens, room), choice(args.temperature or 0.0)
+    tokens = (first for (first, *_), *_ in steps(model, [ids], None, n, choose))
+    return print_text(begin, model, files.tokenizer, tokens, len(ids), ends)
 
 
 def own_model(args):
@@ -111,19 +98,31 @@ def run_own(args, path):
     if args.heads is not None:
         draw_heads(writer.model, writer.tokenizer, ids, args.heads)
     temperature = TEMPERATURE if args.temperature is None else args.temperature
+    tokens = writer.continued(ids, args.tokens, choice(temperature))
+    with backend_for(steps=1):  # compiling takes longer than a text
+        return print_text(begin, writer.model, writer.tokenizer, tokens, len(ids))
+
+
+def print_text(begin, model, tokenizer, tokens, n, ends=()):
+    """Print the text of tokens as they come, up to one of ``ends``; then the speed.
+
+    begin   when loading began
+    n       the number of tokens of the prompt
+    """
     times = [time.perf_counter()]  # after loading, and after each token
 
-    def written():
-        for token in writer.continued(ids, args.tokens, choice(temperature)):
+    def timed():
+        for token in tokens:
             times.append(time.perf_counter())
             yield token
 
-    # compiling takes longer than a text
-    with backend_for(steps=1), evaluation(writer.model), np.errstate(all="ignore"):
-        for part in writer.tokenizer.stream(written()):
+    # the tokens come from ``steps``, which raises if the logits are no numbers
+    with evaluation(model), np.errstate(all="ignore"):
+        text = itertools.takewhile(lambda token: token not in ends, timed())
+        for part in tokenizer.stream(text):
             print(part, end="", flush=True)
     print(flush=True)
-    print(report(begin, times, len(ids)), file=sys.stderr)
+    print(report(begin, times, n), file=sys.stderr)
     return 0
 
 
@@ -175,8 +174,7 @@ def choice(temperature):
     """Return the function that chooses the next token, for ``steps``."""
     if temperature == 0:
         return lambda logp: logp.argmax(-1)
-    rng = np.random.default_rng()
-    return lambda logp: draw(filtered_probabilities(logp, temperature), rng)
+    return chooser(np.random.default_rng(), temperature)
 
 
 def report(begin, times, n):

@@ -18,20 +18,19 @@ from dataclasses import asdict
 import numpy as np
 
 from ...decoding.greedy import evaluation
-from ...decoding.sampling import draw, filtered_probabilities
+from ...decoding.sampling import chooser
 from ..experiments import writing as experiment
 from ..machine import versions
 from ..metrics_file import MetricsFile
 from ..options import wrapped
-from .experiment import Experiment
+from .experiment import BEST, OneRun
 
-BEST = "best.safetensors"
 SAMPLE_SECONDS = 30
 PROMPT, SAMPLE = 32, 200  # tokens
 TEMPERATURE = 0.8
 
 
-class Training(Experiment):
+class Training(OneRun):
     """The command ``write train``: one model."""
 
     name, Config = "write train", experiment.Config
@@ -85,13 +84,9 @@ class Training(Experiment):
         """Return what the model writes after the first held-out tokens."""
         rng = np.random.default_rng([self.config.seed, step])
         writer = experiment.Writer(model, self.data.tokenizer)
-
-        def choose(logp):
-            return draw(filtered_probabilities(logp, TEMPERATURE), rng)
-
         prompt = self.data.held[: min(PROMPT, self.config.context // 2)]
         with evaluation(model):
-            ids = list(writer.continued(prompt, SAMPLE, choose))
+            ids = list(writer.continued(prompt, SAMPLE, chooser(rng, TEMPERATURE)))
         text = writer.tokenizer.decode(ids)
         lines = [f"  | {part}" for line in text.splitlines() for part in cut(line)]
         return "\n".join([f"step {step}:", *lines])
@@ -118,10 +113,6 @@ class Training(Experiment):
         found["baselines"] = self.data.baselines
         return {**best.about, **found, "sample": self.sample(best.model, run.steps)}
 
-    def line(self, job, result):
-        """Print nothing: ``conclude`` says it all."""
-        return ""
-
     def conclude(self, runs):
         """Return a last sample, and bits per character beside the baselines."""
         (found,) = runs
@@ -134,10 +125,6 @@ class Training(Experiment):
             f"best.safetensors, metrics.jsonl, results.json: in {self.out}\n"
             f'  python -m attention write run {self.out} "A query"'
         ), {}
-
-    def results(self, runs, more):
-        """Return what results.json holds: the only run."""
-        return runs[0]
 
 
 run = Training.run

@@ -22,12 +22,12 @@ from types import SimpleNamespace
 import numpy as np
 
 import minigrad as mg
-from attention.app.experiments.writing import Writer, in_windows, mean_loss, windows
+from attention.app.experiments.writing import Writer, in_windows, windows
 from attention.app.experiments.writing_text import load
 from attention.app.run_folder import States
 from attention.app.study import Study
 from attention.decoding.greedy import evaluation
-from attention.decoding.sampling import draw, filtered_probabilities
+from attention.decoding.sampling import chooser
 from attention.training import Run, fit
 from attention.transformer import DecoderOnly, TransformerConfig
 from lessons.classroom.catalogue import find, work_folder
@@ -217,9 +217,8 @@ class Training(Study):
         library = getattr(model, "library", model)
         with evaluation(library):
             ids = Writer(library, tokenizer).continued(
-                self.data.held[: CONTEXT // 2], SAMPLE,
-                lambda logp: draw(filtered_probabilities(logp, 0.8), rng),
-            )  # fmt: skip
+                self.data.held[: CONTEXT // 2], SAMPLE, chooser(rng, 0.8)
+            )
             return tokenizer.decode(ids)
 
     def surprise(self, model, ids):
