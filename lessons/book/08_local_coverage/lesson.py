@@ -291,7 +291,7 @@ for ax, task in zip(axes, ("copy", "reversal")):
     run_curves(ax, kept[task], styles)
     ax.set(title=task, xlabel="steps", ylim=(-0.02, 1.03))
 axes[0].set_ylabel("share of right strings")
-axes[1].legend(loc="upper left", fontsize=9)
+axes[0].legend(loc="center right", fontsize=9)
 ends = {
     task: ", ".join(f"{arm} {of(task, arm):.2f}" for arm in looks)
     for task in ("copy", "reversal")
