@@ -20,7 +20,7 @@ from minigrad.shapes import shapes
 
 from . import definitions
 from .kernels import softmax as softmax_kernels
-from .masks import given
+from .masks.given import allowed_pairs
 from .variants.row import Normalizer
 
 
@@ -75,35 +75,6 @@ def softmax_over_allowed(scores, allowed=None, temperature=1.0):
 
 
 # ---- A first reading can stop here ----
-
-
-def allowed_pairs(name, shape, dtype, mask=None, lengths=None):
-    """Return which pairs may attend, for scores of a shape, and what is added to these.
-
-    mask, lengths   as in ``masked_softmax``; a mask may also be a function, such as
-                    those of attention.masks
-
-    The first is a bool array that broadcasts to the scores, or None if all pairs may
-    attend; the second a Tensor of this dtype, or None.
-    """
-    bias = None
-    if mask is not None and given.is_function(mask):
-        mask = given.dense(mask, shape)
-    elif mask is not None:
-        mask, bias = given.from_numbers(name, "mask", mask, shape, dtype)
-    if lengths is None:
-        return mask, bias
-    if len(shape) <= lengths.ndim:
-        raise ValueError(
-            f"{name}: lengths have shape {lengths.shape} and scores {shape}; "
-            "expected (B,) with scores (B, ..., S), or (B, L) with scores "
-            "(B, ..., L, S)."
-        )
-    S, (B, *L) = shape[-1], lengths.shape
-    arguments.between(name, "lengths", lengths, 0, S, "the number of keys")
-    ones = [1] * (len(shape) - 1 - lengths.ndim)  # the heads have the same lengths
-    first = np.arange(S) < lengths.reshape(B, *ones, *L, 1)
-    return first if mask is None else first & mask, bias
 
 
 def apply_normalizer(name, normalize, scores, allowed):

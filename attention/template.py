@@ -18,8 +18,9 @@ import numpy as np
 from minigrad import dropout, reshape, where
 from minigrad.shapes import shapes
 
+from .masks.given import allowed_pairs
 from .scores import scaled_dot
-from .softmax import allowed_pairs, apply_normalizer, softmax_over_allowed
+from .softmax import apply_normalizer, softmax_over_allowed
 
 
 @shapes
@@ -162,11 +163,15 @@ def clear_unused(keys, values, find_used_keys):
     return where(is_used, keys, 0.0), where(is_used, values, 0.0)
 
 
-def clear_masked(query, keys, values, mask, lengths):
-    """Call ``clear_unused`` with what mask and lengths allow, as in ``attend``."""
+def clear_masked(name, query, keys, values, mask=None, lengths=None):
+    """Call ``clear_unused`` with what mask and lengths allow, as in ``attend``.
+
+    Return keys, values, and the allowed pairs: bool, broadcasts to (..., L, S), or None
+    """
     leading = np.broadcast_shapes(query.shape[:-2], keys.shape[:-2])
     shape = *leading, query.shape[-2], keys.shape[-2]
-    allowed, _ = allowed_pairs("attend", shape, query.dtype, mask, lengths)
-    if allowed is None:
-        return keys, values
-    return clear_unused(keys, values, lambda: used_keys(allowed, query, keys))
+    allowed, _ = allowed_pairs(name, shape, query.dtype, mask, lengths)
+    if allowed is not None:
+        used = functools.partial(used_keys, allowed, query, keys)
+        keys, values = clear_unused(keys, values, used)
+    return keys, values, allowed

@@ -182,15 +182,3 @@ def plain(x):
 def _is_number(value):
     is_real = isinstance(value, (int, float, np.integer, np.floating))
     return is_real and not isinstance(value, bool)
-
-
-RENAMED = {"valid_lens": "lengths"}  # keywords of earlier versions, which still work
-
-
-def renamed(function, options):
-    """Return the options of a call under the names that the function has for them."""
-    for old in RENAMED.keys() & options.keys():
-        names = inspect.signature(function).parameters
-        if RENAMED[old] in names and not names.keys() & {old}:
-            options.setdefault(RENAMED[old], options.pop(old))
-    return options

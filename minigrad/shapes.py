@@ -41,7 +41,6 @@ from typing import TypeVar
 
 import numpy as np
 
-from .arguments import renamed
 from .shape_line import parse_items, shape_line
 from .shape_match import Match, array_of
 from .tensor import Tensor
@@ -62,7 +61,6 @@ def shapes(function: F) -> F:
 
     @functools.wraps(function)
     def wrapper(*args, **options):
-        options = options and renamed(function, options)
         contract = contract_of_function()
         signature, match = contract.signature(args, options), None
         conversions = known_calls.get(signature)

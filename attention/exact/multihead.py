@@ -23,12 +23,12 @@ from typing import Any
 import numpy as np
 
 from minigrad import concat, nn, reshape, rms_norm, swapaxes, unsqueeze
-from minigrad.arguments import flag, number, plain, probability, scale_or, whole
+from minigrad.arguments import flag, number, probability, scale_or, whole
 from minigrad.shapes import shapes
 
 from .. import definitions
 from ..masks import causal, padding
-from ..masks.given import is_function, one_mask
+from ..masks.given import check_axes, one_mask
 from ..positions import OffsetBias
 from ..variants.forgetting import forgetting_bias
 from ..variants.row import Variant
@@ -245,7 +245,7 @@ class MultiHeadAttention(nn.Module):
             bias = bias.matrix(L, T) if isinstance(bias, OffsetBias) else bias
             gates = forgetting_bias.unchecked(f, L)
             bias = gates if bias is None else gates + bias
-        _check_axes(mask)
+        check_axes(NAME, mask, q.ndim)
         masks = [mask]
         if lengths is not None:
             lens = lengths if cache is None else np.minimum(lengths, T)
@@ -379,16 +379,6 @@ def draw_projections(W_qkv, W_o, rng, stacked=True):
 def _same_data(key, query):
     """Return whether key and query are the same array."""
     return not isinstance(key, FixedKVCache) and key._data is query._data
-
-
-def _check_axes(mask):
-    """Raise ValueError for a mask (B, L, T), which would be one for each head."""
-    if mask is not None and not is_function(mask) and plain(mask).ndim == 3:
-        raise ValueError(
-            f"{NAME}: mask has shape {plain(mask).shape}; expected (L, T) for T "
-            "keys in all, or four axes (B | 1, H | 1, L, T). If the first axis "
-            "counts examples, pass mask[:, None]; if it counts heads, mask[None]."
-        )
 
 
 def _equal_heads(*arrays, H):

@@ -7,12 +7,42 @@ import operator
 import numpy as np
 
 from minigrad import Tensor, astype
+from minigrad.arguments import between, plain
 from minigrad.arguments import mask as check_mask
-from minigrad.arguments import plain
 
 from .algebra import Mask, as_mask
 from .arrays import from_array
 from .block_mask import BlockMask
+
+
+def allowed_pairs(name, shape, dtype, mask=None, lengths=None):
+    """Return which pairs may attend, for scores of a shape, and what is added to these.
+
+    mask      broadcasts to the scores: bool, where True = may attend, or float, which
+              is added; or a function, such as those of attention.masks
+    lengths   (B,) or (B, L), for scores (B, ..., L, S): how many keys are allowed
+
+    The first is a bool array that broadcasts to the scores, or None if all pairs may
+    attend; the second a Tensor of this dtype, or None.
+    """
+    bias = None
+    if mask is not None and is_function(mask):
+        mask = dense(mask, shape)
+    elif mask is not None:
+        mask, bias = from_numbers(name, "mask", mask, shape, dtype)
+    if lengths is None:
+        return mask, bias
+    (B, *L), S, rows = lengths.shape, shape[-1], shape[:-1]
+    if rows[:1] != (B,) or len(rows) <= len(L) or L and [*rows[-1:]] != L:
+        raise ValueError(
+            f"{name}: lengths have shape {lengths.shape} and scores {shape}; "
+            "expected (B,) with scores (B, ..., S), or (B, L) with scores "
+            "(B, ..., L, S)."
+        )
+    between(name, "lengths", lengths, 0, S, "the number of keys")
+    ones = [1] * (len(rows) - lengths.ndim)  # the heads have the same lengths
+    first = np.arange(S) < lengths.reshape(B, *ones, *L, 1)
+    return first if mask is None else first & mask, bias
 
 
 def one_mask(name, argument, shape, dtype, *given):
@@ -73,6 +103,24 @@ def dense(mask, shape):
     if axes < 4 or len(allowed) == 1:
         return allowed.reshape(allowed.shape[4 - min(axes, 4) :])
     return allowed.reshape(*shape[:-3], *allowed.shape[1:])
+
+
+def check_axes(name, mask, axes):
+    """Raise ValueError for an array with some of the axes before the queries.
+
+    Laid over scores (B, H, L, S), a mask (B, L, S) would be one for each head.
+
+    axes   the number of axes of the scores
+    """
+    if mask is None or is_function(mask):
+        return
+    shape = plain(mask).shape
+    if len(shape) != axes and max(shape[:-2], default=1) != 1:
+        raise ValueError(
+            f"{name}: mask has shape {shape}; expected (L, S), or all axes of the "
+            "scores, such as (B | 1, H | 1, L, S). If the first axis counts examples, "
+            "pass mask[:, None]; if it counts heads, mask[None]."
+        )
 
 
 def is_function(mask):

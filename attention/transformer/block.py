@@ -22,7 +22,7 @@ from minigrad import nn
 from minigrad.shapes import shapes
 
 from ..exact.multihead import MultiHeadAttention
-from ..masks import sliding_window
+from ..masks import from_array, sliding_window
 from ..variants.chosen_blocks import FIRST, choose_blocks, in_tiles
 from ..variants.latent import LatentAttention
 from ..variants.recurrent_heads import RECURRENT, RecurrentHeads
@@ -129,21 +129,20 @@ class Block(nn.Module):
         scheme,
         positions=None,
         mask=None,
-        memory_mask=None,
+        lengths=None,
         cache=None,
         need_weights=False,
     ):
         """Return the new x, and the weights of the cross-attention or None.
 
         x (B, L, self.width), memory? (B, S, self.width) or FixedKVCache,
-        positions? (L,) or (B, L) int, mask? (B, 1, 1, T) bool,
-        memory_mask? (B, 1, 1, S) bool
+        positions? (L,) or (B, L) int, mask? (B, 1, 1, T) bool, lengths? (B,) int
             ->  y (B, L, self.width), weights? (B, H, L, S)
 
         positions     of the tokens in their texts; None counts from 0
         memory        the encoder's output, or the result of ``cross_attn.precompute``
         mask          True for tokens, False for padding, of all T tokens with the cache
-        memory_mask   the same for the memory
+        lengths       the number of tokens of each memory, followed by padding
         cache         a KVCache with the earlier tokens of this block; a StateCache if
                       it has a memory
         need_weights  whether to return the weights, without their graph
@@ -155,13 +154,10 @@ class Block(nn.Module):
             options = scheme.options(self.self_attn, positions)
             if self.chosen:
                 options |= {"choose": self._choice(mask)}
-            if self.window:
-                window = sliding_window(self.window - 1, 0, "lower_right")
-                options |= {"choose": lambda q, k: window}
             return self.self_attn(
                 x,
-                mask=mask,
-                is_causal=self.causal,
+                mask=mask if self.window is None else self._in_window(mask),
+                is_causal=self.causal and self.window is None,
                 cache=cache,
                 normalize=self.normalize,
                 **options,
@@ -169,7 +165,7 @@ class Block(nn.Module):
 
         def cross_attention(x):
             result = self.cross_attn(
-                x, memory, mask=memory_mask, need_weights=need_weights
+                x, memory, lengths=lengths, need_weights=need_weights
             )
             return result[0] if need_weights else result
 
@@ -183,6 +179,11 @@ class Block(nn.Module):
         if self.norm == "pre":
             return x + self.dropout(f(norm(x)))
         return norm(x + self.dropout(f(x)))
+
+    def _in_window(self, mask):
+        """Return the mask of the last tokens, without padding."""
+        window = sliding_window(self.window - 1, 0, "lower_right")
+        return window if mask is None else from_array(mask) & window
 
     def _choice(self, mask):
         """Return the function that chooses blocks, from a row's first token on."""

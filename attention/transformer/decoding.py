@@ -25,14 +25,15 @@ class Decoding:
 
     length    the number of columns so far, including padding
     padding   (B,), the number of padding columns of each row
+    lengths   (B,), the numbers of tokens of the sources; None if all are tokens
     cache     the class of the caches, one for each block
     logits    (B, V) of the token after the prompt; None without a prompt
     """
 
-    def __init__(self, blocks, padding, memories=None, memory_mask=None, cache=KVCache):
+    def __init__(self, blocks, padding, memories=None, lengths=None, cache=KVCache):
         self.caches = [cache() for _ in range(blocks)]
         self.memories = [None] * blocks if memories is None else memories
-        self.padding, self.memory_mask = padding, memory_mask
+        self.padding, self.lengths = padding, lengths
         self.length, self.logits = 0, None
 
     def __len__(self):
@@ -70,8 +71,8 @@ class Decoding:
             if cache is not None:
                 cache.select(indices)
         self.padding = self.padding[indices]
-        if self.memory_mask is not None:
-            self.memory_mask = self.memory_mask[indices]
+        if self.lengths is not None:
+            self.lengths = self.lengths[indices]
         if self.logits is not None:
             self.logits = self.logits[indices]
         return self

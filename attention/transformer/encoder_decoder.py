@@ -51,11 +51,11 @@ class EncoderDecoder(nn.Module):
         weights   of the cross-attention, (B, H, T, S) for each block of the decoder,
                   without a graph
         """
-        memory, mask = self._encode(source, lengths)
+        memory = self._encode(source, lengths)
         y, weights = self.decoder(
             target_in,
             memories=[memory] * len(self.decoder.blocks),
-            memory_mask=mask,
+            lengths=lengths,
             need_weights=need_weights,
         )
         logits = self._logits(y)
@@ -67,10 +67,10 @@ class EncoderDecoder(nn.Module):
 
         source (B, S) int, lengths? (B,) int  ->  a Decoding
         """
-        memory, mask = self._encode(source, lengths)
+        memory = self._encode(source, lengths)
         memories = [b.cross_attn.precompute(memory) for b in self.decoder.blocks]
         padding = np.zeros(len(memory), np.intp)
-        return Decoding(len(memories), padding, memories, mask)
+        return Decoding(len(memories), padding, memories, lengths)
 
     @shapes
     def step(self, state, tokens):
@@ -86,7 +86,7 @@ class EncoderDecoder(nn.Module):
             state.positions(1),
             caches=state.caches,
             memories=state.memories,
-            memory_mask=state.memory_mask,
+            lengths=state.lengths,
             need_weights=True,
         )
         state.length += 1
@@ -99,7 +99,7 @@ class EncoderDecoder(nn.Module):
 
     def _encode(self, source, lengths):
         mask = padding_mask("EncoderDecoder", source, lengths)
-        return self.encoder(source, mask=mask)[0], mask
+        return self.encoder(source, mask=mask)[0]
 
     def _logits(self, y):
         if self.output is None:

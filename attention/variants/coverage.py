@@ -124,7 +124,10 @@ class CoverageAttention(AdditiveAttention):
     def _projected(self, queries, keys, lengths):
         if isinstance(keys, ProjectedKeys):
             return keys
-        return self.precompute(clear_masked(queries, keys, keys, None, lengths)[0])
+        keys, *_ = clear_masked(
+            "CoverageAttention", queries, keys, keys, lengths=lengths
+        )
+        return self.precompute(keys)
 
 
 @shapes

@@ -6,10 +6,10 @@
     p_i = softmax of e_i over the neighbours j of node i
     h'_i = sum_j p_ij values_j
 
-LeakyReLU(z) is z above 0 and 0.2 z below. The mask is the graph: ``edges`` is True at
-(i, j) if node i reads node j. A node without neighbours gets 0, so graphs usually have
-an edge from each node to itself. Several heads stand side by side in the result: H A
-numbers for H heads of width A.
+LeakyReLU(z) is z above 0 and 0.2 z below. The mask is the graph: True at (i, j) for an
+edge, by which node i reads node j. A node without neighbours gets 0, so graphs usually
+have an edge from each node to itself. Several heads stand side by side in the result:
+H A numbers for H heads of width A.
 
 GAT is *static*. LeakyReLU only grows, so the order of e_ij over j is that of a_2 . W h_j
 for every i: all nodes prefer the same neighbour. GATv2 exchanges two operations. There
@@ -73,9 +73,9 @@ class _Graph(nn.Module):
         width = self.num_heads * self.num_hiddens
         return nn.Linear(self.in_size, width, bias=False, rng=rng)
 
-    def attend(self, queries, keys, score, edges):
+    def attend(self, queries, keys, score, mask):
         """Return h' (..., n, H A), and store the weights, (..., H, n, n)."""
-        mask = None if edges is None else edges[..., None, :, :]
+        mask = None if mask is None else mask[..., None, :, :]  # for all heads
         context, weights = attend(queries, keys, keys, score, mask=mask)
         self.attention_weights = weights.detach()
         return side_by_side(context)
@@ -98,10 +98,10 @@ class GAT(_Graph):
         self.a_2 = xavier_matrix(num_heads, num_hiddens, rng)
 
     @shapes
-    def forward(self, h, edges=None):
+    def forward(self, h, mask=None):
         """Average the neighbours of each node.
 
-        h (..., n, self.in_size), edges? (..., n, n) bool  ->  out (..., n, HA)
+        h (..., n, self.in_size), mask? (..., n, n) bool  ->  out (..., n, HA)
         """
         x = heads(self.W, h, self.num_heads)  # (..., H, n, A)
 
@@ -111,7 +111,7 @@ class GAT(_Graph):
             z = s + swapaxes(t, -1, -2)  # (..., H, n, n)
             return maximum(z, SLOPE * z)
 
-        return self.attend(x, x, score, edges)
+        return self.attend(x, x, score, mask)
 
 
 class GATv2(_Graph):
@@ -127,14 +127,14 @@ class GATv2(_Graph):
         self.a = xavier_matrix(num_heads, num_hiddens, rng)
 
     @shapes
-    def forward(self, h, edges=None):
+    def forward(self, h, mask=None):
         """Average the neighbours of each node.
 
-        h (..., n, self.in_size), edges? (..., n, n) bool  ->  out (..., n, HA)
+        h (..., n, self.in_size), mask? (..., n, n) bool  ->  out (..., n, HA)
         """
         x = heads(self.W_l, h, self.num_heads)  # (..., H, n, A)
         y = heads(self.W_r, h, self.num_heads)
-        return self.attend(x, y, lambda q, k: leaky_scores(q, k, self.a), edges)
+        return self.attend(x, y, lambda q, k: leaky_scores(q, k, self.a), mask)
 
 
 def _gat(h, W, a_1, a_2):

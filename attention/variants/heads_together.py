@@ -25,10 +25,10 @@ from .. import definitions
 from ..exact.multihead import heads, side_by_side
 from ..exact.sdpa import scaled_dot_product_attention
 from ..masks import causal
+from ..masks.given import check_axes
 from ..scores import scaled_dot
 from ..softmax import masked_softmax
 from ..template import clear_unused
-from .lengths import for_each_key
 from .row import Variant
 
 
@@ -42,7 +42,7 @@ def talking_heads(q, k, v, P, Q, mask=None):
 
     mask   True = may attend; for (B, L, S), pass mask[:, None]
     """
-    mask = for_each_key("talking_heads", "mask", mask, q, k, v, axes=2)
+    check_axes("talking_heads", mask, max(q.ndim, k.ndim))
     if mask is not None:  # a key that one head may read enters the scores of all
 
         def used():

@@ -37,9 +37,8 @@ from .. import definitions
 from ..exact.multihead import check_heads, heads, side_by_side
 from ..exact.sdpa import scaled_dot_product_attention
 from ..masks import causal
-from ..masks.given import one_mask
+from ..masks.given import check_axes, one_mask
 from ..positions.rope import rope
-from .lengths import for_each_key
 from .row import Variant
 
 
@@ -104,7 +103,7 @@ class LatentAttention(nn.Module):
         start = 0 if cache is None else cache.length
         positions = np.arange(start, start + L)
         q = heads(self.W_q, x, self.num_heads)  # (..., H, L, E + F)
-        for_each_key("LatentAttention", "mask", mask, q, axes=2)
+        check_axes("LatentAttention", mask, q.ndim)
         q, u = q[..., :E], rope(q[..., E:], positions)
         c = rms_norm(heads(self.W_d, x, 1), self.gain)  # (..., 1, L, R)
         r = rope(heads(self.W_r, x, 1), positions)  # (..., 1, L, F)

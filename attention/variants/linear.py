@@ -33,7 +33,7 @@ from minigrad.arguments import called, flag, number
 from minigrad.shapes import shapes
 
 from .. import definitions
-from .lengths import for_each_key, row_lengths
+from ..masks.given import allowed_pairs, check_axes
 from .recurrence import recurrence
 from .row import Variant
 
@@ -62,21 +62,19 @@ def linear_attention(
     is_causal=False,
     *,
     lengths=None,
-    key_mask=None,
+    mask=None,
     feature_map=elu_plus_one,
     eps=1e-6,
 ):
     """o_i = sum_j phi(q_i) . phi(k_j) v_j / (sum_j phi(q_i) . phi(k_j) + eps)
 
-    q (..., L, E), k (..., S, E), v (..., S, Ev), lengths? (B,) int,
-    key_mask? (..., S) bool  ->  o (..., L, Ev)
+    q (..., L, E), k (..., S, E), v (..., S, Ev), lengths? (B,) int
+        ->  o (..., L, Ev)
 
     is_causal     sum over the keys j <= i; then L must equal S
     lengths       for each example, how many keys are allowed, from the first
-    key_mask      True = queries may attend to the key: (S,), or the same number of axes
-                  as the keys of all heads; for padding (B, S) with q (B, H, L, E), pass
-                  key_mask[:, None]. With lengths as well, a key must be allowed by
-                  both
+    mask          as in ``attend``, but bool and the same for all queries, such as (S,)
+                  or (B, 1, 1, S). With lengths as well, a key must be allowed by both
     feature_map   phi, a function of Tensors (..., n, E) -> (..., n, any width). Its
                   values should not be negative. Scores are not scaled by 1 / sqrt(E)
     eps           0 or more: keeps the denominator above 0. If the denominator is as
@@ -90,17 +88,7 @@ def linear_attention(
     O(n), also for the backward pass. Katharopoulos et al. 2020, equations 4 to 12.
     """
     eps, is_causal = _validated_eps(NAME, eps), check_causal(NAME, is_causal, q, k)
-    keep, S = for_each_key(NAME, "key_mask", key_mask, q, k, v), k.shape[-2]
-    if lengths is not None:
-        leading = np.broadcast_shapes(*(x.shape[:-2] for x in (q, k, v)))
-        if not leading or lengths.shape != leading[:1]:
-            raise ValueError(
-                f"{NAME}: lengths have shape {lengths.shape}; expected (B,), for "
-                f"leading axes (B, ...) = {leading}."
-            )
-        lengths = row_lengths(NAME, lengths, leading, S)
-        within = np.arange(S) < lengths[..., None]  # (..., S)
-        keep = within if keep is None else keep & within
+    keep = allowed_keys(NAME, q, k, v, mask, lengths)
     if keep is not None:  # a masked key may be NaN
         k, v = (where(keep[..., None], x, 0.0) for x in (k, v))
     a, b = (_features(NAME, feature_map, x) for x in (q, k))
@@ -118,6 +106,24 @@ def linear_attention(
         sums = matmul(a, matmul(swapaxes(b, -1, -2), v))  # (..., L, Ev + 1)
     total = sums[..., -1:] + eps
     return sums[..., :-1] / where(total.data == 0, np.inf, total)
+
+
+def allowed_keys(name, q, k, v, mask=None, lengths=None):
+    """Return which keys all queries may attend to: bool (..., S), or None for all."""
+    leading = np.broadcast_shapes(*(x.shape[:-2] for x in (q, k, v)))
+    shape = *leading, q.shape[-2], k.shape[-2]
+    check_axes(name, mask, len(shape))
+    allowed, added = allowed_pairs(name, shape, q.dtype, mask, lengths)
+    if allowed is None:
+        return None
+    allowed = np.atleast_2d(allowed)
+    keep = allowed.all(-2)
+    if added is not None or (allowed != keep[..., None, :]).any():
+        raise ValueError(
+            f"{name}: mask is of floats, or differs between queries; expected bool, "
+            "the same for all queries, because the scores of pairs are not computed."
+        )
+    return keep
 
 
 def check_causal(name, is_causal, q, k):

@@ -46,23 +46,22 @@ from .. import definitions
 from ..exact.sdpa import scaled_dot_product_attention
 from ..scores import scaled_dot
 from ..softmax import masked_softmax
-from .lengths import for_each_key
+from .linear import allowed_keys
 from .row import Variant
 
 
 @shapes
-def linformer_attention(q, k, v, P, F, key_mask=None):
+def linformer_attention(q, k, v, P, F, mask=None):
     """o = softmax(q (P k)^T / sqrt(E)) (F v)
 
-    q (..., L, E), k (..., S, E), v (..., S, Ev), P (r, S), F (r, S),
-    key_mask? (..., S) bool  ->  o (..., L, Ev)
+    q (..., L, E), k (..., S, E), v (..., S, Ev), P (r, S), F (r, S)  ->  o (..., L, Ev)
 
-    key_mask   False for padding, whose keys and values are 0 in the sums over positions:
-               (S,), or the same number of axes as the keys of all heads
+    mask   as in ``linear_attention``: the same for all queries. Masked keys and values
+           are 0 in the sums over positions
     """
-    key_mask = for_each_key("linformer_attention", "key_mask", key_mask, q, k, v)
-    if key_mask is not None:
-        k, v = (where(key_mask[..., None], x, 0.0) for x in (k, v))
+    keep = allowed_keys("linformer_attention", q, k, v, mask)
+    if keep is not None:
+        k, v = (where(keep[..., None], x, 0.0) for x in (k, v))
     return scaled_dot_product_attention(q, matmul(P, k), matmul(F, v))
 
 

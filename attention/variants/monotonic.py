@@ -44,7 +44,6 @@ from ..layers import AdditiveAttention, xavier_matrix, xavier_vector
 from ..scores import additive
 from ..softmax import masked_softmax
 from ..template import clear_masked
-from .lengths import row_lengths
 from .row import Variant
 
 
@@ -152,16 +151,17 @@ class MonotonicAttention(AdditiveAttention):
         before   the stops of the step before the first; None: reading begins at key 0
         hard     True: a step stops at one key. It has no gradient for the stops
         """
-        keys, values = clear_masked(queries, keys, values, None, lengths)
+        name = type(self).__name__
+        keys, values, allowed = clear_masked(
+            name, queries, keys, values, lengths=lengths
+        )
         e = self.score(queries, keys) + self.r  # (..., L, S)
         if self.training and self.noise and not hard:
             noise = (self.rng or generator()).standard_normal(e.shape)
             e = e + (self.noise * noise).astype(e.dtype)
         p = sigmoid(e)
-        if lengths is not None:  # no step stops at padding
-            name, S = type(self).__name__, e.shape[-1]
-            lengths = row_lengths(name, lengths, e.shape[:-1], S)
-            p = where(np.arange(S) < lengths[..., None], p, 0.0)
+        if allowed is not None:  # no step stops at padding
+            p = where(allowed, p, 0.0)
         a = hard_stops(p, before) if hard else monotonic_weights(p, before)
         weights = self.weights_of(a, queries, keys)
         self.attention_weights = weights.detach()

@@ -26,15 +26,15 @@ from minigrad.shapes import shapes
 
 from .. import definitions
 from ..layers import AdditiveAttention
+from ..masks.given import check_axes
 from ..template import clear_masked
-from .lengths import for_each_key
 from .row import Variant
 
 
 class Pointer(AdditiveAttention):
     """The additive score as logits of the places of a sequence.
 
-    ``mg.cross_entropy(pointer(states, elements, allowed), places)`` is the loss.
+    ``mg.cross_entropy(pointer(states, elements, mask), places)`` is the loss.
     Parameters and ``precompute`` are those of ``AdditiveAttention``. There is no dropout:
     the scores are the result, and no weight is averaged.
     """
@@ -43,18 +43,19 @@ class Pointer(AdditiveAttention):
         super().__init__(query_size, key_size, num_hiddens, rng=rng, bias=bias)
 
     @shapes
-    def forward(self, queries, keys, allowed=None):
-        """Return the scores u; those of elements that are not allowed are -inf.
+    def forward(self, queries, keys, mask=None):
+        """Return the scores u; those of masked elements are -inf.
 
         queries (..., L, self.query_size), keys (..., S, self.key_size) or
-        ProjectedKeys, allowed? (..., L | 1, S) bool  ->  u (..., L, S)
+        ProjectedKeys, mask? (..., L | 1, S) bool  ->  u (..., L, S)
 
         queries   the states d_t
         keys      the elements e_j
+        mask      True = may be chosen
         """
         keys, score = self.keys_and_score(keys)
-        for_each_key("Pointer", "allowed", allowed, queries, keys, axes=2)
-        keys, _ = clear_masked(queries, keys, keys, allowed, None)
+        check_axes("Pointer", mask, queries.ndim)
+        keys, _, allowed = clear_masked("Pointer", queries, keys, keys, mask)
         u = score(queries, keys)
         return u if allowed is None else where(allowed, u, -np.inf)
 

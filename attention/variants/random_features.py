@@ -46,34 +46,31 @@ from minigrad.random import generator
 from minigrad.shapes import shapes
 
 from .. import definitions
-from .lengths import for_each_key
-from .linear import check_causal, linear_attention
+from .linear import allowed_keys, check_causal, linear_attention
 from .row import Variant
 
 NAME = "performer_attention"
 
 
 @shapes
-def performer_attention(q, k, v, W, is_causal=False, key_mask=None):
+def performer_attention(q, k, v, W, is_causal=False, mask=None):
     """Approximate softmax attention in linear time, with m random features.
 
-    q (..., L, E), k (..., S, E), v (..., S, Ev), W (m, E), key_mask? (..., S) bool
-        ->  o (..., L, Ev)
+    q (..., L, E), k (..., S, E), v (..., S, Ev), W (m, E)  ->  o (..., L, Ev)
 
     W           the directions, from ``random_directions``; draw them again in training,
                 so that a model does not learn the error of one draw
     is_causal   sum over the keys j <= i; then L must equal S
-    key_mask    True = queries may attend to the key: (S,), or the same number of axes
-                as the keys of all heads
+    mask        as in ``linear_attention``: the same for all queries
     """
     is_causal = check_causal(NAME, is_causal, q, k)
-    key_mask = for_each_key(NAME, "key_mask", key_mask, q, k, v)
-    if key_mask is not None:  # a masked key may be large, or NaN
-        k, v = (where(key_mask[..., None], x, 0.0) for x in (k, v))
+    keep = allowed_keys(NAME, q, k, v, mask)
+    if keep is not None:  # a masked key may be large, or NaN
+        k, v = (where(keep[..., None], x, 0.0) for x in (k, v))
     q, k = (x * q.shape[-1] ** -0.25 for x in (q, k))
     s = _exponents(k.data, W.data)  # (..., S, m)
-    if key_mask is not None:
-        s = np.where(key_mask[..., None], s, -np.inf)
+    if keep is not None:
+        s = np.where(keep[..., None], s, -np.inf)
     if is_causal:
         c = np.maximum.accumulate(s, -2)
     else:

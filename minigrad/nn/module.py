@@ -13,7 +13,7 @@ has the parameters scale, layers.0.weight, layers.0.bias, layers.1.weight and
 layers.1.bias.
 """
 
-from ..arguments import flag, plain, renamed
+from ..arguments import flag, plain
 from ..overwriting import mark_written
 from ..tensor import Tensor
 from ..torch_names import explain_keyword
@@ -39,7 +39,7 @@ class Module:
 
     def __call__(self, *args, **kwargs):
         try:
-            return self.forward(*args, **kwargs and renamed(self.forward, kwargs))
+            return self.forward(*args, **kwargs)
         except TypeError as error:
             explain_keyword(error)  # if PyTorch's dim= was passed, suggest axis=
             raise

@@ -142,11 +142,7 @@ class Subject:
 # -- the rows of the table -------------------------------------------------------------
 
 SIZES = dict(E=4, Dk=3, Ev=5, A=4, H=1, Hk=1)
-MASKS = {  # argument of a function or layer: its value for an example with n keys
-    "key_mask": lambda L, S, n: np.arange(S) < n,
-    "mask": lambda L, S, n: np.broadcast_to(np.arange(S) < n, (L, S)),
-}
-MASKS |= dict.fromkeys(("attn_mask", "edges"), MASKS["mask"])
+MASKS = "mask", "attn_mask"  # arguments of a function or a layer
 
 
 def with_mask(f, name, allowed):
@@ -229,6 +225,7 @@ class Row(Subject):
             and ["L", "S"] not in letters_of(row.inputs),
         )  # fmt: skip
         self.padded = isinstance(row, Pattern) or self.has("lengths", *MASKS)
+        self.padded &= name != "pointer"  # its outputs are the keys' scores, -inf here
         self.alone = name != "bigbird"  # its random blocks depend on the number of keys
 
     def scale(self, shape):
@@ -283,11 +280,12 @@ class Row(Subject):
         for b in range(len(inputs[0])):
 
             def change(f, name, b=b):
-                return with_mask(f, name, MASKS[name](L, S, lens[b]))
+                mask = np.broadcast_to(np.arange(S) < lens[b], (L, S))
+                return with_mask(f, name, mask)
 
             masked = {}
             if lens is not None:
-                masked = {"names": (*MASKS,), "change": change, "n": lens[b]}
+                masked = {"names": MASKS, "change": change, "n": lens[b]}
             outputs.append(self.call(m, *(x[b] for x in inputs), **masked))
         return mg.stack(outputs)
 
@@ -618,8 +616,9 @@ def causal_linear(m, q, k, v, lens=None):
 
 
 def causal_performer(m, q, k, v, lens=None):
-    keep = None if lens is None else np.arange(k.shape[1]) < np.reshape(lens, (-1, 1))
-    return A.performer_attention(q, k, v, m.W, True, key_mask=keep)
+    S = k.shape[1]
+    mask = None if lens is None else np.arange(S) < np.reshape(lens, (-1, 1, 1))
+    return A.performer_attention(q, k, v, m.W, True, mask)
 
 
 def causal_performer_definition(P, q, k, v):

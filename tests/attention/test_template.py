@@ -6,7 +6,6 @@ import pytest
 import minigrad as mg
 from attention import definitions
 from attention.template import attend
-from attention.layers import AdditiveAttention
 from attention.scores import additive, dot, scaled_dot
 from minigrad import Tensor
 
@@ -165,12 +164,3 @@ def test_dropout_acts_on_weights_and_in_training_only():
     np.testing.assert_allclose(evaluated.data, plain.data, **close)
 
 
-def test_the_earlier_name_of_lengths_still_works():
-    """In functions and in layers."""
-    (q,), lens = draw((2, 3, 4)), [1, 2]
-    layer = AdditiveAttention(4, 4, 5, rng=np.random.default_rng(0))
-    for call in lambda **o: attend(q, q, q, **o)[0], lambda **o: layer(q, q, q, **o):
-        found, expected = call(valid_lens=lens), call(lengths=lens)
-        np.testing.assert_array_equal(found.data, expected.data)
-    with pytest.raises(TypeError, match="valid_lens"):
-        dot(q, q, valid_lens=lens)

@@ -88,21 +88,21 @@ def test_heads_that_talk_with_identity_matrices_are_multi_head_attention():
 
 
 ONES = np.ones((3, 3, 4, 5))  # as many examples as heads
+ONES32 = np.ones((3, 4, 15), np.float32)
 
 
 @pytest.mark.parametrize("attend", [
-    lambda mask: A.talking_heads(
-        *[ONES] * 3, *[np.eye(3)] * 2, np.repeat(mask[..., None, :], 4, -2)
-    ),
-    lambda mask: A.linear_attention(*[ONES] * 3, key_mask=mask),
-    lambda mask: A.performer_attention(*[ONES] * 3, np.ones((2, 5)), key_mask=mask),
+    lambda mask: A.talking_heads(*[ONES] * 3, *[np.eye(3)] * 2, mask),
+    lambda mask: A.linear_attention(*[ONES] * 3, mask=mask),
+    lambda mask: A.performer_attention(*[ONES] * 3, np.ones((2, 5)), mask=mask),
     lambda mask: A.linformer_attention(*[ONES] * 3, *np.ones((2, 2, 4)), mask),
+    lambda mask: A.MultiHeadAttention(15, 3)(ONES32, mask=mask),
 ])  # fmt: skip
 def test_a_mask_that_could_be_of_examples_or_of_heads_is_refused(attend):
-    for shape in (4,), (1, 4), (3, 1, 4), (1, 3, 4), (3, 3, 4):
-        attend(np.ones(shape, bool))
-    with pytest.raises(ValueError, match=r"mask|keep.*\[:, None\]"):
-        attend(np.ones((3, 4), bool))
+    for leading in (), (1,), (3, 1), (1, 3), (3, 3):
+        attend(np.ones((*leading, 4, 4), bool))
+    with pytest.raises(ValueError, match=r"mask\[:, None\]"):
+        attend(np.ones((3, 4, 4), bool))
 
 
 def test_a_layer_with_its_own_matrices_that_shares_keys_is_the_layer_itself():

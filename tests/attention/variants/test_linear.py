@@ -60,7 +60,7 @@ def test_definition(backend, n, is_causal):
     keep = np.random.default_rng(1).random((B, H, n)) < 0.7
     keep[0, 0] = False
     check(
-        lambda *x: linear_attention(*x, is_causal, key_mask=keep),
+        lambda *x: linear_attention(*x, is_causal, mask=keep[..., None, :]),
         defined(is_causal, keep),
         example(is_causal, n),
     )
@@ -101,8 +101,8 @@ def test_elu_plus_one():
 def test_masks_of_keys_and_lengths(is_causal):
     lengths, keys = np.array([5, 7]), np.arange(S) != 1
     keep = ((np.arange(S) < lengths[:, None]) & keys)[:, None]
-    for mask in keys, np.broadcast_to(keys, (1, H, S)):
-        options = {"lengths": lengths, "key_mask": mask}
+    for mask in keys, np.broadcast_to(keys, (1, H, 1, S)), lambda b, h, i, j: j != 1:
+        options = {"lengths": lengths, "mask": mask}
         found = linear_attention(*example(is_causal), is_causal, **options)
         expected = defined(is_causal, keep)(*example(is_causal))
         np.testing.assert_allclose(found.data, expected, rtol=1e-11)

@@ -113,7 +113,12 @@ CALLS = [
     # linear attention
     (lambda: linear(is_causal=True), "5 queries and 7 keys", "the keys 0 to i"),
     (lambda: linear(lengths=[8, 1]), "lengths", "8", "0 to 7"),
-    (lambda: linear((5, 4), (7, 4), (7, 6), lengths=[1]), "shape (1,)", "= ()"),
+    (
+        lambda: linear((5, 4), (7, 4), (7, 6), lengths=[1]),
+        "shape (1,) and scores (5, 7)",
+    ),
+    (lambda: linear(mask=np.tri(5, 7, dtype=bool)), "the same for all queries"),
+    (lambda: linear(mask=np.zeros(7)), "mask is of floats"),
     (lambda: linear(eps=-1.0), "eps is -1.0", "0 or more"),
     (
         lambda: linear(feature_map=None),
@@ -127,8 +132,8 @@ CALLS = [
     (lambda: heads(MULTI), "mask has shape (3, 4, 4)", "pass mask[:, None]"),
     (
         lambda: Pointer(6, 6, 2)(ones(3, 3, 4, 6), ones(3, 3, 4, 6), MASK),
-        "allowed has shape (3, 4, 4)",
-        "pass allowed[:, None]",
+        "mask has shape (3, 4, 4)",
+        "pass mask[:, None]",
     ),
     # ids that would count from the end, or name nothing
     (lambda: copied(definitions), "copy_probabilities: source holds -1", "0 to 4"),
