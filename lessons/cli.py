@@ -15,10 +15,10 @@ import time
 from attention.app.options import Parser
 from attention.stopping import handled
 
-from .classroom import copies, journal
+from .classroom import journal
 from .classroom.authors.gate import KINDS, gate
 from .classroom.catalogue import UsageError, exercises, find, work_folder
-from .classroom.copies import hash_of
+from .classroom.journal import hash_of
 from .classroom.learner import hints, progress, report
 from .classroom.learner.solution import solution
 from .classroom.terminal import display_path, fit, prepared, say, width, without_breaks
@@ -285,8 +285,8 @@ def _exercise(args):
 def _check(args):
     options = {"seed": abs(args.seed), "verbose": args.verbose, "as_json": args.json}
     if not args.all:
-        pdb, save = args.pdb, args.save
-        return report.check(_exercise(args), pdb=pdb, save=save, **options)
+        exercise = _exercise(args)
+        return report.check(exercise, pdb=args.pdb, save=args.save, **options)
     if args.id or args.pdb or args.save:
         raise UsageError("check --all takes no ID, no --pdb and no --save.")
     return report.check_all(**options)
@@ -368,7 +368,7 @@ def _seal(args):
     for exercise in [find(id) for id in args.id] or exercises():
         if not exercise.is_withheld:
             text = exercise.file.read_text(encoding="utf-8")
-            copies.write(exercise.file, sealed(text).encode())
+            journal.write(exercise.file, sealed(text).encode())
             print(f"sealed {display_path(exercise.file)}")
     say("The checks run as before. git restores the files.")
     return 0
@@ -429,6 +429,6 @@ def _event_in_words(exercise, entry):
 def _write_stub(exercise, event):
     """Write the stub, and store it as the first text that undo goes back to."""
     text = exercise.stub_text.encode()
-    copies.write(exercise.work, text)
-    journal.append(exercise.id, event, work=copies.store(text))
+    journal.write(exercise.work, text)
+    journal.append(exercise.id, event, work=journal.store(text))
     journal.snapshot(exercise, "a fresh stub")

@@ -26,7 +26,7 @@ import tokenize
 
 from lessons import NotWritten
 
-from . import copies
+from . import journal
 from .catalogue import (
     LESSONS,
     UsageError,
@@ -228,7 +228,7 @@ def experiment(args, svg_of):
         say(f"recorded in {without_breaks(display_path(target))}, {seconds} s")
     if "picture" in my.right and (args.quick or args.impl == "work"):
         target = target.with_suffix(".svg")
-        copies.write(target, svg_of(my.right["picture"], result))
+        journal.write(target, svg_of(my.right["picture"], result))
         say(f"drawn in {without_breaks(display_path(target))}")
     return 0
 
@@ -388,7 +388,7 @@ def _folder(impl):
 def _write(path, contents):
     """Write json whole or not at all; arrays become lists. Return the path."""
     text = json.dumps(contents, indent=1, ensure_ascii=False, default=_as_list)
-    copies.write(path, (text + "\n").encode())
+    journal.write(path, (text + "\n").encode())
     return path
 
 

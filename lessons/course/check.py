@@ -438,7 +438,7 @@ def written(my):
         if not callable(value):
             lines = [f"MISSING FUNCTION -> {name}({', '.join(expected)})"]
             if name in my.made:
-                lines = [f"{name} is not a function: it is {brief(value)}"]
+                lines = [f"{name} is not a function: it is {plain(brief(value))}"]
             own = [n for n, f in my.made.items() if callable(f) and n[0] != "_"]
             near = difflib.get_close_matches(name, own, 1)
             lines += [f"did you rename it? There is {n}" for n in near if n != name]

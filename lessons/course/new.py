@@ -1,6 +1,6 @@
 """The verb ``dev new``: write the file of a new exercise, which passes its own audit."""
 
-from ..classroom import copies
+from ..classroom import journal
 from ..classroom.catalogue import (
     LESSONS, UsageError, exercises, lesson_folders, number, read_header,
 )  # fmt: skip
@@ -56,7 +56,7 @@ def new(args):
         raise UsageError(f"There is an exercise {args.id}; choose another id.")
     words = "".join(c if c.isalnum() else " " for c in f"{args.id} {args.title}".lower())
     path = LESSONS / "exercises" / f"{lesson}_{'_'.join(words.split())}.py"
-    copies.write(path, TEXT.format(id=args.id, title=args.title).encode())
+    journal.write(path, TEXT.format(id=args.id, title=args.title).encode())
     try:
         read_header(path)
     except UsageError:

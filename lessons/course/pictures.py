@@ -5,7 +5,7 @@ import re
 import numpy as np
 
 from ..classroom.catalogue import find, work_folder
-from ..classroom.copies import write
+from ..classroom.journal import write
 from ..classroom.terminal import display_path
 from ..pages import figures
 from .outcome import CheckFailed

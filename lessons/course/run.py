@@ -78,6 +78,12 @@ class Report:
         return sorted(failed, key=rank)
 
     @property
+    def causes(self):
+        """The failures that do not follow, perhaps, from one before them."""
+        failed = self.failures
+        return [o for k, o in enumerate(failed) if not may_follow(o, failed[:k])]
+
+    @property
     def tag(self):
         """The name of the mistake, or None."""
         if self.failures:

@@ -20,7 +20,7 @@ from ..classroom.catalogue import (
     lesson_folders,
     number,
 )
-from ..classroom.copies import hash_of
+from ..classroom.journal import hash_of
 from ..classroom.terminal import HARD_SPACE, display_path, say
 from . import blocks, formulas
 

@@ -4,9 +4,9 @@ import shutil
 
 import pytest
 
-from lessons.classroom import catalogue, copies, journal
+from lessons.classroom import catalogue, journal
 from lessons.classroom.catalogue import work_folder
-from lessons.classroom.copies import hash_of
+from lessons.classroom.journal import hash_of
 from lessons.classroom.learner.progress import exercise_state
 
 
@@ -16,7 +16,7 @@ def exercise(work):
 
 
 def put(exercise, text):
-    copies.write(exercise.work, text.encode())
+    journal.write(exercise.work, text.encode())
     return journal.snapshot(exercise, "check")
 
 
@@ -44,7 +44,7 @@ def test_undo_goes_back_step_by_step_and_loses_nothing(exercise):
     while journal.undo(exercise) and len(found) < 5:
         found.append(exercise.work.read_text())
     assert found == ["three", "two", "one"]
-    kept = {p.read_text() for p in (work_folder() / copies.HISTORY).iterdir()}
+    kept = {p.read_text() for p in (work_folder() / journal.HISTORY).iterdir()}
     assert kept == {"one", "two", "three", "four, never checked"}
     exercise.work.write_text("another way")
     journal.undo(exercise)

@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass
 
 from ...course import run as runner
 from ..catalogue import UsageError, exercises, find, in_book_order
-from ..copies import hash_of
+from ..journal import hash_of
 from ..terminal import fit, paint, plain, say, width, without_breaks
 
 FORBIDDEN = "imports-answer", "patches"  # the tags of answers that are not one's own

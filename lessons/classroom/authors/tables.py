@@ -2,7 +2,7 @@
 
 import re
 
-from .. import copies
+from .. import journal
 from ..catalogue import (
     LESSONS, ROOT, exercises, first_lines, header, in_book_order, lesson_folders,
     lessons_of, number,
@@ -23,7 +23,7 @@ def sync(args):
     written, found = 0, pages()
     for path, text in found.items():
         if not path.exists() or path.read_text(encoding="utf-8") != text:
-            copies.write(path, text.encode())
+            journal.write(path, text.encode())
             written += 1
             print(f"wrote {display_path(path)}")
     say(f"{written} written, {len(found) - written} unchanged")

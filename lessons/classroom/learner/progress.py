@@ -9,7 +9,7 @@ import platform
 import sys
 import tempfile
 
-from .. import copies, journal
+from .. import journal
 from ..catalogue import (
     UsageError,
     exercises,
@@ -21,7 +21,7 @@ from ..catalogue import (
     number,
     work_folder,
 )
-from ..copies import hash_of
+from ..journal import hash_of
 from ..terminal import display_path, fit, paint, say, width, without_breaks
 
 MARKS = {
@@ -234,7 +234,7 @@ def doctor():
             good &= name != "numpy"  # the others are useful, not necessary
     _line("cores", str(os.cpu_count()))
     good &= _folder("your folder", work_folder())
-    _folder("second copy", copies.mirror_folder())
+    _folder("second copy", journal.mirror_folder())
     if good:
         from attention.kernels.cache import cache_directory
 

@@ -11,10 +11,10 @@ import json
 import time
 
 from ...course import run
-from ...course.run import FAILED, PASSED, TIMEOUT, UNWRITTEN, may_follow
+from ...course.run import FAILED, PASSED, TIMEOUT, UNWRITTEN
 from .. import journal
 from ..catalogue import exercises
-from ..copies import hash_of
+from ..journal import hash_of
 from ..terminal import display_path, fit, paint, plain, say, width, without_breaks
 from .progress import latest, next_steps
 
@@ -38,29 +38,13 @@ def check(exercise, *, seed=0, verbose=False, pdb=False, as_json=False, save=Non
     if pdb:
         return run.debug(exercise, exercise.work, seed).code
     sha = journal.snapshot(exercise, "before check")
-    options = {"save": save} if save else {}
-    found = run.run(exercise, exercise.work, seed, **options)
+    found = run.run(exercise, exercise.work, seed, save=save)
+    journal.add_check(exercise, sha, found)
     if as_json:
-        print_json(exercise, found)
-    else:
-        print_report(exercise, found, verbose)
-    if save and not as_json:
-        _print_saved(save, found)
-    first = found.failures[0] if found.failures else {"step": None, "part": None}
-    journal.append(  # a text that was edited during the check has not passed
-        exercise.id,
-        "check",
-        work=sha,
-        check=hash_of(exercise.file),
-        step=first["step"],
-        ok=found.code == PASSED and hash_of(exercise.work) == sha,
-        diag=found.tag,
-        part=first["part"],
-        code=found.code,
-        seed=seed,
-    )
-    if found.code == PASSED and not as_json:
-        _print_passed(exercise)
+        print_json(exercise, sha, found)
+        return found.code
+    for text, indent in lines(exercise, found, verbose, save):
+        say(text, indent)
     return found.code
 
 
@@ -101,38 +85,42 @@ def print_heading(exercise):
         print(f"{left}\n      {right}", flush=True)
 
 
-def print_report(exercise, report, verbose=False):
-    """Print the lines after the heading, up to the next command."""
+def lines(exercise, report, verbose=False, save=None):
+    """Yield (text, indent) after the heading, up to the next command."""
     outcomes = report.outcomes
     unwritten = [o for o in outcomes if o["result"] == "unwritten"]
     passed = [o["step"] for o in outcomes if o["result"] == "ok"]
     if unwritten and "written" in passed:
         passed.remove("written")
     for line in passed if verbose or not passed else ["; ".join(passed)]:
-        say(f"{paint('ok', 'green')}    {line}", 2)
+        yield f"{paint('ok', 'green')}    {line}", 2
     if unwritten:
         own = f"{exercise.id} "  # a part of another exercise keeps its id
         names = dict.fromkeys(o["lines"][0].removeprefix(own) for o in unwritten)
-        say(f"{paint('to do', 'yellow')} not written yet: {plain(', '.join(names))}", 2)
-    for k, o in enumerate(report.failures):
+        yield f"{paint('to do', 'yellow')} not written yet: {', '.join(names)}", 2
+    for o in report.failures:
         word = "FAULT" if o["tag"] == "check-fault" else "FAIL "
-        is_new = not may_follow(o, report.failures[:k])
+        is_new = o in report.causes
         after = "" if is_new else "  (may follow from the failure above)"
-        say(f"{paint(word, 'red')} {o['step']}{after}", 2)
+        yield f"{paint(word, 'red')} {o['step']}{after}", 2
         if is_new or verbose:
-            say(plain("\n".join(o["lines"]), most=5000), 8)
+            yield "\n".join(o["lines"]), 8
     if report.ending:
-        say(f"{paint('END', 'red')}   {report.ending}", 2)
-    _print_prints(report)
-    _print_next(exercise, report)
+        yield f"{paint('END', 'red')}   {report.ending}", 2
+    yield from _prints(report)
+    yield from _next(exercise, report)
+    if save:
+        yield from _saved(save, report)
+    if report.code == PASSED:
+        yield from _passed(exercise)
 
 
-def print_json(exercise, report):
+def print_json(exercise, sha, report):
     """Print one line of json, for an editor or a script."""
     facts = {
         "exercise": exercise.id,
         "file": str(exercise.work),
-        "hash": hash_of(exercise.work),
+        "hash": sha,
         "code": report.code,
         "result": WORDS.get(report.code, "failed"),
         "diagnosis": report.tag,
@@ -150,53 +138,53 @@ def _is_started(exercise):
     return False
 
 
-def _print_passed(exercise):
-    """Print why the answer works, the reference to compare with, and the next step."""
+def _passed(exercise):
+    """Yield why the answer works, the reference to compare with, and the next step."""
     if why := exercise.parts.why:
-        say("why:", 2)
-        say(why, 8)
+        yield "why:", 2
+        yield why, 8
     if not exercise.is_withheld:
-        say(f"see:   python -m lessons solution {exercise.id}  (yours, the reference)", 2)
+        yield f"see:   python -m lessons solution {exercise.id}  (yours, the reference)", 2
     if "import experiment" in exercise.parts.below:
-        say(f"then:  python -m lessons experiment {exercise.id} trains it.", 2)
+        yield f"then:  python -m lessons experiment {exercise.id} trains it.", 2
     for command, about in next_steps()[:1]:
-        print("  " + fit(f"next:  {command}  {about}", width() - 2).rstrip())
+        yield fit(f"next:  {command}  {about}", width() - 2), 2
 
 
-def _print_saved(save, report):
+def _saved(save, report):
     path = without_breaks(display_path(save))
     if report.saved:
         found = [name for name in report.saved if name.startswith("found")]
-        say(f"saved: {path} contains {', '.join(report.saved)}", 2)
-        say(f'       np.load("{path}")["{(found or report.saved)[0]}"], for example', 2)
+        yield f"saved: {path} contains {', '.join(report.saved)}", 2
+        yield f'       np.load("{path}")["{(found or report.saved)[0]}"], for example', 2
     else:
-        say(f"not saved: {path} would contain nothing", 2)
+        yield f"not saved: {path} would contain nothing", 2
 
 
-def _print_prints(report):
-    """Print the first lines that the answer printed."""
+def _prints(report):
+    """Yield the first lines that the answer printed."""
     if not report.printed.strip():
         return
-    lines = report.printed.rstrip("\n").split("\n")
-    say("printed:", 2)
-    for line in lines[:PRINTED_LINES]:
-        print("        " + plain(line)[: width() - 8])
-    hidden = len("\n".join(lines[PRINTED_LINES:])) + report.more
+    printed = report.printed.rstrip("\n").split("\n")
+    yield "printed:", 2
+    for line in printed[:PRINTED_LINES]:
+        yield without_breaks(plain(line)[: width() - 8]), 8
+    hidden = len("\n".join(printed[PRINTED_LINES:])) + report.more
     if hidden:
-        say(f"… and {hidden} more characters", 8)
+        yield f"… and {hidden} more characters", 8
 
 
-def _print_next(exercise, report):
-    """Print the command that helps now."""
+def _next(exercise, report):
+    """Yield the command that helps now."""
     if report.code == PASSED:
-        say(paint("passed", "green"), 2)
+        yield paint("passed", "green"), 2
         return
     is_fault = report.tag == "check-fault" or (report.done and not report.failures)
     if report.code == FAILED and is_fault:  # of the check, not of the answer
-        say("next:  python -m lessons doctor", 2)
+        yield "next:  python -m lessons doctor", 2
         return
     if report.code == FAILED and report.failures:
         if not report.failures[0]["step"].startswith("written"):
             seed = f" --seed {report.seed}" if report.seed else ""
-            say(f"again: python -m lessons check {exercise.id}{seed} --pdb", 2)
-    say(f"hint:  python -m lessons hint {exercise.id}", 2)
+            yield f"again: python -m lessons check {exercise.id}{seed} --pdb", 2
+    yield f"hint:  python -m lessons hint {exercise.id}", 2
