@@ -6,13 +6,12 @@ A verb that needs NumPy or the engine is imported when it runs, because that is 
 
 import argparse
 import contextlib
-import difflib
 import os
 import pathlib
 import sys
 import time
 
-from attention.app.options import Parser
+from attention.app.options import Parser, meant
 from attention.stopping import handled
 
 from .classroom import journal
@@ -84,10 +83,9 @@ class _Parser(Parser):
     def _check_value(self, action, value):
         if action.metavar != "VERB" or value in action.choices:
             return super()._check_value(action, value)
-        near = ", ".join(difflib.get_close_matches(value, action.choices))
         raise UsageError(
-            f"There is no verb {value!r}. {f'Perhaps {near}. ' * bool(near)}"
-            f"{self.prog} --help lists all."
+            f"There is no verb {value!r}.{meant(value, action.choices)} {self.prog} "
+            "--help lists all."
         )
 
     def error(self, message):

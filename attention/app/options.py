@@ -29,12 +29,14 @@ class Kind:
     expected   what it is, for messages
     read       text -> value
     fits       value -> whether it is one
+    names      the names that a value consists of, if they are known
     """
 
     metavar: str
     expected: str
     read: Callable
     fits: Callable
+    names: tuple = ()
 
     def __call__(self, text):
         """Read a value from the command line; argparse calls this."""
@@ -42,7 +44,11 @@ class Kind:
             value = self.read(text)
             if self.fits(value):
                 return value
-        raise argparse.ArgumentTypeError(f"found {text!r}; expected {self.expected}")
+        unknown = [word for word in text.split(",") if word not in self.names]
+        near = meant(unknown[0], self.names) if unknown else ""
+        raise argparse.ArgumentTypeError(
+            f"found {text!r}; expected {self.expected}.{near}"
+        )
 
 
 def _whole(least, most=10**18 - 1):  # an int64, also after sums
@@ -66,7 +72,9 @@ def names_of(choices, required=()):
     expected = f"one or more of {','.join(choices)}, each once"
     if required:
         expected += f", with {','.join(required)}"
-    return Kind("NAME,…", expected, lambda text: tuple(text.split(",")), fits)
+    return Kind(
+        "NAME,…", expected, lambda text: tuple(text.split(",")), fits, tuple(choices)
+    )
 
 
 POSITIVE, NATURAL = _whole(1), _whole(0)
@@ -164,7 +172,7 @@ def shown(value):
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that reads whole names of options, and says which one may be meant."""
+    """A parser that reads whole names of options, and says which word may be meant."""
 
     def __init__(self, **options):
         super().__init__(allow_abbrev=False, **options)
@@ -182,11 +190,28 @@ class Parser(argparse.ArgumentParser):
             )
         return found, left
 
+    def error(self, message):
+        """Print the usage and the message; exit with code 2."""
+        self.print_usage(sys.stderr)
+        self.exit(2, f"{wrapped(f'{self.prog}: error: {message}')}\n")
+
+    def _check_value(self, action, value):
+        try:
+            super()._check_value(action, value)
+        except argparse.ArgumentError as error:
+            error.message += f".{meant(str(value), map(str, action.choices))}"
+            raise
+
 
 def meant(word, known):
     """Return " Did you mean 'train'?" for the nearest known word, or ""."""
-    near = difflib.get_close_matches(word, known, 1)
-    return f" Did you mean {near[0]!r}?" if near else ""
+    return did_you_mean(map(repr, difflib.get_close_matches(word, known, 1)))
+
+
+def did_you_mean(names):
+    """Return " Did you mean A or B?", or "" without names."""
+    names = " or ".join(names)
+    return f" Did you mean {names}?" if names else ""
 
 
 def wrapped(text, width=80):

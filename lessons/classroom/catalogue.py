@@ -27,6 +27,8 @@ import re
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from attention.app.options import did_you_mean, meant
+
 LESSONS = pathlib.Path(__file__).resolve().parent.parent
 ROOT, BOOK = LESSONS.parent, LESSONS / "book"
 ORDER = ("38", "6", "E")  # of the groups in the list
@@ -129,14 +131,12 @@ def find(name):
             f"{name} is not an exercise. The exercises of lesson {numbers}: "
             f"{', '.join(listed) or 'none'}."
         )
-    if near:
-        listed = near if len(near) < 13 else [f"{near[0]} to {near[-1]}"]
-        there = f"There are {', '.join(listed)}. "
-    else:
-        texts = {f"{e.id} ({e.title})": f"{e.title} {_functions(e)}" for e in exercises()}
-        there = _perhaps(name, texts)
+    listed = near if len(near) < 13 else [f"{near[0]} to {near[-1]}"]
+    there = f" There are {', '.join(listed)}." if near else ""
+    texts = {f"{e.id} ({e.title})": f"{e.title} {_functions(e)}" for e in exercises()}
+    there += meant(id.title(), [e.id for e in exercises()]) or _meant(name, texts)
     raise UsageError(
-        f"There is no exercise {name!r}. {there}python -m lessons list shows all."
+        f"There is no exercise {name!r}.{there} python -m lessons list shows all."
     )
 
 
@@ -281,11 +281,11 @@ def find_lessons(name, book=BOOK):
     for matches in searches:
         if found := [folder for folder in folders if matches(folder)]:
             return found
-    near = _perhaps(name, {f.name: f"{f.name} {header(f).title}" for f in folders})
+    near = _meant(name, {f.name: f"{f.name} {header(f).title}" for f in folders})
+    numbers = ", ".join(map(number, folders))
     raise UsageError(
-        f"There is no lesson {name}. {near}There are: {', '.join(map(number, folders))}; "
-        "python -m lessons list shows their titles, and lessons/TEXTS.md has a table "
-        "of the chapters' sections."
+        f"There is no lesson {name}.{near} There are: {numbers}; python -m lessons list "
+        "shows their titles, and lessons/TEXTS.md has a table of the chapters' sections."
     )
 
 
@@ -322,8 +322,8 @@ def _lesson_of_exercise(name, book):
     return folders[:1]
 
 
-def _perhaps(name, texts, most=5):
-    """Return a sentence with a few keys whose text has the words of ``name``, or "".
+def _meant(name, texts, most=5):
+    """Return " Did you mean A or B?", keys whose text has the words of ``name``, or "".
 
     Without such a text, those with a word that is spelled nearly so.
     """
@@ -333,7 +333,7 @@ def _perhaps(name, texts, most=5):
         known = {word for text in texts.values() for word in _words(text)}
         close = {w for word in words for w in get_close_matches(word, known, 1, 0.75)}
         found = [key for key, text in texts.items() if close & {*_words(text)}]
-    return f"Perhaps {', '.join(found[:most])}. " if found else ""
+    return did_you_mean(found[:most])
 
 
 def _functions(exercise):

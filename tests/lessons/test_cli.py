@@ -100,7 +100,12 @@ def test_from_start_to_passed(lessons, runs):
 
 
 MESSAGES = [  # (arguments, exit code, fragments)
-    (["chek", "E.2"], 2, ["There is no verb 'chek'. Perhaps check. python -m lessons"]),
+    (["chek", "E.2"], 2, ["There is no verb 'chek'. Did you mean 'check'? python -m"]),
+    (["dev", "check", "scor", "x"], 2, ["'scor'", "Did you mean 'score'?"]),
+    (["check", "E.222"], 2, ["There are E.1 to E.28. Did you mean 'E.22'? python"]),
+    (["check", "f2"], 2, ["There is no exercise 'f2'. Did you mean 'E.2'? python"]),
+    (["check", "sofmax"], 2, ["Did you mean 6.10 (The temperature of a softmax) or E"]),
+    (["read", "scalign"], 2, ["no lesson scalign. Did you mean 05_scaling? There are"]),
     (["check", "E.2", "--sed", "3"], 2, ["no option '--sed'. Did you mean '--seed'?"]),
     (["check", "E.2", "--see", "3"], 2, ["no option '--see'. Did you mean '--seed'?"]),
     (["hint"], 2, ["No exercise is started yet"]),

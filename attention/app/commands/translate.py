@@ -19,7 +19,7 @@ from ...seq2seq import translator
 from ...tasks.words import without_format
 from ..experiments import translation as experiment
 from ..files import free_path, make_folder
-from ..options import shown, wrapped
+from ..options import meant, shown, wrapped
 from ..pretrained import EN_FR
 from ..run_folder import existing
 from .experiment import BEST
@@ -51,7 +51,8 @@ def translate(model, text, args):
     with kernels.backend("numpy"):  # compiling takes longer than a sentence
         found = model.translate(text, args.beam)
     for word in found.unknown:
-        note(f"{word!r} is not in the vocabulary; it is read as <unk>.")
+        near = meant(word, model.source.words)
+        note(f"{word!r} is not in the vocabulary; it is read as <unk>.{near}")
     print(found.text, flush=True)
     if answer is not None and found.target != list(answer):
         note(

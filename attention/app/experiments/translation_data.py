@@ -21,6 +21,7 @@ from ...tasks.parallel_text import read_pairs
 from ...tasks.vocabulary import Vocabulary
 from ...tasks.words import tokenize
 from ..configs import TASKS, task_of
+from ..options import meant
 
 PART = 0.1  # of a file: the share for validation, and for the test
 FEWEST = 6  # pairs: a tenth of them is rounded to one
@@ -100,6 +101,7 @@ def _read(config):
         raise ValueError(
             f"There is no task and no file {config.task}; expected "
             f"{', '.join(TASKS)}, or a file with source<TAB>target on each line."
+            f"{meant(config.task, TASKS)}"
         )
     text = read_pairs(config.task, config.target)
     words = [tuple(tuple(tokenize(s, lower=True)) for s in pair) for pair in text]

@@ -151,13 +151,14 @@ def test_half_precision(trained, tmp_path):
 
 def test_unknown_words_and_the_figure(tmp_path, capsys):
     figure = tmp_path / "new" / "where.png"
-    sentence = "The xyz sees the xyz and Abc ."
+    sentence = "The xyz seees the xyz and Abc ."
     code = main("translate", "run", "--figure", figure, sentence)
     printed = capsys.readouterr()
     assert code == 0 and len(printed.out.splitlines()) == 1
     assert printed.err.splitlines() == [
         "'xyz' is not in the vocabulary; it is read as <unk>.",
-        "'and' is not in the vocabulary; it is read as <unk>.",
+        "'seees' is not in the vocabulary; it is read as <unk>. Did you mean 'sees'?",
+        "'and' is not in the vocabulary; it is read as <unk>. Did you mean 'an'?",
         "'abc' is not in the vocabulary; it is read as <unk>.",
         f"attention weights of each word: {figure}",
     ]
