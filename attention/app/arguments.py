@@ -116,6 +116,13 @@ def _write_run(parser):
         "file (.png, .pdf, .svg)")  # fmt: skip
 
 
+def _json(parser, document):
+    parser.add_argument(
+        "--json", action="store_true",
+        help=f"print one JSON document: {document}; numbers as they were measured",
+    )  # fmt: skip
+
+
 def _ledger(parser):
     parser.add_argument(
         "--tokens", type=POSITIVE, default=1024, metavar="N",
@@ -125,6 +132,7 @@ def _ledger(parser):
         "--width", type=SIZE, default=64, metavar="E",
         help="width of queries, keys and values (default: 64)",
     )  # fmt: skip
+    _json(parser, "the numbers of all tables")
 
 
 def _bench(parser):
@@ -133,6 +141,7 @@ def _bench(parser):
     add("--rows", type=names_of(NAMES), metavar="NAME,…",
         help=f"which rows, out of {', '.join(NAMES)} (default: all)")  # fmt: skip
     add("--no-torch", action="store_true", help="leave torch out")
+    _json(parser, "each round of each row")
 
 
 COMMANDS = {

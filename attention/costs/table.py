@@ -1,4 +1,7 @@
-"""Print what each variant of attention costs: by formula, counted and measured."""
+"""What each variant of attention costs, by formula, counted and measured; as text.
+
+``costs`` returns the numbers, and ``text`` formats them as tables.
+"""
 
 from ..variants.table import VARIANTS
 from .formulas import cost_of
@@ -9,7 +12,70 @@ LONG = ("dense", "tiled", "window", "bigbird", "linear")
 BLOCK = VARIANTS["bigbird"].options["block"]
 
 
+def costs(n=1024, E=64, variants=VARIANTS):
+    """Return all numbers of the tables, for n tokens of width E, as a dict.
+
+    variants   their names; an iterator may show how far it is
+    """
+    return {
+        "operations_sizes": SMALL,
+        "operations": operations(),
+        "tokens": n,
+        "width": E,
+        "one_head": {variant: one_head(variant, n, E) for variant in variants},
+        "long_contexts": [long_context(length, E) for length in LENGTHS],
+    }
+
+
+def text(costs):
+    """Return the tables of ``costs`` as text."""
+    parts = (
+        operations_text(costs["operations"]),
+        one_head_text(costs["one_head"], costs["tokens"], costs["width"]),
+        long_contexts_text(costs["long_contexts"], costs["width"]),
+    )
+    return "\n\n".join(parts)
+
+
 def operations():
+    """Return the operations of each variant for the sizes SMALL."""
+    found = {}
+    for variant in VARIANTS:
+        cost, ops = counted(variant)
+        found[variant] = {
+            "multiplications": cost.multiplications,
+            "counted_multiplications": ops.multiplications,
+            "counted_exponentials": ops.exponentials,
+        }
+    return found
+
+
+def one_head(variant, n, E):
+    """Return the costs of a variant, forward in float32; its bytes are measured."""
+    cost, row = cost_of(variant, L=n, E=E), VARIANTS[variant]
+    return {
+        "parameters": cost.parameters,
+        "multiplications": cost.multiplications,
+        "bytes": measured(variant, n, E),
+        "options": row.options | row.numbers,
+    }
+
+
+def long_context(n, E):
+    """Return the costs of some variants for n tokens, by formula."""
+    found = {"tokens": n, "matrix_bytes": cost_of("dense", L=n, E=E).score_bytes}
+    for variant in LONG:
+        found[variant] = None  # where bigbird's last block would not be whole
+        if variant != "bigbird" or n % BLOCK == 0:
+            cost = cost_of(variant, L=n, E=E)
+            found[variant] = {
+                "bytes": cost.extra_bytes,
+                "multiplications": cost.multiplications,
+            }
+    return found
+
+
+def operations_text(operations):
     """Return the table of operations for a few tokens, as text."""
     sizes = ", ".join(f"{name} = {size}" for name, size in SMALL.items())
     lines = [
@@ -18,50 +84,43 @@ def operations():
         f"{'':14s}{'multiplications':>24s}{'exp and tanh':>14s}",
         f"{'variant':14s}{'formula':>12s}{'counted':>12s}{'counted':>14s}",
     ]
-    for variant in VARIANTS:
-        cost, ops = counted(variant)
+    for variant, row in operations.items():
+        by_formula, multiplications, exponentials = row.values()
         lines.append(
-            f"{variant:14s}{cost.multiplications:>12,}{ops.multiplications:>12,}"
-            f"{ops.exponentials:>14,}"
+            f"{variant:14s}{by_formula:>12,}{multiplications:>12,}{exponentials:>14,}"
         )
     return "\n".join(lines)
 
 
-def comparison(n=1024, E=64, variants=VARIANTS):
-    """Return the table of all variants for n tokens of width E, as text.
-
-    variants   their names; an iterator may show how far it is
-    """
+def one_head_text(costs, n, E):
+    """Return the table of all variants for n tokens of width E, as text."""
     lines = [
         f"one head, {n} queries and keys of width {E}, float32, forward",
         "",
         f"{'':14s}{'':>8s}{'':>16s}{'bytes beside':>14s}",
         f"{'variant':14s}{'params':>8s}{'multiplications':>16s}{'the inputs':>14s}",
     ]
-    for variant in variants:
-        cost = cost_of(variant, L=n, E=E)
+    for variant, row in costs.items():
         lines.append(
-            f"{variant:14s}{cost.parameters:>8,}{cost.multiplications:>16,}"
-            f"{size(measured(variant, n, E)):>14s}"
+            f"{variant:14s}{row['parameters']:>8,}{row['multiplications']:>16,}"
+            f"{size(row['bytes']):>14s}"
         )
     lines += ["", "The bytes were measured in NumPy.", "", "options of the variants:"]
-    for variant, row in VARIANTS.items():
-        options = (row.options | row.numbers).items()
-        text = ", ".join(f"{name}={value}" for name, value in options)
-        lines += [f"  {variant:16s}{text}"] if text else []
+    for variant, row in costs.items():
+        options = ", ".join(f"{name}={x}" for name, x in row["options"].items())
+        lines += [f"  {variant:16s}{options}"] if options else []
     return "\n".join(lines)
 
 
-def long_contexts(E=64):
+def long_contexts_text(rows, E):
     """Return the tables of exercise 6.4, bytes and multiplications, as text."""
-    costs = {n: [_long_cost(variant, n, E) for variant in LONG] for n in LENGTHS}
     head = "".join(f"{name:>11s}" for name in LONG)
     lines = [f"bytes beside the inputs, one head, width {E}, float32, by formula", ""]
     lines.append(f"{'n':>9s}{'one matrix':>11s}{head}")
-    for n, row in costs.items():
-        cells = [row[0].score_bytes, *(c and c.extra_bytes for c in row)]
-        cells = "".join(f"{'-' if c is None else size(c):>11s}" for c in cells)
-        lines.append(f"{n:>9,}{cells}")
+    for row in rows:
+        cells = (size(row[x]["bytes"]) if row[x] else "-" for x in LONG)
+        cells = "".join(f"{cell:>11s}" for cell in (size(row["matrix_bytes"]), *cells))
+        lines.append(f"{row['tokens']:>9,}{cells}")
     lines += [
         "",
         f"-: the length is not a multiple of bigbird's blocks, {BLOCK} tokens.",
@@ -72,9 +131,9 @@ def long_contexts(E=64):
         "",
         f"{'n':>9s}{'':11s}{head}",
     ]
-    for n, row in costs.items():
-        cells = ("-" if c is None else f"{c.multiplications:.2e}" for c in row)
-        lines.append(f"{n:>9,}{'':11s}" + "".join(f"{c:>11s}" for c in cells))
+    for row in rows:
+        cells = (f"{row[x]['multiplications']:.2e}" if row[x] else "-" for x in LONG)
+        lines.append(f"{row['tokens']:>9,}{'':11s}" + "".join(f"{c:>11s}" for c in cells))
     heads = cost_of("dense", L=32_768, H=32).score_bytes
     lines += [
         "",
@@ -90,10 +149,3 @@ def size(n):
         if n >= 10**power:
             return f"{n / 10**power:.4g} {unit}"
     return f"{n} B"
-
-
-def _long_cost(variant, n, E):
-    """Return the Cost, or None where bigbird's last block would not be whole."""
-    if variant == "bigbird" and n % BLOCK:
-        return None
-    return cost_of(variant, L=n, E=E)

@@ -10,6 +10,7 @@ from functools import partial
 from ... import kernels
 from ...costs.table import size
 from ..benchmark import rows, timing
+from ..document import print_json
 from ..machine import versions
 from ..options import wrapped
 from ..progress_line import Progress
@@ -22,23 +23,34 @@ HEAD = (
 
 
 def run(args):
-    """Print a header, and each row as soon as it is measured; return the exit code."""
+    """Print a header, and each row as soon as it is measured; return the exit code.
+
+    With --json, print all measurements at the end.
+    """
     packages = versions()
     if not args.no_torch:
         try:
             packages["torch"] = importlib.metadata.version("torch")
         except importlib.metadata.PackageNotFoundError:
             print("bench: No torch here: measuring without it.", file=sys.stderr)
-    print(about(packages, kernels.threads()), HEAD, sep="\n", flush=True)
-    names, printed = args.rows or tuple(rows.ROWS), []
+    document = {"versions": packages, "threads": kernels.threads(), "load": load()}
+    if not args.json:
+        print(about(**document), HEAD, sep="\n", flush=True)
+    names, printed, document["rows"] = args.rows or tuple(rows.ROWS), [], {}
     progress = Progress("rows", len(names))
     for done, name in enumerate(names):
         progress.update(done)
         row = rows.ROWS[name]
-        lines = list(table_lines(row, found_in(name, row, args.quick, packages)))
-        printed += lines
+        found = found_in(name, row, args.quick, packages)
         progress.close()
-        print("\n".join(lines), flush=True)
+        document["rows"][name] = measurements(row, found)
+        if not args.json:
+            lines = list(table_lines(row, found))
+            printed += lines
+            print("\n".join(lines), flush=True)
+    if args.json:
+        print_json(document)
+        return 0
     missed = sum(line.endswith(MISSED) for line in printed)
     print(f"Limits missed ({MISSED.strip()}): {missed}. A ratio is a median of rounds.")
     return 0
@@ -66,8 +78,24 @@ def found_in(name, row, quick, packages):
             return {"ours": str(problem)}
 
 
+def measurements(row, found):
+    """Return what ``found_in`` found, with the ratios and their limits, for --json."""
+    return {
+        "title": row.title,
+        "measure": row.measure.__name__,
+        "sides": found,
+        "ratios": {
+            side: timing.ratio(found["ours"], theirs)
+            for side, theirs in found.items()
+            if side != "ours" and not isinstance(theirs, str)
+        },
+        "limits": row.against,
+    }
+
+
 def table_lines(row, found):
     """Yield a line for each side that ours is compared with: medians and the ratio."""
+    found = {**found}
     ours, unit = found.pop("ours"), UNITS.get(row.measure, time_text)
     if isinstance(ours, str):
         yield wrapped(f"{row.title:28s}not measured: {ours}")
@@ -96,8 +124,13 @@ def time_text(seconds):
     return f"{seconds:.2f} s" if seconds >= 1 else f"{seconds * 1e3:.2f} ms"
 
 
-def about(packages, threads):
+def load():
+    """Return the mean number of processes that ran in the last minute, or None."""
+    return os.getloadavg()[0] if hasattr(os, "getloadavg") else None
+
+
+def about(versions, threads, load):
     """Return what the numbers depend on, besides the code, as text."""
-    load = f"; load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
-    found = ", ".join(f"{name} {version}" for name, version in packages.items())
+    found = ", ".join(f"{name} {version}" for name, version in versions.items())
+    load = "" if load is None else f"; load {load:.1f}"
     return wrapped(f"{found}; threads: {threads}{load}")

@@ -1,12 +1,13 @@
 """Print what each variant of attention costs: by formula, counted and measured."""
 
+from ..document import print_json
 from ..progress_line import watched
 
 LARGEST = 4096  # tokens; whole matrices of scores are measured, and take memory
 
 
 def run(args):
-    """Print the tables; return the exit code."""
+    """Print the tables, or their numbers; return the exit code."""
     from ...costs import table
 
     n = args.tokens
@@ -16,6 +17,6 @@ def run(args):
             f"bigbird, up to {LARGEST}."
         )
     variants = watched("measured", table.VARIANTS)
-    tables = table.operations(), table.comparison(n, args.width, variants)
-    print(*tables, table.long_contexts(args.width), sep="\n\n")
+    costs = table.costs(n, args.width, variants)
+    print_json(costs) if args.json else print(table.text(costs))
     return 0

@@ -1,6 +1,7 @@
 """The benchmark compares results before it times them, and prints ratios."""
 
 import functools
+import json
 import os
 
 import numpy as np
@@ -246,6 +247,22 @@ def test_the_table(table_of):
     ]
     assert max(map(len, lines)) <= 80
     assert "first" not in "".join(table_of(known, chosen=["two"]))
+
+
+def test_the_document_has_each_round(table_of):
+    known = {
+        "zero": (Row("broken", None, {}), {"ours": "division by zero"}),
+        "one": (Row("first", None, {"eager": 0.5, "numpy": None}, timing.peak_memory),
+                {"ours": [2, 4, 3], "eager": "no torch", "numpy": [8, 8, 6]}),
+    }  # fmt: skip
+    (line,) = table_of(known, "--json")
+    document = json.loads(line)
+    assert {"versions", "threads", "load", "rows"} == document.keys()
+    assert document["rows"]["zero"]["sides"] == {"ours": "division by zero"}
+    assert document["rows"]["one"] == {
+        "title": "first", "measure": "peak_memory", "sides": known["one"][1],
+        "ratios": {"numpy": 0.5}, "limits": {"eager": 0.5, "numpy": None},
+    }  # fmt: skip
 
 
 def test_without_torch_our_sides_are_measured(monkeypatch, capsys):

@@ -1,7 +1,9 @@
 """The command ``python -m attention ledger`` and its tables."""
 
 import itertools
+import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -9,14 +11,18 @@ import time
 import numpy as np
 import pytest
 
+from attention.__main__ import main
 from attention.app.arguments import parser_of
 from attention.app.commands import ledger
 from attention.costs import VARIANTS, table, trials
 
+BYTES = re.compile(r"[\d.]+ k?B$", re.MULTILINE)
+
 
 def test_the_tables_fit_a_terminal_and_hold_all_variants():
-    text = table.operations() + "\n" + table.comparison(128, 16)
-    assert max(map(len, f"{text}\n{table.long_contexts()}".splitlines())) <= 80
+    costs = table.costs(128, 16)
+    text = table.text(costs)
+    assert max(map(len, text.splitlines())) <= 80
     for variant in VARIANTS:
         assert text.count(f"\n{variant} ") == 2
     options = dict(
@@ -31,7 +37,8 @@ def test_the_tables_fit_a_terminal_and_hold_all_variants():
 
 
 def test_long_contexts_are_those_of_exercise_6_4():
-    text = table.long_contexts()
+    rows = [table.long_context(n, 64) for n in table.LENGTHS]
+    text = table.long_contexts_text(rows, 64)
     assert "4.295 GB" in text and "137.4 GB" in text and "67.11 MB" in text
     assert "244.1 MB for n = 1,000,000" in text
     assert table.size(999) == "999 B" and table.size(4e12) == "4 TB"
@@ -48,6 +55,19 @@ def test_the_command_and_how_many_variants_a_terminal_shows(monkeypatch, capsys)
     assert "measured  [" not in printed.out
     with pytest.raises(ValueError, match="tokens is 100; expected a multiple of 64"):
         ledger.run(parser.parse_args(["--tokens", "100"]))
+
+
+def test_the_document_has_the_numbers_of_the_tables(capsys):
+    args = ["ledger", "--tokens", "64", "--width", "8"]
+    assert main(args) == 0
+    text = capsys.readouterr().out.rstrip("\n").replace("(0,)", "[0]")  # no tuples
+    assert main([*args, "--json"]) == 0
+    costs = json.loads(capsys.readouterr().out)
+    assert costs["one_head"].keys() == costs["operations"].keys() == VARIANTS.keys()
+    assert costs["operations_sizes"] == trials.SMALL
+    printed, expected = (re.sub(BYTES, "", each) for each in (table.text(costs), text))
+    assert printed == expected  # measured bytes may differ a little
+    assert costs["long_contexts"][0]["matrix_bytes"] == 4 * 1000**2
 
 
 def test_arrays_are_measured_and_not_the_objects_of_python():
