@@ -82,6 +82,7 @@ def _translate_run(parser):
     text = "draw the attention weights to a new file (.png, .pdf, .svg)"
     parser.add_argument("--figure", type=pathlib.Path, metavar="FILE", help=text)
     _model(parser)
+    _json(parser, "words and weights; of lines of stdin, a list")
 
 
 def _model(parser):
@@ -114,6 +115,10 @@ def _write_run(parser):
     add("--heads", type=pathlib.Path, metavar="FILE",
         help="draw which tokens each head reads at the end of the prompt, to a new "
         "file (.png, .pdf, .svg)")  # fmt: skip
+    add("--lines", action="store_true",
+        help="continue each line of stdin; line n of the output continues line n, with "
+        "\\n for its own line ends")  # fmt: skip
+    _json(parser, "the text, its tokens and the seconds of each; of --lines, a list")
 
 
 def _json(parser, document):

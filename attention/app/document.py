@@ -8,13 +8,27 @@ def print_json(document):
     print(_text(document), flush=True)
 
 
-def print_json_list(items):
-    """Print one document, a list: each item on a line of its own, as soon as it comes."""
-    before = "["
-    for item in items:
-        print(f"{before}{_text(item)}", flush=True)
-        before = ","
-    print("]" if before == "," else "[]", flush=True)
+def print_results(results, of_lines, as_json):
+    """Compute results, which print themselves as text; or print them as one document.
+
+    results    dicts, from an iterator that computes each when it is wanted
+    of_lines   whether there is a result for each line of stdin, not for one argument;
+               the document is then a list
+
+    Raises the ValueError of a result, with the number of its line.
+    """
+    n = 0
+    try:
+        for n, result in enumerate(results, 1):
+            before = ("[" if n == 1 else ",") * of_lines
+            if as_json:
+                print(before + _text(result), flush=True)
+    except ValueError as problem:
+        if not of_lines:
+            raise
+        raise ValueError(f"Line {n + 1}: {problem}") from None
+    if as_json and of_lines:
+        print("]" if n else "[]", flush=True)
 
 
 def _text(document):

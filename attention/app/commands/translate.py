@@ -4,6 +4,7 @@
     translate run --figure cat.png "the cat sleeps ."
     translate run --model DIR "12+345"           "1 2 + 3 4 5" is the same question
     translate run - < sentences.txt              a sentence on each line
+    translate run --json - < sentences.txt       with words, weights, unknown words
 
 In a question each character is a word; spaces between them are ignored. ``DIR`` is the
 folder of a ``translate train``; without it the English-French model of the package
@@ -16,7 +17,9 @@ from dataclasses import fields
 from ... import kernels
 from ...plotting.figure import check_ending
 from ...seq2seq import translator
+from ...seq2seq.translator import Translation
 from ...tasks.words import without_format
+from ..document import print_results
 from ..experiments import translation as experiment
 from ..files import free_path, make_folder
 from ..options import meant, shown, wrapped
@@ -24,25 +27,27 @@ from ..pretrained import EN_FR
 from ..run_folder import existing
 from .experiment import BEST
 
+BLANK = Translation([], [], None, [])  # of an empty line
+
 
 def run(args):
     """Translate the sentence, or each line of stdin; return the exit code."""
     if args.figure is not None:
         check_ending("--figure", args.figure)
     model = load_model(args.model)
-    if args.sentence != ["-"]:
-        translate(model, " ".join(args.sentence), args)
-        return 0
-    for line in sys.stdin or ():
-        if line := without_format(line).strip():
-            translate(model, line, args)
-        else:  # line n of the output translates line n of the input
-            print(flush=True)
+    if args.sentence == ["-"]:
+        lines = (without_format(line).strip() for line in sys.stdin or ())
+        # line n of the output translates line n of the input
+        results = (translate(model, x, args) if x else show(BLANK, args) for x in lines)
+        print_results(results, True, args.json)
+    else:
+        results = (translate(model, text, args) for text in [" ".join(args.sentence)])
+        print_results(results, False, args.json)
     return 0
 
 
 def translate(model, text, args):
-    """Translate a sentence, print the result and draw its alignment."""
+    """Translate a sentence, print the result and draw its alignment; return it."""
     text, ending = utf8(text), model.about.get("ending")
     answer = answer_to(model, text)
     if ending and model.words(text)[-1:] not in ([], [ending]):
@@ -53,7 +58,7 @@ def translate(model, text, args):
     for word in found.unknown:
         near = meant(word, model.source.words)
         note(f"{word!r} is not in the vocabulary; it is read as <unk>.{near}")
-    print(found.text, flush=True)
+    result = show(found, args)
     if answer is not None and found.target != list(answer):
         note(
             f"This is wrong: {answer} is right. The model learned from questions with "
@@ -61,6 +66,15 @@ def translate(model, text, args):
         )
     if args.figure is not None:
         draw(model, found, args.figure)
+    return result
+
+
+def show(found, args):
+    """Print a ``Translation`` as text, unless --json does; return it as a dict."""
+    if not args.json:
+        print(found.text, flush=True)
+    names = "text", "source", "target", "weights", "unknown"
+    return {name: getattr(found, name) for name in names}
 
 
 def draw(model, found, path):

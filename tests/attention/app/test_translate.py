@@ -230,6 +230,46 @@ def test_sentences_from_stdin(tmp_path, monkeypatch, capsys):
     assert main("translate", "run", "-") == 0
 
 
+def test_the_document_of_a_sentence_and_of_lines(monkeypatch, capsys):
+    def documents(text, *words):
+        monkeypatch.setattr(sys, "stdin", io.StringIO(text))
+        assert main("translate", "run", "--json", *words) == 0
+        return json.loads(capsys.readouterr().out)
+
+    sentence = "the xyz cat sleeps ."
+    found = documents("", sentence)
+    expected = translator.load(EN_FR).translate(sentence)
+    assert found == {
+        "text": expected.text, "source": expected.source, "target": expected.target,
+        "weights": expected.weights.tolist(), "unknown": ["xyz"],
+    }  # fmt: skip
+    blank = {"text": "", "source": [], "target": [], "weights": None, "unknown": []}
+    assert documents(f"\n{sentence}\n", "-") == [blank, found]
+    assert documents("", "-") == []
+
+
+def test_the_line_that_cannot_be_translated_is_named(trained, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stdin", io.StringIO("the cat .\na \udcff .\n"))
+    assert main("translate", "run", "-") == 2
+    printed = capsys.readouterr()
+    assert len(printed.out.splitlines()) == 1
+    assert "translate run: Line 2: The sentence holds a byte" in printed.err
+
+
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_a_reader_of_lines_who_leaves_sees_no_error(more):
+    """The first line comes before the last is read; then the reader leaves."""
+    process = start("translate", "run", *more, "-", stdin=subprocess.PIPE)
+    process.stdin.write("the cat sleeps .\n")
+    process.stdin.flush()
+    assert "le chat dort." in process.stdout.readline()
+    process.stdout.close()
+    process.stdin.write("the cat sleeps .\n" * 3)
+    process.stdin.close()
+    assert process.wait(60) == 1 and process.stderr.read() == ""
+    process.stderr.close()
+
+
 @pytest.mark.deep
 def test_stdin_of_a_program():
     process = start("translate", "run", "-", stdin=subprocess.PIPE)

@@ -1,6 +1,7 @@
 """The command write run: its text, its prompt, its ends, its errors."""
 
 import io
+import json
 import re
 import signal
 
@@ -46,7 +47,7 @@ def test_the_text_is_that_of_full_passes(form, tmp_path, capsys):
     expected = tokenizer.decode(without_cache(tmp_path, tokenizer.encode(PROMPT)))
     out, error = written(capsys, tmp_path, *PROMPT.split())
     assert out == f"{expected}\n"
-    pattern = r"loaded in [\d.]+ s; wrote 20 tokens, [\d.]+ per second after the first;"
+    pattern = r"loaded in [\d.]+ s\nwrote 20 tokens, [\d.]+ per second after the first;"
     assert re.match(pattern, error)
     assert written(capsys, tmp_path, "--temperature", "1e-6", PROMPT).out == out
     assert len({written(capsys, tmp_path, "--temperature", "50", PROMPT).out
@@ -68,6 +69,28 @@ def test_the_prompt_from_stdin(tmp_path, capsys, monkeypatch):
     terminal.isatty = lambda: True
     monkeypatch.setattr("sys.stdin", terminal)
     assert "There is no prompt;" in refused(capsys, "write", "run", "--model", tmp_path)
+
+
+def test_each_line_of_stdin_is_continued(tmp_path, capsys, monkeypatch):
+    write_gguf(tmp_path / "x.gguf")
+    tokenizer = open_model(tmp_path).tokenizer
+    one = written(capsys, tmp_path, "--json", PROMPT).out
+    found = json.loads(one)
+    assert found["prompt"] == PROMPT
+    assert found["tokens"] == without_cache(tmp_path, tokenizer.encode(PROMPT))
+    assert found["text"] == tokenizer.decode(found["tokens"])
+    assert len(found["seconds"]) == N and min(found["seconds"]) > 0
+    lines = f"{PROMPT}\n\nlow"
+    monkeypatch.setattr("sys.stdin", io.StringIO(lines))
+    listed = json.loads(written(capsys, tmp_path, "--lines", "--json").out)
+    assert [each["prompt"] for each in listed] == lines.split("\n")
+    assert listed[0]["tokens"] == found["tokens"] and listed[1]["tokens"] == []
+    monkeypatch.setattr("sys.stdin", io.StringIO(lines))
+    assert written(capsys, tmp_path, "--lines", "-").out.startswith(
+        f"{found['text']}\n\n{listed[2]['text']}"
+    )
+    error = refused(capsys, "write", "run", "--model", tmp_path, "--lines", PROMPT)
+    assert f"The prompt is {PROMPT!r}, and --lines reads other ones" in error
 
 
 def test_an_end_token_ends_the_text(tmp_path, capsys):
@@ -186,4 +209,4 @@ def test_ctrl_c_ends_the_text(tmp_path):
     assert process.stdout.read(1)
     process.send_signal(signal.SIGINT)
     _, error = process.communicate(timeout=60)
-    assert process.returncode == 130 and joined(error).strip() == "stopped."
+    assert process.returncode == 130 and error.endswith("\nstopped.\n")

@@ -171,6 +171,14 @@ def test_a_run_continues_a_text(n, trained, capsys, monkeypatch):
     assert len(set(drawn)) > 1
 
 
+def test_line_ends_in_the_text_of_a_line_are_escaped(trained, capsys, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO("the key\na query\n"))
+    drawn = "--tokens", 500, "--temperature", 50  # any character, also a line end
+    assert main("write", "run", trained, "--lines", *drawn) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 2 and all(r"\n" in line for line in lines)
+
+
 def test_texts_that_cannot_be_used(tmp_path, capsys):
     path = tmp_path / "a.txt"
     path.write_bytes(b"abc\xff")
