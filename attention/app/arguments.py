@@ -82,6 +82,7 @@ def _translate_run(parser):
     text = "draw the attention weights to a new file (.png, .pdf, .svg)"
     parser.add_argument("--figure", type=pathlib.Path, metavar="FILE", help=text)
     _model(parser)
+    _beam(parser)
     _json(parser, "words and weights; of lines of stdin, a list")
 
 
@@ -90,10 +91,24 @@ def _model(parser):
         "--model", type=pathlib.Path, metavar="DIR",
         help="folder that translate train wrote (default: the English-French model)",
     )  # fmt: skip
+
+
+def _beam(parser):
     parser.add_argument(
         "--beam", type=COUNT, default=1, metavar="N",
         help="partial translations that are kept at each step (default: 1, greedy)",
     )  # fmt: skip
+
+
+def _translate_score(parser):
+    _model(parser)
+    _beam(parser)
+
+
+def _translate_words(parser):
+    text = "print only the words that begin with it"
+    parser.add_argument("prefix", metavar="PREFIX", nargs="?", default="", help=text)
+    _model(parser)
 
 
 def _write_run(parser):
@@ -164,7 +179,11 @@ COMMANDS = {
     ),
     "translate score": Command(
         "score a translator: BLEU or accuracy, alignment error rate",
-        "translate_score", _model, runs_models=True,
+        "translate_score", _translate_score, runs_models=True,
+    ),
+    "translate words": Command(
+        "print the words that a translator knows, by language", "translate_words",
+        _translate_words,
     ),
     "write train": Command(
         "train a language model of your own on a text", "write_train",

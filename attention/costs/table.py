@@ -133,7 +133,8 @@ def long_contexts_text(rows, E):
     ]
     for row in rows:
         cells = (f"{row[x]['multiplications']:.2e}" if row[x] else "-" for x in LONG)
-        lines.append(f"{row['tokens']:>9,}{'':11s}" + "".join(f"{c:>11s}" for c in cells))
+        cells = "".join(f"{cell:>11s}" for cell in ("", *cells))
+        lines.append(f"{row['tokens']:>9,}{cells}")
     heads = cost_of("dense", L=32_768, H=32).score_bytes
     lines += [
         "",

@@ -284,8 +284,9 @@ def find_lessons(name, book=BOOK):
     near = _meant(name, {f.name: f"{f.name} {header(f).title}" for f in folders})
     numbers = ", ".join(map(number, folders))
     raise UsageError(
-        f"There is no lesson {name}.{near} There are: {numbers}; python -m lessons list "
-        "shows their titles, and lessons/TEXTS.md has a table of the chapters' sections."
+        f"There is no lesson {name}.{near} There are: {numbers}; "
+        "python -m lessons list shows their titles, and lessons/TEXTS.md has a table "
+        "of the chapters' sections."
     )
 
 

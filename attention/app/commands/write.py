@@ -93,7 +93,7 @@ def write(prompt, continued, args):
 
 
 def parts(text, found):
-    """Yield the parts of a text; add its tokens and the seconds of each to ``found``."""
+    """Yield the parts of a text; add its tokens and their seconds to ``found``."""
 
     def timed():
         before = time.perf_counter()

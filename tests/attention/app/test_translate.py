@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -279,6 +280,34 @@ def test_stdin_of_a_program():
     process.stdin.buffer.write(b"the \xff .\n")
     _, error = process.communicate(timeout=60)
     assert process.returncode == 2 and "not UTF-8, after 'the '" in error
+
+
+def test_words(trained, capsys):
+    for words, names in (["--model", trained], "en de"), ([], "en fr"):
+        assert main("translate", "words", *words) == 0
+        printed = capsys.readouterr().out
+        model = translator.load(trained / "best.safetensors" if words else EN_FR)
+        languages = {"en": "English", "de": "German", "fr": "French"}
+        expected = "".join(
+            f"{languages[name]}, {len(side.words)} words "
+            + "".join(f"{word} " for word in sorted(side.words))
+            for name, side in zip(names.split(), (model.source, model.target))
+        )
+        assert joined(printed) == expected.strip() and fits(printed)
+
+
+def test_words_that_begin_with_a_prefix(files, tmp_path, capsys):
+    main("translate", "words", "Cat")
+    english, french, _ = capsys.readouterr().out.split("\n\n")
+    assert re.match(r"English, 2 of \d+ words\ncat cats$", english)
+    main("translate", "words", "blak")
+    printed = capsys.readouterr().out
+    assert "English, 0 of 113 words\n(none). Did you mean 'black'?" in printed
+    assert main(*TRAIN, *files, "--out", tmp_path / "own") == 0
+    capsys.readouterr()
+    main("translate", "words", "--model", tmp_path / "own", "!")
+    printed = joined(capsys.readouterr().out)
+    assert printed == "source, 0 of 7 words (none). target, 1 of 8 words !"
 
 
 def test_a_sentence_compiles_nothing(monkeypatch):

@@ -1,6 +1,7 @@
 """The command translate on questions, such as copy and addition."""
 
 import json
+import re
 
 import pytest
 
@@ -135,6 +136,12 @@ def test_train_and_score(name, trained, capsys):
         same += output == expected
     assert report["accuracy"]["all"] == pytest.approx(hits / total)
     assert report["exact"]["all"] == same / len(test)
+
+
+def test_the_words_of_questions_are_characters(trained, capsys):
+    assert main("translate", "words", "--model", trained["addition"], "1") == 0
+    printed = capsys.readouterr().out
+    assert re.match(r"questions and answers \(addition\), 1 of 1\d words\n1\n", printed)
 
 
 def test_run_answers_a_question_and_says_what_is_right(trained, capsys):
