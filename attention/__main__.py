@@ -45,6 +45,8 @@ def _run(argv, is_program):
 
         print(f"minigrad-attention {__version__}")
         return 0
+    if argv and argv[0].startswith("--completion"):
+        return _show_completion(argv)
     name = next((n for n in COMMANDS if argv[: len(n.split())] == n.split()), None)
     if name is None:
         return _show_commands(COMMANDS, argv)
@@ -77,6 +79,18 @@ def _in_words(problem, args):
     return f"{problem.strerror}: {problem.filename}.{advice}"
 
 
+def _show_completion(argv):
+    from .app.arguments import COMMANDS, parser_of
+    from .app.completion import SHELLS, script
+    from .app.options import Parser
+
+    parser = Parser(prog="python -m attention")
+    parser.add_argument("--completion", choices=SHELLS)
+    parser.parse_args(argv)
+    print(script("attention", {name: parser_of(name) for name in COMMANDS}, {}), end="")
+    return 0
+
+
 def _show_commands(commands, argv):
     """Print the commands, or those that begin with the word that was typed."""
     from .app.options import meant, wrapped
@@ -94,7 +108,8 @@ def _show_commands(commands, argv):
     for name in chosen or commands:
         print(f"  {name:17s}{commands[name].summary}")
     print("\npython -m attention COMMAND --help lists the options of a command;")
-    print("python -m attention --version shows the version.")
+    print("python -m attention --version shows the version;")
+    print('eval "$(python -m attention --completion bash)" completes words at TAB.')
     return 0 if "-h" in argv or "--help" in argv else 2
 
 

@@ -11,12 +11,20 @@ import pathlib
 import sys
 import time
 
+from attention.app.completion import SHELLS, script
 from attention.app.options import Parser, meant
 from attention.stopping import handled
 
 from .classroom import journal
 from .classroom.authors.gate import KINDS, gate
-from .classroom.catalogue import UsageError, exercises, find, work_folder
+from .classroom.catalogue import (
+    UsageError,
+    exercises,
+    find,
+    lesson_folders,
+    number,
+    work_folder,
+)
 from .classroom.journal import hash_of
 from .classroom.learner import hints, progress, report
 from .classroom.learner.solution import solution
@@ -34,9 +42,12 @@ def main(argv=None):
 
 def _run(argv):
     try:
-        args = _parser().parse_args(argv)
+        parser = _parser()
+        args = parser.parse_args(argv)
         if args.version:
             return _show_version()
+        if args.completion:
+            return _show_completion(parser)
         code = args.run(args)
         sys.stdout.flush()  # a closed pipe raises here
         return code
@@ -71,6 +82,13 @@ def _show_version():
     return 0
 
 
+def _show_completion(parser):
+    ids = [exercise.id for exercise in exercises()]
+    names = {"ID": ids, "IDS": ids, "LESSON": [number(f) for f in lesson_folders()]}
+    print(script("lessons", {"": parser}, names), end="")
+    return 0
+
+
 class _Parser(Parser):
     """A parser whose help fits 80 columns and whose errors are one sentence."""
 
@@ -100,6 +118,8 @@ def _parser():
     )
     parser.set_defaults(run=lambda args: progress.status())
     parser.add_argument("--version", action="store_true", help="show the version")
+    text = 'a script: eval "$(python -m lessons --completion bash)" completes words at TAB'
+    parser.add_argument("--completion", choices=SHELLS, help=text)
     group = parser.add_subparsers(metavar="VERB", title="verbs")
 
     def verb(name, text, run, id=None, to=group, aliases=()):

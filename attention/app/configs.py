@@ -4,7 +4,7 @@
 """
 
 import os
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 from ..scores import COMPARED
 from ..seq2seq.config import ATTENTIONS, CELLS, Seq2SeqConfig
@@ -182,7 +182,7 @@ class TranslationConfig:
 
     task: str = option(
         "en-de",
-        TEXT,
+        replace(TEXT, names=TASKS),
         f"sentences of a grammar: {', '.join(GRAMMARS)}; questions: "
         f"{', '.join(QUESTIONS)}; or a file with source<TAB>target on each line",
     )
