@@ -118,7 +118,7 @@ def _parser():
     )
     parser.set_defaults(run=lambda args: progress.status())
     parser.add_argument("--version", action="store_true", help="show the version")
-    text = 'a script: eval "$(python -m lessons --completion bash)" completes words at TAB'
+    text = 'words at TAB: eval "$(python -m lessons --completion bash)"'
     parser.add_argument("--completion", choices=SHELLS, help=text)
     group = parser.add_subparsers(metavar="VERB", title="verbs")
 

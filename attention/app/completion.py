@@ -17,7 +17,8 @@ _python_m_MODULE() {
     local -A words=(
 TABLE
     )
-    local i here=${COMP_WORDS[COMP_CWORD]} last=${COMP_WORDS[COMP_CWORD-1]} command=MODULE
+    local here=${COMP_WORDS[COMP_CWORD]} last=${COMP_WORDS[COMP_CWORD-1]}
+    local i command=MODULE before="" list
     for ((i = 3; i < COMP_CWORD; i++)); do
         [[ ${COMP_WORDS[i]} != -* ]] || break
         [[ ${words["$command ${COMP_WORDS[i]}"]+known} ]] || break
@@ -25,14 +26,15 @@ TABLE
     done
     [[ $last != "=" ]] || last=${COMP_WORDS[COMP_CWORD-2]}
     here=${here#=}
-    local list=${words["$command $last"]-${words["$command"]}} before=""
+    list=${words["$command $last"]-${words["$command"]}}
     [[ $here != *,* ]] || before=${here%,*},
     COMPREPLY=($(compgen -P "$before" -W "$list" -- "${here##*,}"))
 }
 _python_m() {
+    local complete=_python_m_${COMP_WORDS[2]}
     COMPREPLY=()
     [[ ${COMP_WORDS[1]} == -m ]] || return
-    ! declare -F "_python_m_${COMP_WORDS[2]}" > /dev/null || "_python_m_${COMP_WORDS[2]}"
+    ! declare -F "$complete" > /dev/null || "$complete"
 }
 complete -o default -F _python_m python python3
 """

@@ -4,6 +4,7 @@ Every function returns a matplotlib Figure, which a notebook shows, and saves it
 is given a ``path``. pyplot is not used: there is no window and no list of open figures.
 """
 
+import math
 import textwrap
 import unicodedata
 
@@ -14,6 +15,7 @@ from minigrad.draw.colours import BLUE
 
 from .figure import new_figure, printable, save, short
 
+CELL_OF_VALUE = 0.34  # inches, of a cell in which a weight fits
 GOLD = BLUE  # the outline of a gold alignment, against the reds of the weights
 
 
@@ -25,15 +27,22 @@ def show_heatmaps(
     figsize=None,
     cmap="Reds",
     path=None,
+    *,
+    keys=None,
+    queries=None,
+    values=False,
 ):
     """Draw a grid of weight matrices on one colour scale, keys across and queries down.
 
     matrices  (rows, cols, n_queries, n_keys), array or Tensor: one panel for a matrix
     titles    one for each column, or one for each panel, row by row
+    keys      n_keys words for the axis, of which all that fit are shown; None: numbers
+    queries   n_queries words, likewise
+    values    True: write each weight into its cell, an exact 0 as "0", if it fits
 
     All panels have one scale, so that equal colours are equal weights: 0 to 1, or wider
     if a value lies outside. Returns the Figure, and saves it to ``path``. Raises
-    ValueError for matrices that are not 4-D, or too few titles.
+    ValueError for matrices that are not 4-D, or too few titles or words.
     """
     matrices = _array(matrices)
     if matrices.ndim != 4 or matrices.size == 0:
@@ -49,11 +58,22 @@ def show_heatmaps(
             f"for each column, or {rows * cols}, one for each panel of a {rows} by "
             f"{cols} grid."
         )
-    cell = np.clip(2.4 / max(n_queries, n_keys), 0.08, 0.4)
+    name, has = "show_heatmaps", f"matrices {matrices.shape} has"
+    if keys is not None:
+        keys = _words(name, "keys", keys, n_keys, f"{has} keys")
+    if queries is not None:
+        queries = _words(name, "queries", queries, n_queries, f"{has} queries")
+    below, beside = (0.09 * max(map(_width, x or [""])) for x in (keys, queries))
     if figsize is None:
-        width = cols * max(1.3, cell * n_keys) + 1.6
-        height = rows * max(0.8, cell * n_queries + 0.3) + 0.7
+        n = max(n_queries, n_keys)
+        cell = np.clip(2.4 / n, CELL_OF_VALUE if values and n <= 12 else 0.08, 0.4)
+        width = cols * max(1.3, cell * n_keys) + beside + 1.6
+        height = rows * max(0.8, cell * n_queries + 0.3) + below + 0.7
         figsize = (max(3.2, width), max(1.8, height))
+    cell = min(
+        (figsize[0] - beside - 1.6) / cols / n_keys,
+        ((figsize[1] - below - 0.7) / rows - 0.3) / n_queries,
+    )
     figure = new_figure(figsize)
     letters = max(6, int((figsize[0] - 1.6) / cols / 0.11))  # in a line of a title
     panels = figure.subplots(rows, cols, sharex=True, sharey=True, squeeze=False)
@@ -62,8 +82,10 @@ def show_heatmaps(
         image = panel.imshow(
             matrices[i, j], cmap=cmap, interpolation="nearest", **scale
         )
-        _count_from_zero(panel.xaxis, n_keys)
-        _count_from_zero(panel.yaxis, n_queries)
+        _name_cells(panel.xaxis, n_keys, keys, cell)
+        _name_cells(panel.yaxis, n_queries, queries, cell)
+        if values and cell >= CELL_OF_VALUE:
+            _write_values(panel, image, matrices[i, j])
         if i == rows - 1:
             panel.set_xlabel(xlabel)
         if j == 0:
@@ -195,9 +217,15 @@ def _scale(values):
     return {"vmin": finite.min(initial=0), "vmax": finite.max(initial=1)}
 
 
-def _count_from_zero(axis, n):
-    """Write at most eight whole numbers along an axis of n cells."""
-    axis.set_ticks(range(0, n, -(-n // 8)))
+def _name_cells(axis, n, words, cell):
+    """Write words along an axis of n cells, or at most eight whole numbers."""
+    if words is None:
+        axis.set_ticks(range(0, n, -(-n // 8)))
+        return
+    shown = slice(0, n, math.ceil(0.16 / max(cell, 0.01)))
+    axis.set_ticks(range(n)[shown], words[shown])
+    if axis.axis_name == "x" and 0.1 * max(map(_width, words)) > cell:
+        axis.set_tick_params(rotation=90)
 
 
 def _words(name, argument, words, n, why):

@@ -29,6 +29,42 @@ def test_heatmaps_are_a_grid_on_one_scale(tmp_path):
     assert is_whole(figure)
 
 
+def texts(panel):
+    """Return the words across and down, and {(row, column): text}."""
+    axes = panel.get_xticklabels(), panel.get_yticklabels()
+    across, down = ([label.get_text() for label in each] for each in axes)
+    cells = {t.get_position()[::-1]: t.get_text() for t in panel.texts}
+    return across, down, cells
+
+
+@pytest.mark.parametrize("rows, cols", [(1, 1), (2, 3)])
+def test_heatmaps_with_words_and_values(rows, cols):
+    w = np.tile([[0, 0.25, 0.75], [1, 0, 0]], (rows, cols, 1, 1))
+    words = {"keys": "the black cat".split(), "queries": "le chat".split()}
+    figure = plots.show_heatmaps(w, "source", "target", **words, values=True)
+    panel = figure.axes[-1 - cols]  # at the left, at the bottom; the last is the bar
+    across, down, cells = texts(panel)
+    assert (across, down) == tuple(words.values())
+    expected = ["0", ".25", ".75"], ["1.00", "0", "0"]
+    assert cells == {(i, j): expected[i][j] for i in range(2) for j in range(3)}
+    assert is_whole(figure) and not overlap(figure, panel.get_xticklabels())
+    assert not overlap(figure, panel.texts)
+
+
+@pytest.mark.parametrize("n, figsize", [(40, None), (12, (4, 4))])
+def test_words_and_values_that_do_not_fit_are_left_out(n, figsize):
+    words = [f"word{i}" for i in range(n)]
+    figure = plots.show_heatmaps(
+        weights(1, 1, n, n), "K", "Q", figsize=figsize,
+        keys=words, queries=words, values=True,
+    )  # fmt: skip
+    across, down, cells = texts(figure.axes[0])
+    step = words.index(across[1])
+    assert across == down == words[::step] and step > 1 and not cells
+    for axis in figure.axes[0].get_xticklabels(), figure.axes[0].get_yticklabels():
+        assert not overlap(figure, axis)
+
+
 @pytest.mark.parametrize(
     "value, scale", [(0.0, (0, 1)), (0.1, (0, 1)), (-2.0, (-2, 1)), (3.0, (0, 3))]
 )

@@ -19,6 +19,10 @@ W, ABC, DE = weights(2, 3), list("abc"), list("de")
 @pytest.mark.parametrize("call, error, fragments", [
     (lambda: show_heatmaps(np.zeros((3, 4)), "K", "Q"), ValueError,
      ("(3, 4)", "(rows, cols, n_queries, n_keys)", "m[None, None]")),
+    (lambda: show_heatmaps(weights(1, 1, 4, 5), "K", "Q", keys=DE), ValueError,
+     ["keys has 2 words; expected 5, as many as matrices (1, 1, 4, 5) has keys"]),
+    (lambda: show_heatmaps(weights(1, 1, 4, 5), "K", "Q", queries="abcd"), TypeError,
+     ["queries is one string", "list(queries) for letters"]),
     (lambda: show_heatmaps(weights(2, 3, 4, 4), "K", "Q", titles=DE), ValueError,
      ("titles has 2", "expected 3", "or 6")),
     (lambda: alignment_heatmap(weights(1, 2, 3), ABC, DE), ValueError,
