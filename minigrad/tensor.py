@@ -225,6 +225,12 @@ class Tensor(Operators):
             text += ", requires_grad=True"
         return f"{prefix}{text})"
 
+    def _repr_html_(self):
+        """Return what a notebook shows: weights as a grid; None: the text of repr."""
+        from .draw.html import weights
+
+        return weights(self._data, type(self).__name__)
+
     def _require_leaf(self, advice):
         if self._node is not None:
             raise RuntimeError(

@@ -223,13 +223,13 @@ def test_the_command_line_of_the_course_appears_at_once():
 # Lines of Python a folder may have, with its subfolders, in hundreds: what was reached.
 # Whoever needs more raises a number in the same commit, with a reason for a reader.
 LINES = {
-    "minigrad": 82, "minigrad/checking": 18, "minigrad/ops": 20, "attention": 308,
+    "minigrad": 83, "minigrad/checking": 18, "minigrad/ops": 20, "attention": 309,
     "attention/app": 50, "attention/exact": 14, "attention/kernels": 40,
     "attention/masks": 16, "attention/positions": 18, "attention/seq2seq": 13,
     "attention/transformer": 9, "attention/variants": 55, "lessons": 394,
     "lessons/book": 180, "lessons/classroom": 27, "lessons/course": 46,
     "lessons/exercises": 84, "lessons/instrument": 13, "lessons/pages": 41,
-    "tests": 326, "tests/attention": 180, "tests/lessons": 40, "tests/minigrad": 53,
+    "tests": 328, "tests/attention": 180, "tests/lessons": 40, "tests/minigrad": 54,
     "tests/ops": 28,
 }  # fmt: skip
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from minigrad.arguments import one_of, whole
+from minigrad.draw.html import table
 
 from ..variants.table import VARIANTS
 
@@ -27,6 +28,9 @@ class Cost(NamedTuple):
     # of all that is held beside inputs and parameters, with the output; None: the row
     # has no formula, and it is only measured
     extra_bytes: int | None
+
+    def _repr_html_(self):
+        return table([("cost of a call", ""), *self._asdict().items()])
 
 
 def cost_of(

@@ -3,6 +3,10 @@
 ``costs`` returns the numbers, and ``text`` formats them as tables.
 """
 
+from html import escape
+
+from minigrad.draw.html import pre
+
 from ..variants.table import VARIANTS
 from .formulas import cost_of
 from .trials import SMALL, counted, measured
@@ -10,6 +14,13 @@ from .trials import SMALL, counted, measured
 LENGTHS = (1000, 4096, 32_768, 1_000_000)  # of exercise 6.4, and one more
 LONG = ("dense", "tiled", "window", "bigbird", "linear")
 BLOCK = VARIANTS["bigbird"].options["block"]
+
+
+class Text(str):
+    """A table as text, which a notebook shows as its lines."""
+
+    def _repr_html_(self):
+        return pre(escape(self))
 
 
 def costs(n=1024, E=64, variants=VARIANTS):
@@ -34,7 +45,7 @@ def text(costs):
         one_head_text(costs["one_head"], costs["tokens"], costs["width"]),
         long_contexts_text(costs["long_contexts"], costs["width"]),
     )
-    return "\n\n".join(parts)
+    return Text("\n\n".join(parts))
 
 
 def operations():
@@ -89,7 +100,7 @@ def operations_text(operations):
         lines.append(
             f"{variant:14s}{by_formula:>12,}{multiplications:>12,}{exponentials:>14,}"
         )
-    return "\n".join(lines)
+    return Text("\n".join(lines))
 
 
 def one_head_text(costs, n, E):
@@ -109,7 +120,7 @@ def one_head_text(costs, n, E):
     for variant, row in costs.items():
         options = ", ".join(f"{name}={x}" for name, x in row["options"].items())
         lines += [f"  {variant:16s}{options}"] if options else []
-    return "\n".join(lines)
+    return Text("\n".join(lines))
 
 
 def long_contexts_text(rows, E):
@@ -141,7 +152,7 @@ def long_contexts_text(rows, E):
         f"A matrix of 32 768 x 32 768 scores takes {size(heads // 32)}; 32 heads take",
         f"{size(heads)}, for one example in one layer, whatever the model's width.",
     ]
-    return "\n".join(lines)
+    return Text("\n".join(lines))
 
 
 def size(n):

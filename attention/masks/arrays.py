@@ -3,6 +3,7 @@
 import numpy as np
 
 from minigrad.arguments import plain
+from minigrad.draw.html import grid
 
 from .algebra import Mask
 
@@ -48,6 +49,9 @@ class from_array(Mask):
     def rows(self, b, h, q, L, S):
         """Return rows of the array, which is faster than its entries."""
         return self.array if self.array.shape[2] == 1 else self.array[:, :, q]
+
+    def _repr_html_(self):
+        return grid(self.array[0, 0], str(self))
 
     def __repr__(self):
         return f"from_array({self.array.shape})"

@@ -1,9 +1,12 @@
 """The result of a gradient check: whether it passed, a table and a message."""
 
 from dataclasses import dataclass, field
+from html import escape
 from typing import NamedTuple
 
 import numpy as np
+
+from ..draw import html
 
 
 class GradcheckError(AssertionError):
@@ -93,8 +96,8 @@ class GradcheckResult:
         if not self.ok:
             raise GradcheckError(str(self))
 
-    def table(self):
-        """Return one line for each input, at most 80 columns wide."""
+    def _cells(self):
+        """Return the cells of the table, row by row, its head first."""
         lines = [("input", "shape", "checked", "largest", "error", "verdict")]
         for row in self.rows:
             name, shape = row.input, str(row.shape)
@@ -108,17 +111,29 @@ class GradcheckResult:
                     row.verdict,
                 )
             )
+        return lines
+
+    def table(self):
+        """Return one line for each input, at most 80 columns wide."""
+        lines = self._cells()
         widths = [max(map(len, column)) for column in zip(*lines)]
         return "\n".join(
             "  ".join(cell.ljust(w) for cell, w in zip(line, widths)).rstrip()
             for line in lines
         )
 
+    def _head(self):
+        return f"gradcheck of {self.op}: {'ok' if self.ok else 'FAIL'}"
+
     def __str__(self):
-        head = f"gradcheck of {self.op}: {'ok' if self.ok else 'FAIL'}"
-        return "\n\n".join(part for part in (head, self.table(), self.message) if part)
+        parts = self._head(), self.table(), self.message
+        return "\n\n".join(part for part in parts if part)
 
     __repr__ = __str__
+
+    def _repr_html_(self):
+        table = html.table(self._cells(), self._head())
+        return table + html.pre(escape(self.message)) * bool(self.message)
 
 
 def label(name):

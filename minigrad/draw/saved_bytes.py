@@ -6,6 +6,7 @@ import numpy as np
 
 from ..graph import reachable
 from ..overwriting import saved_arrays
+from .html import table
 
 
 class Row(NamedTuple):
@@ -44,6 +45,12 @@ class SavedBytes(NamedTuple):
         return "\n".join(lines)
 
     __repr__ = __str__
+
+    def _repr_html_(self):
+        head = "operation", "output", "keeps, bytes", "not counted above"
+        rows = [(op, str(shape), kept, new) for op, shape, kept, new in self.rows]
+        total = "saved for backward", "", "", self.total
+        return table([head, *rows, total], "The graph, in the order of recording")
 
 
 def saved_bytes(tensor):

@@ -2,12 +2,13 @@
 
 import dataclasses
 import functools
+import re
 
 import numpy as np
 import pytest
 
 from attention import definitions, kernels
-from attention.costs import VARIANTS, cost_of, trials
+from attention.costs import VARIANTS, cost_of, table, trials
 from attention.costs.counted import OpCounter, count
 from attention.exact import sdpa
 from attention.kernels.tile_plan import of_ranges
@@ -226,3 +227,13 @@ def test_arguments_that_do_not_fit(options, error, message):
 def test_a_definition_that_does_not_exist():
     with pytest.raises(ValueError, match="'nearest'; expected 'additive' or"):
         count("nearest", *drawn((3, 2), (5, 2), (5, 2)))
+
+
+def test_a_notebook_shows_a_cost_and_the_lines_of_a_table():
+    cost = cost_of("dense", L=1000)
+    shown = cost._repr_html_()
+    assert re.findall(r"<td.*?>(.*?)</td>", shown)[2:4] == [
+        "multiplications", f"{cost.multiplications:,}"
+    ]  # fmt: skip
+    text = table.long_contexts()
+    assert "\nmultiplications\n" in text._repr_html_() and "<pre" in text._repr_html_()

@@ -1,5 +1,7 @@
 """Every mask equals its rule for one pair, in a loop; so do &, | and ~ of masks."""
 
+import html
+import re
 import sys
 
 import numpy as np
@@ -278,3 +280,27 @@ def rule(b, h, q, kv):
 ])  # fmt: skip
 def test_a_mask_prints_as_it_was_written(mask, text):
     assert repr(mask) == text
+
+
+def allowed_in(shown):
+    """Return {(query, key)} of the cells of a picture that have the full colour."""
+    marks = re.findall(r'"1\.00"><title>query (\d+), key (\d+): 1<', shown)
+    return {(int(i), int(j)) for i, j in marks}
+
+
+@pytest.mark.parametrize("mask, n", [
+    (causal & sliding_window(2, 0), 12),
+    (padding([3, 20]), 48),  # it does not fit 12 keys
+    (mask_mod(lambda b, h, q, kv: (h == 0) & (q != kv)), 12),
+    (from_array(np.arange(15).reshape(3, 5) % 2 == 0), None),
+], ids=str)  # fmt: skip
+def test_a_notebook_shows_the_pairs_that_a_mask_allows(mask, n):
+    shown = mask._repr_html_()
+    expected = mask.array if n is None else mask.dense(mask.examples or 1, 1, n, n)
+    assert allowed_in(shown) == {(i, j) for i, j in np.argwhere(expected[0, 0])}
+    assert html.escape(f"{mask}. {expected.shape[2]} queries") in shown
+
+
+def test_a_notebook_shows_the_text_of_a_mask_that_has_no_picture():
+    for mask in document([0, 1], [1]), mask_mod(lambda b, h, q, kv: q.no):
+        assert mask._repr_html_() is None
