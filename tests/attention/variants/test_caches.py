@@ -44,30 +44,7 @@ def test_a_cache_of_latent_vectors_is_small():
     assert cache.length == 6 and sizes == 5 + 4  # R + F, and not 2 D = 16
 
 
-def test_a_rotation_between_the_matrices_cannot_be_absorbed():
-    """With rotated keys, W_k^T q_i for the key's place is not W_k^T q_i for all."""
-    q, c, W = draw((1, 4), (6, 5), (4, 5))
-    p, w = np.arange(6), A.definitions.frequencies(4)
-    rotate = A.definitions.rope
-    right = rotate(q, p[-1:], w) @ rotate(c @ W.T, p, w).T
-    absorbed = rotate(q, p[-1:], w) @ W @ c.T
-    assert np.abs(right - absorbed).max() > 0.1
-
-
 # -- differential attention ------------------------------------------------------------
-
-
-def test_differential_weights_sum_to_1_minus_lambda():
-    arrays = draw((4, 3), (6, 3), (4, 3), (6, 3))
-    weights = A.differential(*arrays, np.eye(6), np.array(0.3)).data
-    np.testing.assert_allclose(weights.sum(-1), 0.7)
-    assert (weights < 0).any()
-    q, k = arrays[:2]
-    nothing = A.differential(q, k, q, k, np.eye(6), np.array(1.0))
-    np.testing.assert_allclose(nothing.data, 0, atol=1e-15)
-    plain = A.differential(*arrays, np.eye(6), np.array(0.0)).data
-    wanted = A.definitions.scaled_dot_attention(q, k, np.eye(6))
-    np.testing.assert_allclose(plain, wanted, **CLOSE)
 
 
 def test_lambda_grows_with_the_layer():
@@ -76,15 +53,6 @@ def test_lambda_grows_with_the_layer():
 
 
 # -- heads and layers that share -------------------------------------------------------
-
-
-def test_heads_that_talk_with_identity_matrices_are_multi_head_attention():
-    q, k, v = draw((2, 3, 4, 5), (2, 3, 6, 5), (2, 3, 6, 7))
-    mask = rng(0).random((4, 6)) < 0.7
-    mask[1] = False  # a query without keys
-    o, _ = A.talking_heads(q, k, v, np.eye(3), np.eye(3), mask)
-    wanted = A.scaled_dot_product_attention(q, k, v, mask)
-    np.testing.assert_allclose(o.data, wanted.data, **CLOSE)
 
 
 ONES = np.ones((3, 3, 4, 5))  # as many examples as heads

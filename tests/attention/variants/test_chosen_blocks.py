@@ -14,38 +14,6 @@ B, H, L, E, Ev = 2, 3, 22, 4, 5  # the last block of 4 is short
 CLOSE = dict(rtol=1e-10, atol=1e-12)
 
 
-def arrays(seed=0):
-    return draw((B, H, L, E), (B, H, L, E), (B, H, L, Ev), seed=seed)
-
-
-def test_all_blocks_are_causal_attention_and_one_is_the_own_block():
-    q, k, v = arrays()
-    causal = A.scaled_dot_product_attention(q, k, v, is_causal=True)
-    found = A.block_attention(q, k, v, block=4, best=6)
-    np.testing.assert_allclose(found.data, causal.data, **CLOSE)
-    own = A.block_attention(q, k, v, block=4, best=1)
-    parts = [
-        A.scaled_dot_product_attention(
-            *(x[:, :, a : a + 4] for x in (q, k, v)), is_causal=True
-        ).data
-        for a in range(0, L, 4)
-    ]
-    np.testing.assert_allclose(own.data, np.concatenate(parts, 2), **CLOSE)
-
-
-def test_a_query_reads_at_most_the_best_blocks_and_only_they_matter():
-    q, k, v = arrays()
-    mask = A.choose_blocks(q, k, block=4, best=3)
-    allowed = mask.dense(B, H, L, L)
-    assert allowed.sum(-1).max() <= 12
-    assert not np.triu(allowed, 1).any()
-    found = A.block_attention(q, k, v, block=4, best=3).data
-    last = allowed[0, 0, -1]  # of the last query
-    v[0, 0, ~last] = 1e3
-    changed = A.block_attention(q, k, v, block=4, best=3).data
-    np.testing.assert_array_equal(changed[0, 0, -1], found[0, 0, -1])
-
-
 @pytest.mark.parametrize("dtype", ["d", "f"])
 def test_rounding_decides_between_no_blocks(dtype):
     """Blocks of equal keys, but for rounding: the first are chosen, and the best."""
@@ -136,12 +104,3 @@ def test_tiles_may_be_narrower_or_wider_than_blocks(n, block):
         edges = np.arange(0, n, tile)
         some = np.logical_or.reduceat(np.logical_or.reduceat(dense, edges, 2), edges, 3)
         np.testing.assert_array_equal(tiles.kinds == 0, ~some)
-
-
-def test_keys_of_chosen_blocks_get_gradients_and_the_others_none():
-    q, k, v = arrays()
-    allowed = A.choose_blocks(q, k, 4, 2).dense(B, H, L, L)[0, 0, -1]
-    keys = mg.Tensor(k, requires_grad=True)
-    A.block_attention(q, keys, v, 4, 2)[0, 0, -1].sum().backward()
-    read = np.abs(keys.grad[0, 0]).sum(-1) > 0
-    np.testing.assert_array_equal(read, allowed)

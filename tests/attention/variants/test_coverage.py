@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from attention import definitions
-from attention.layers import AdditiveAttention
 from attention.variants.coverage import CoverageAttention, coverage_loss
 from minigrad import Tensor
 
@@ -15,7 +14,6 @@ from ..definition_cases import check
 
 B, L, S, Dq, Dk, A, Ev = 2, 4, 5, 3, 7, 6, 8  # no two equal: a lost transpose shows
 close = dict(rtol=1e-11, atol=1e-12)  # sums of order one; errors add up over steps
-NAMES = "W_q", "W_k", "w_v", "w_c", "b"
 
 
 def example(seed=0, dtype=float):
@@ -71,48 +69,12 @@ def test_definition():
     assert not weights.data[1, :, 3:].any()  # exactly 0
 
 
-def test_the_keys_of_each_step():
-    """A step with its own length is additive attention with W_c c_j as a bias."""
-    module, arrays = layer(bias=True), example(seed=4)
-    lengths = np.array([[5, 2, 0, 1], [3, 0, 4, 4]])
-    contexts, weights, coverages = module(*arrays, lengths)
-    W_q, W_k, w_v, w_c, b = (getattr(module, n).data for n in NAMES)
-    for e, t in np.ndindex(B, L):
-        n = lengths[e, t]
-        q, k, v = arrays[0][e, t : t + 1], arrays[1][e, :n], arrays[2][e, :n]
-        covered = b + coverages.data[e, t, :n, None] * w_c  # (n, A)
-        s = definitions.additive(q, k, W_q, W_k, w_v, covered)
-        p = definitions.softmax(s)[0]
-        np.testing.assert_allclose(weights.data[e, t, :n], p, **close)
-        np.testing.assert_allclose(contexts.data[e, t], p @ v, **close)
-        assert not weights.data[e, t, n:].any()
-    before = np.cumsum(weights.data, 1) - weights.data
-    np.testing.assert_allclose(coverages.data, before, **close)
-
-
 def test_keys_are_projected_once(monkeypatch):
     module, count = layer(), []
     project = module.project
     monkeypatch.setattr(module, "project", lambda k: count.append(1) or project(k))
     module(*example())
     assert len(count) == 1
-
-
-def test_with_w_c_0_it_is_additive_attention():
-    trained = AdditiveAttention(Dq, Dk, A, rng=np.random.default_rng(5))
-    module = CoverageAttention(Dq, Dk, A)
-    missing, unexpected = module.load_state_dict(trained.state_dict(), strict=False)
-    assert (missing, unexpected) == (["w_c"], [])
-    arrays = example(dtype=np.float32)
-    contexts, weights, _ = module(*arrays, [5, 3])
-    expected = trained(*arrays, [5, 3])
-    # float32: the same products in another grouping
-    np.testing.assert_allclose(contexts.data, expected.data, rtol=1e-5, atol=1e-6)
-    np.testing.assert_allclose(
-        weights.data, trained.attention_weights.data, rtol=1e-5, atol=1e-6
-    )
-    contexts.backward(draw(contexts.shape, seed=9)[0])
-    assert abs(module.w_c.grad).max() > 1e-3  # it can be learned
 
 
 def test_parameters_and_representation():

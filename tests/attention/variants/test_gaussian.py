@@ -1,6 +1,5 @@
 """The Gaussian score and its layer: definition, gradients, precision, memory."""
 
-import tracemalloc
 
 import numpy as np
 import pytest
@@ -9,6 +8,7 @@ from attention import GaussianAttention, definitions, gaussian
 from attention.variants.gaussian import squared_distance
 from minigrad import Tensor
 
+from ...memory import peak_bytes
 from ...minigrad.array_cases import draw
 from ..definition_cases import batched
 
@@ -28,11 +28,8 @@ def test_near_points_far_from_the_origin():
 def test_memory_has_no_array_of_pairs_and_coordinates():
     L, S, D = 60, 70, 80
     q, k = (Tensor(a) for a in draw((L, D), (S, D)))
-    tracemalloc.start()
-    squared_distance(q, k)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 8 * L * S * 8  # an array (L, S, D) is 80 (L, S)
+    # an array (L, S, D) is 80 (L, S)
+    assert peak_bytes(lambda: squared_distance(q, k)) < 8 * L * S * 8
 
 
 def test_the_result_has_the_dtype_of_queries_and_keys():

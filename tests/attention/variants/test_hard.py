@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from attention import (
-    attend,
     best_baseline,
     definitions,
     gumbel_softmax,
@@ -12,7 +11,7 @@ from attention import (
     reinforce,
 )
 from attention.variants.hard import gumbel_noise
-from minigrad import Tensor, softmax
+from minigrad import Tensor
 
 from ...minigrad.array_cases import draw
 from ..definition_cases import all_keys, close
@@ -29,12 +28,6 @@ def estimate(j, baseline=0.0):
     loss = reinforce(losses[j], scores, np.eye(S)[j], baseline)
     loss.backward()
     return scores.grad, losses.grad, loss.data
-
-
-def test_the_exact_gradient():
-    e = Tensor(E_, requires_grad=True)
-    (softmax(e) * LOSS).sum().backward()
-    close(e.grad, EXACT)
 
 
 @pytest.mark.parametrize("baseline", [0.0, 0.7, -3.0])
@@ -75,14 +68,6 @@ def test_the_best_baseline_of_a_nearly_certain_draw_is_not_a_rounding_error():
     for dtype in np.float32, np.float64:
         b = best_baseline(p.astype(dtype), np.array([1, 2], dtype)).data
         np.testing.assert_allclose(b, p[0] * 2 + p[1], rtol=1e-6)
-
-
-def test_hard_attention_in_expectation_is_soft_attention():
-    s, v = E_[None], draw((S, 3))[0]
-    chosen = [attend(s, np.eye(S), v, lambda q, k: q @ k,
-                     normalize=lambda s, _, j=j: Tensor(np.eye(S)[[j]]))[0].data
-              for j in range(S)]  # fmt: skip
-    close(sum(p * c for p, c in zip(P, chosen)), definitions.attend(s, v))
 
 
 def test_noise_draws_by_the_softmax():

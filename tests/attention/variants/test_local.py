@@ -1,6 +1,5 @@
 """Local attention: its windows, its memory, its parameters."""
 
-import tracemalloc
 
 import numpy as np
 import pytest
@@ -8,6 +7,7 @@ import pytest
 from attention.variants.local import LocalAttention, gather_windows
 from minigrad import Tensor, no_grad
 
+from ...memory import peak_bytes
 from ...minigrad.array_cases import draw
 
 B, L, S, Dq, Dk, Ev = 2, 4, 9, 5, 3, 6  # no two equal: a lost transpose shows
@@ -38,11 +38,7 @@ def test_memory_does_not_grow_with_the_source(kind):
         queries, keys, values = (Tensor(a) for a in arrays)
         with no_grad():
             module(queries, keys, values)  # fill caches
-            tracemalloc.start()
-            module(queries, keys, values)
-            measured = tracemalloc.get_traced_memory()[1]
-            tracemalloc.stop()
-        return measured
+            return peak_bytes(lambda: module(queries, keys, values))
 
     few, many = peak(100), peak(100_000)
     assert many < 1.1 * few < 100_000  # one column of keys has 800 000 bytes

@@ -7,7 +7,6 @@ import pytest
 
 from attention import masks
 from attention.exact.multihead import MultiHeadAttention
-from attention.masks.block_mask import BlockMask
 from attention.variants.longformer import LongformerAttention
 from minigrad import Tensor
 
@@ -116,14 +115,6 @@ def test_weights_are_kept_only_if_needed():
     assert module.attention_weights is None
 
 
-def test_one_example_without_a_batch_axis():
-    module, (x,) = layer(), draw((B, L, D))
-    expected, weights = module(x[:1], [0, 4], [7], need_weights=True)
-    output, alone = module(x[0], [0, 4], [7], need_weights=True)
-    np.testing.assert_allclose(output.data, expected.data[0], **close)
-    np.testing.assert_allclose(alone.data, weights.data[0], **close)
-
-
 def test_parameters_and_initial_values():
     module = LongformerAttention(240, 8, 6, rng=np.random.default_rng(0))
     names = ["W_q", "W_k", "W_v", "W_o", "W_q_global", "W_k_global", "W_v_global"]
@@ -143,18 +134,3 @@ def test_parameters_and_initial_values():
     assert repr(module).startswith(
         "LongformerAttention(\n  240, 8, window=6, dropout=0.0\n  (W_q): Linear("
     )
-
-
-def test_empty_tiles_are_not_computed():
-    """The tiles are those of the window and of the columns of global tokens."""
-    n = 1024
-    chosen = np.zeros((B, n), bool)
-    chosen[0, [0, 1, 600]], chosen[1, 3] = True, True
-    mask = masks.sliding_window(8, 8) | masks.from_array(chosen[:, None, None])
-    tiles = BlockMask.from_mask(mask, n, n, block=64)
-    i, j = np.arange(16)[:, None], np.arange(16)
-    for b, columns in enumerate([(0, 600 // 64), (0,)]):
-        kept = (abs(i - j) <= 1) | np.isin(j, columns)
-        np.testing.assert_array_equal(tiles.kinds[b, 0] != 0, kept)
-    near = abs(np.arange(n)[:, None] - np.arange(n)) <= 8
-    np.testing.assert_array_equal(tiles.to_dense()[:, 0], near | chosen[:, None])

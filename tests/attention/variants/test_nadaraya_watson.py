@@ -58,18 +58,6 @@ def test_a_float_mask_is_a_factor():
 # gradients
 
 
-def test_boxcar_has_gradients_of_values_only():
-    q, k, v = example()
-    leaves = [Tensor(a, requires_grad=True) for a in (q, k, v, np.array(h))]
-    estimate, weights = nadaraya_watson(*leaves[:3], "boxcar", leaves[3])
-    assert not weights.requires_grad
-    (g,) = draw(estimate.shape, seed=9)
-    estimate.backward(g)
-    q, k, v, width = leaves
-    assert q.grad is None and k.grad is None and width.grad is None
-    np.testing.assert_allclose(v.grad, weights.data.swapaxes(1, 2) @ g, **close)
-
-
 @pytest.mark.parametrize("kernel", SMOOTH)
 def test_the_gradient_where_query_and_key_are_equal_is_0(kernel):
     """The mean of the slopes on both sides, without NaN from sqrt or a warning."""

@@ -1,8 +1,6 @@
 """Public names and signatures, which follow torch, and docstrings of modules."""
 
-import importlib
 import inspect
-import re
 
 import pytest
 
@@ -97,24 +95,3 @@ def test_names_are_exported_and_documented():
     for name in attention.__all__:
         assert (getattr(attention, name).__doc__ or "").strip(), name
     assert isinstance(masks.causal, masks.Mask)
-
-
-def test_torch_has_the_same_parameters():
-    torch = pytest.importorskip("torch")
-    text = torch.nn.functional.scaled_dot_product_attention.__doc__
-    first = text[text.index("(") : text.index(")")]
-    places = [first.index(p.split("=")[0]) for p in SDPA.split(", ")[:8]]
-    assert places == sorted(places)
-
-
-FILES = ["exact.sdpa", "masks.windows", "masks.tokens", "masks.bigbird", "layers",
-         "template", "softmax", "scores", "variants.gaussian", "variants.linear",
-         "variants.local", "variants.coverage", "variants.longformer",
-         "masks.block_mask"]  # fmt: skip
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_a_file_begins_with_its_formula_and_its_source(name):
-    text = importlib.import_module(f"attention.{name}").__doc__
-    assert re.search(r"^    \S", text, re.M), "a formula, indented"
-    assert re.search(r"\b(19|20)\d\d\b", text), "a source"

@@ -7,12 +7,10 @@ import attention
 from attention import (
     MultiHeadAttention,
     Sink,
-    attend,
     definitions,
     entmax,
     masks,
     scaled_dot_product_attention,
-    sigmoid_weights,
     sink_softmax,
     softmax_plus_one,
     sparsemax,
@@ -30,9 +28,6 @@ def weights(normalize, s, *more):
     return normalize(s, all_keys(s), *more).data
 
 
-# every normaliser
-
-
 # the sink
 
 
@@ -40,22 +35,6 @@ def test_values_of_the_sink():
     found = weights(softmax_plus_one, np.array([[2.0, 5.0, 3.0]]))
     np.testing.assert_allclose(found, [[0.041773, 0.839025, 0.113550]], atol=5e-7)
     close(weights(sink_softmax, ROW, -50.0), definitions.softmax(ROW))
-
-
-def test_the_sink_is_one_more_key_with_score_b_and_value_0():
-    (s, v), b = draw((5, 7), (7, 3)), 0.7
-    more = np.concatenate([s, np.full((5, 1), b)], 1)
-    v_more = np.concatenate([v, np.zeros((1, 3))])
-    close(weights(sink_softmax, s, b) @ v, definitions.attend(more, v_more))
-
-
-def test_the_gradient_of_b_is_0_if_all_values_are():
-    q, k, v = draw((5, 4), (7, 4), (7, 3))
-    sink = Sink(b=nn.Parameter(np.array(0.3)))
-    attend(q, k, v * 0, normalize=sink)[0].sum().backward()
-    assert sink.b.grad == 0
-    attend(q, k, v, normalize=sink)[0].sum().backward()
-    assert abs(sink.b.grad) > 1e-3
 
 
 LARGE = {  # options of sdpa, for 70 queries and 90 keys
@@ -164,52 +143,13 @@ def test_entmax_near_1_is_the_softmax():
         close(weights(entmax, s, alpha), definitions.softmax(s), atol=1e-11)
 
 
-def test_sparsemax_is_the_nearest_point_of_the_simplex():
-    """At p, the angle between s and every corner of the simplex is 90 degrees or more."""
-    (s,) = draw((20, 7))
-    p = weights(sparsemax, s)
-    corners = np.eye(7)[:, None] - p  # (corner, row, key)
-    assert ((corners * (s - p)).sum(-1) <= 1e-12).all()
-
-
-def test_a_key_outside_the_support_gets_no_gradient():
-    s = Tensor(ROW, requires_grad=True)
-    entmax(s, all_keys(ROW)).backward(np.array([[5.0, 1.0, 2.0]]))
-    assert s.grad[0, 0] == 0 and abs(s.grad[0, 1:]).min() > 0.1
-    close(s.grad.sum(), 0)
-
-
 def test_messages_of_entmax():
     for alpha, error in (1, ValueError), (2.1, ValueError), ("2", TypeError):
         with pytest.raises(error, match="entmax: alpha is"):
             entmax(ROW, all_keys(ROW), alpha)
 
 
-# sigmoid attention
-
-
-def test_sigmoid_attention_adds_one_key_at_a_time():
-    (s, v), b = draw((5, 7), (7, 3)), -0.3
-    p = weights(sigmoid_weights, s, b)
-    without = weights(sigmoid_weights, s[:, :-1], b)
-    close(p @ v - without @ v[:-1], p[:, -1:] * v[-1])
-    equal = weights(sigmoid_weights, np.zeros((1, 64)), -np.log(64))
-    close(equal, 1 / 65)
-    one = s[:, :1]  # with one key, a sink of score -b
-    close(weights(sigmoid_weights, one, b), weights(sink_softmax, one, -b))
-
-
 # stick-breaking
-
-
-def test_what_no_key_takes_is_left_over():
-    (s,) = draw((5, 7))
-    p = weights(stick_breaking, s)
-    close(1 - p.sum(-1), (1 - definitions.sigmoid(s)).prod(-1))
-    s[:, -1] = 1e4  # the last key takes all
-    close(weights(stick_breaking, s), np.eye(7)[[6] * 5])
-    s[:, -1] = -1e4  # the last key takes nothing
-    close(weights(stick_breaking, s)[:, :-1], weights(stick_breaking, s[:, :-1]))
 
 
 @pytest.mark.parametrize("s", [4.0, 12.0, 30.0])
