@@ -64,7 +64,6 @@ LAYERS = [
         lambda: GeneralAttention(4, 4)(q, GeneralAttention(4, 4).precompute(k), v),
         ValueError, "projected by another layer", "precompute(keys)",
     ),
-    (lambda: GeneralAttention(0, 4), ValueError, "query_size is 0", "1 or more"),
     (lambda: AdditiveAttention(4, 4, 2, bias=1), TypeError, "bias is 1", "True"),
     (
         lambda: DotProductAttention(1.1),
@@ -159,7 +158,6 @@ MULTIHEAD = [
     (step_of_another, ValueError, "KVCache: holds the keys of another layer"),
     (lambda: step_with(x[:1]), ValueError, "holds 2 examples; found 1", "select"),
     (lambda: step_with(x.astype(float)), TypeError, "holds float32; found float64"),
-    (lambda: KVCache(0), ValueError, "capacity is 0", "1 or more"),
     (lambda: filled(layer()).select([2]), ValueError, "indices hold 2", "0 to 1"),
 ]  # fmt: skip
 
