@@ -1,5 +1,6 @@
 """Decoder steps of Bahdanau and Luong, Luong's scores, and keys projected once."""
 
+import math
 
 import numpy as np
 import pytest
@@ -77,6 +78,14 @@ def test_keys_are_projected_once(kind):
 
 
 # Luong's scores
+
+
+def test_concat_is_initialised_within_xaviers_bounds():
+    module = LuongAttention("concat", 100, 200, 300, rng=generator())
+    for parameter, fans in (module.W_a, 600), (module.v_a, 301):
+        a, drawn = math.sqrt(6 / fans), abs(parameter.data)
+        assert 0.95 * a < drawn.max() <= a  # with probability 1 - 0.95^300
+    assert len(LuongAttention("concat", 10, 20).v_a) == 10
 
 
 def test_parameters_of_luongs_scores():
