@@ -21,7 +21,6 @@ import minigrad as mg
 from attention import definitions, masks
 from attention.costs.formulas import ARRAY, shapes_of
 from attention.costs.trials import first, function_of
-from attention.positions import OffsetBias
 from attention.variants.row import Normalizer, Pattern
 from attention.variants.table import VARIANTS
 from minigrad import Tensor, nn
@@ -451,8 +450,8 @@ def t(x):
     return mg.swapaxes(x, -1, -2)
 
 
-def split_heads(x, H=2):
-    return mg.swapaxes(mg.reshape(x, (*x.shape[:2], H, x.shape[2] // H)), 1, 2)
+def split_heads(x):
+    return mg.swapaxes(mg.reshape(x, (*x.shape[:2], 2, x.shape[2] // 2)), 1, 2)
 
 
 def merged_heads(o):
@@ -503,72 +502,32 @@ def run_steps(m, q, k, v, lens=None):
     return mg.stack(outputs, 1)
 
 
-def scaled_dot(P, q, k, h):
-    return definitions.scaled_dot(q, k)
-
-
-def sdpa(path, score=scaled_dot, groups=1, window=None, shapes=None, **extra):
-    """Return two query heads beside one or two key heads, by one of the two paths.
-
-    score    (P, q, k, h) -> the scores of head h
-    extra    options, or functions (parameters, L, S) that make them
-    """
+def sdpa(path, window=None, **extra):
+    """Return two heads, by one of the two paths."""
 
     def run(m, q, k, v, lens=None):
-        L, S = q.shape[1], k.shape[1]
-        options = {n: x(m, L, S) if callable(x) else x for n, x in extra.items()}
-        if lens is not None:
-            others = options.get("attn_mask", masks.everything)
-            options["attn_mask"] = others & masks.padding(lens)
-        q, k, v = (
-            split_heads(q),
-            split_heads(k[..., : D // groups], 2 // groups),
-            split_heads(v)[:, : 2 // groups],
+        padding = {} if lens is None else {"attn_mask": masks.padding(lens)}
+        options, heads = extra | padding, map(split_heads, (q, k, v))
+        return merged_heads(
+            A.scaled_dot_product_attention(*heads, path=path, **options)
         )
-        o = A.scaled_dot_product_attention(
-            q, k, v, enable_gqa=groups > 1, path=path, **options
-        )
-        return merged_heads(o)
 
     def definition(P, q, k, v, allowed=True):
-        def head(h):
-            return lambda q, k, v: definitions.attend(score(P, q, k, h), v, allowed)
+        def head(q, k, v):
+            return definitions.scaled_dot_attention(q, k, v, allowed)
 
         one = np.eye(D, dtype=q.dtype)  # no projections
-        few = one[: D // groups]
-        heads = [head(0), head(1)]
-        return definitions.multi_head(q, k, v, one, few, few, one, heads)
+        return definitions.multi_head(q, k, v, one, one, one, one, [head] * 2)
 
-    make = lambda L, S: Parameters(**shapes or {})  # noqa: E731
-    return Subject(run, definition, make, window=window, long=True)
-
-
-def by_offset(P, q, k, h):
-    i, j = definitions.positions(len(q), len(k))
-    return definitions.scaled_dot(q, k) + P["b"][h][j - i + len(q) - 1]
+    return Subject(run, definition, window=window, long=True)
 
 
 def sdpa_subjects():
-    """Return {name: Subject} of scaled_dot_product_attention, on both paths."""
-    slopes = definitions.alibi_slopes(2)
-    options = {
-        "": {},
-        " causal": dict(window=definitions.causal, is_causal=True),
-        " groups": dict(groups=2),
-        " ALiBi": dict(
-            score=lambda P, q, k, h: definitions.alibi(q, k, slopes[h]),
-            bias=lambda m, L, S: A.alibi_bias(2, L, S, dtype=float),
-        ),
-        " bias by offset": dict(
-            score=by_offset,
-            bias=lambda m, L, S: OffsetBias(m.b[:, : max(L + S - 1, 0)]),
-            shapes={"b": (2, 300)},
-        ),
-        " window": dict(
-            window=lambda i, j: definitions.window(i, j, 3, 3),
-            attn_mask=lambda m, L, S: masks.sliding_window(3, 3),
-        ),
-    }
+    """Return {name: Subject} of scaled_dot_product_attention, on both paths.
+
+    exact/test_sdpa.py has the other options.
+    """
+    options = {"": {}, " causal": dict(window=definitions.causal, is_causal=True)}
     return {
         f"{path} path{name}": sdpa(path, **each)
         for path in ("dense", "tiled")

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from attention import BahdanauStep, definitions, masks
-from attention.exact.sdpa import scaled_dot_product_attention
 from attention.layers import AdditiveAttention
 from attention.costs.formulas import shapes_of
 from attention.template import attend
@@ -22,12 +21,9 @@ B, L, S, D, A, Ev = 2, 3, 5, 7, 6, 4
 SOME = np.random.default_rng(3).random((B, L, S)) < 0.6
 SOME[1, 2] = False  # a query without keys
 FLOAT = np.where(SOME, draw((L, S))[0], -np.inf)
-LENS = np.array([[1, 3, 5], [4, 0, 2]])
 MASKINGS = {  # arguments, the allowed pairs, and what is added to the scores
-    "none": ({}, np.ones((B, L, S), bool), 0.0),
     "mask": ({"mask": SOME}, SOME, 0.0),
     "float mask": ({"mask": FLOAT}, SOME, np.where(SOME, FLOAT, 0)),
-    "lens": ({"lengths": LENS}, np.arange(S) < LENS[..., None], 0.0),
     "both": (
         {"mask": SOME, "lengths": [2, 5]},
         SOME & (np.arange(S) < np.reshape([2, 5], (B, 1, 1))),
@@ -101,13 +97,6 @@ def test_attend(masking):
     context, weights = run(q, k, v, bias=bias)
     assert (weights.data[~allowed] == 0).all()  # exactly
     assert (context.data[~allowed.any(-1)] == 0).all()
-
-
-def test_many_queries_are_not_computed_in_tiles():
-    q, k, v = draw((1, 70, D), (1, 90, D), (1, 90, Ev))
-    found = scaled_dot_product_attention(q, k, v, normalize=squares).data
-    expected = dense_attention(q, k, v, normalize=squares).data
-    np.testing.assert_array_equal(found, expected)
 
 
 def test_multi_head(normalizer):

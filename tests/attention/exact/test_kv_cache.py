@@ -2,7 +2,6 @@
 
 import contextlib
 import functools
-import tracemalloc
 
 import numpy as np
 import pytest
@@ -12,6 +11,7 @@ from attention.exact.kv_cache import FixedKVCache, KVCache
 from attention.positions import T5RelativeBias, alibi_by_offset, rope
 from minigrad import Tensor, concat, no_grad
 
+from ...memory import peak_bytes
 from ...minigrad.array_cases import draw
 from . import multihead_cases
 from .multihead_cases import H
@@ -90,56 +90,7 @@ def test_each_step_gets_its_column_of_an_array(name, array):
         np.testing.assert_allclose(y.data[:, 0], whole[:, t], **close)
 
 
-def test_a_mask_array_is_for_all_keys_so_far():
-    """Padded prompts of several lengths, and the tokens after them."""
-    module, (x,) = layer(2), draw((B, T, D))
-    lens, prompt = np.array([4, 2, 3]), 4
-    j, i = np.arange(T), np.arange(T)[:, None]
-    mask = ((j < lens[:, None, None]) | (j >= prompt)) & (j <= i)  # (B, T, T)
-    whole = module(x, mask=mask[:, None]).data
-    cache = KVCache()
-    for begin, end in zip([0, *range(prompt, T)], range(prompt, T + 1)):
-        now = mask[:, None, begin:end, :end]
-        y = module(x[:, begin:end], mask=now, cache=cache, is_causal=True)
-        np.testing.assert_allclose(y.data, whole[:, begin:end], **close)
-
-
-def test_weights_and_one_example_alone():
-    module, (x,) = layer(2), draw((T, D))
-    whole, weights = module(x, is_causal=True, need_weights=True)
-    cache = KVCache()
-    for t in range(T):
-        now = x[t : t + 1]
-        y, w = module(now, now, cache=cache, need_weights=True)
-        assert w.shape == (H, 1, t + 1)
-        np.testing.assert_allclose(y.data[0], whole.data[t], **close)
-        np.testing.assert_allclose(w.data[:, 0], weights.data[:, t, : t + 1], **close)
-
-
 # The kept rows
-
-
-def test_beams_are_reordered():
-    """After every step each row goes on from another one, or from the same."""
-    module, (x,) = layer(2), draw((B, T, D))
-    orders = np.random.default_rng(0).integers(0, B, (T, B))
-    orders[3] = [1, 1, 0]
-    history, cache = np.zeros((B, 0, D)), KVCache(capacity=3)
-
-    for t in range(T):
-        history = np.concatenate([history, x[:, t : t + 1]], 1)
-        with no_grad():
-            y = module(x[:, t : t + 1], cache=cache)
-        expected = module(history, is_causal=True).data[:, -1]
-        np.testing.assert_allclose(y.data[:, 0], expected, **close)
-        history = history[orders[t]]
-        cache.select(orders[t])
-    cache.select([2])  # fewer
-    y = module(x[2:, :1], cache=cache).data
-    history = np.concatenate([history[2:], x[2:, :1]], 1)
-    np.testing.assert_allclose(y, module(history, is_causal=True).data[:, -1:], **close)
-    cache.select([0, 0, 0, 0])  # more
-    assert cache.key.shape[0] == 4
 
 
 def test_what_a_cache_has_returned_never_changes():
@@ -181,7 +132,7 @@ def test_a_step_writes_one_token_and_not_all():
     many = KVCache(100_000)
     rows = Tensor(np.zeros((1, 2, 50_000, D // H), np.float32))
     many.keep(module, *many.concatenate(module, rows, rows))
-    assert peak(lambda: many.concatenate(module, k, k)) < 10_000
+    assert peak_bytes(lambda: many.concatenate(module, k, k)) < 10_000
 
     wide, many, n = layer(2, np.float32, head_dim=64), KVCache(10_000), 5_000
     rows = Tensor(np.zeros((1, 2, n, 64), np.float32))
@@ -192,16 +143,7 @@ def test_a_step_writes_one_token_and_not_all():
             wide(x[:, :1], is_causal=True, rotate=rope, cache=many)
 
     # the keys that are read take n 2 64 numbers; new are scores and weights, n H each
-    assert peak(step) < 4 * n * (3 * H) + 50_000 < rows._data.nbytes // 5
-
-
-def peak(call):
-    """The most bytes that a call takes at once."""
-    tracemalloc.start()
-    call()
-    measured = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    return measured
+    assert peak_bytes(step) < 4 * n * (3 * H) + 50_000 < rows._data.nbytes // 5
 
 
 # Fixed keys and values
@@ -229,12 +171,3 @@ def test_precomputed_keys_are_those_that_each_call_would_compute():
         results.append([y.data, *grads])
     for one, other in zip(*results):
         np.testing.assert_allclose(one, other, rtol=1e-11, atol=1e-12)
-
-
-def test_precomputed_keys_are_reordered():
-    module, (x, memory) = layer(2), draw((B, T, D), (B, S, D))
-    kept = module.precompute(memory)
-    kept.select([2, 0, 2, 1])
-    order = [2, 0, 2, 1]
-    expected = module(x[order], memory[order]).data
-    np.testing.assert_allclose(module(x[order], kept).data, expected, **close)

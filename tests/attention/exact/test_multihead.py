@@ -8,7 +8,6 @@ import pytest
 
 from attention import masks
 from attention.exact.multihead import MultiHeadAttention
-from attention.masks.block_mask import BlockMask
 from attention.positions import T5RelativeBias, alibi_bias, alibi_by_offset, rope
 from minigrad import Tensor
 
@@ -35,7 +34,6 @@ FLOAT = np.random.default_rng(4).standard_normal((L, S))
 LENS = np.array([[3, 0, 7, 1, 2], [7, 6, 5, 4, 3]])  # one query without a key
 
 LAYERS = {
-    "plain": {},
     "grouped": {"num_kv_heads": 2},
     "multi-query": {"num_kv_heads": 1},
     "one width": {"vdim": Dv},
@@ -44,12 +42,7 @@ LAYERS = {
     "scale": {"scale": 1.0},
 }
 CALLS = {  # options of the call: allowed, added
-    "all": ({}, True, 0.0),
-    "causal": ({"is_causal": True}, j <= i, 0.0),
-    "lengths": ({"lengths": [4, 7]}, j < np.reshape([4, 7], (2, 1, 1, 1)), 0.0),
     "lengths of queries": ({"lengths": LENS}, j < LENS[:, None, :, None], 0.0),
-    "array": ({"mask": DENSE}, DENSE, 0.0),
-    "one for all": ({"mask": DENSE[0, 0]}, DENSE[0, 0], 0.0),
     "-inf": ({"mask": np.where(DENSE[:, :1], FLOAT, -np.inf)}, DENSE[:, :1], FLOAT),
     "mask": (
         {"mask": masks.sliding_window(1, 2), "lengths": [0, 6]},
@@ -61,14 +54,6 @@ CALLS = {  # options of the call: allowed, added
         ((j + i + np.arange(H)[:, None, None] + np.arange(B).reshape(2, 1, 1, 1)) % 3)
         * (j <= i)
         > 0,
-        0.0,
-    ),
-    "tiles": (
-        {
-            "mask": BlockMask.from_mask(masks.causal(offset=1), L, S, block=2),
-            "lengths": [2, 7],
-        },
-        (j <= i + 1) & (j < np.reshape([2, 7], (2, 1, 1, 1))),
         0.0,
     ),
     "bias": (
@@ -152,21 +137,6 @@ def test_a_bias_in_all_its_forms(make):
 
 
 # The layer
-
-
-def test_missing_key_and_value_are_the_query_and_the_key():
-    module, (x, y) = layer(2), draw((B, L, D), (B, S, D))
-    np.testing.assert_allclose(module(x).data, module(x, x, x).data, **close)
-    np.testing.assert_allclose(module(x, y).data, module(x, y, y).data, **close)
-
-
-def test_one_example_needs_no_axis_for_it():
-    module, arrays = layer(2), example({})
-    output, weights = module(*arrays, need_weights=True, lengths=[3, 7])
-    o, w = module(*(a[0] for a in arrays), need_weights=True, lengths=[3])
-    assert o.shape == (L, D) and w.shape == (H, L, S)
-    np.testing.assert_allclose(o.data, output.data[0], **close)
-    np.testing.assert_allclose(w.data, weights.data[0], **close)
 
 
 def test_parameters_and_their_first_values():
