@@ -5,7 +5,7 @@ import numpy as np
 from attention import definitions
 
 from ..attention.definition_cases import batched
-from .spec import call, normal, spec, wrong
+from .spec import call, normal, of_shapes, spec, wrong
 
 
 def masked_softmax(x, mask=None, temperature=1.0):
@@ -42,18 +42,10 @@ def additive(q, k, w_v):
     return each_head(q, k, one, one, w_v)
 
 
-_shapes = {
-    "one": ((3, 5), (7, 5)),
-    "batched": ((2, 3, 5), (2, 7, 5)),
-    "keys-for-all": ((3, 5, 7), (11, 7)),
-    "both-ways": ((3, 1, 5, 7), (2, 3, 7)),
-    "empty-keys": ((3, 5, 7), (3, 0, 7)),
-}
-spec(
-    "tanh_scores",
-    additive,
-    {
-        name: lambda r, s=s, t=t: call(normal(r, s), normal(r, t), normal(r, s[-1:]))
-        for name, (s, t) in _shapes.items()
-    },
-)
+spec("tanh_scores", additive, of_shapes({
+    "one": ((3, 5), (7, 5), (5,)),
+    "batched": ((2, 3, 5), (2, 7, 5), (5,)),
+    "keys-for-all": ((3, 5, 7), (11, 7), (7,)),
+    "both-ways": ((3, 1, 5, 7), (2, 3, 7), (7,)),
+    "empty-keys": ((3, 5, 7), (3, 0, 7), (7,)),
+}))  # fmt: skip

@@ -5,7 +5,7 @@ import numpy as np
 from attention import definitions
 
 from ..attention.definition_cases import batched
-from .spec import call, normal, spec
+from .spec import call, normal, of_shapes, spec
 
 
 def windows(x, first, stop, width):
@@ -44,7 +44,7 @@ spec(
 
 distances = batched(definitions.squared_distance, "(l,d),(s,d)->(l,s)")
 
-_shapes = {
+spec("squared_distance", distances, of_shapes({
     "one": ((3, 5), (7, 5)),
     "batched": ((2, 3, 5), (2, 7, 5)),
     "keys-for-all": ((3, 5, 7), (11, 7)),
@@ -52,12 +52,4 @@ _shapes = {
     "empty": ((0, 5, 7), (0, 11, 7)),
     "empty-keys": ((3, 5, 7), (3, 0, 7)),
     "empty-points": ((5, 0), (3, 0)),
-}
-spec(
-    "squared_distance",
-    distances,
-    {
-        name: lambda r, s=s, t=t: call(normal(r, s), normal(r, t))
-        for name, (s, t) in _shapes.items()
-    },
-)
+}))  # fmt: skip

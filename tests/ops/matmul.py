@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .spec import call, normal, spec
+from .spec import call, normal, of_shapes, spec
 
 
 def matmul(a, b):
@@ -11,7 +11,7 @@ def matmul(a, b):
     return np.einsum(f"...{i}k,...k{j}->...{i}{j}", a, b)
 
 
-_shapes = {
+spec("matmul", matmul, of_shapes({
     "matrices": ((3, 5), (5, 7)),
     "vectors": ((5,), (5,)),
     "matrix-vector": ((3, 5), (5,)),
@@ -24,15 +24,7 @@ _shapes = {
     "empty-rows": ((0, 5), (5, 7)),
     "empty-batch": ((0, 3, 5), (5, 7)),
     "empty-sum": ((3, 0), (0, 5)),
-}
-spec(
-    "matmul",
-    matmul,
-    {
-        name: lambda r, s=s, t=t: call(normal(r, s), normal(r, t))
-        for name, (s, t) in _shapes.items()
-    },
-)
+}))  # fmt: skip
 
 
 def linear(x, weight, bias=None):
@@ -40,23 +32,13 @@ def linear(x, weight, bias=None):
     return y if bias is None else y + bias
 
 
-_shapes = {
+spec("linear", linear, of_shapes({
     "rows": ((3, 5), (7, 5), (7,)),
     "vector": ((5,), (7, 5), (7,)),
     "batched": ((3, 11, 5), (7, 5), (7,)),
     "no-bias": ((3, 5), (7, 5), None),
     "empty": ((0, 5), (7, 5), (7,)),
-}
-spec(
-    "linear",
-    linear,
-    {
-        name: lambda r, s=s, t=t, u=u: call(
-            normal(r, s), normal(r, t), u and normal(r, u)
-        )
-        for name, (s, t, u) in _shapes.items()
-    },
-)
+}))  # fmt: skip
 
 
 def einsum(subscripts, *operands):

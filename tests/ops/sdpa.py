@@ -8,7 +8,7 @@ from attention import definitions, masks
 from attention.kernels.tile_plan import tile_plan
 
 from ..attention.definition_cases import batched
-from .spec import call, normal, spec
+from .spec import call, normal, of_shapes, spec
 
 
 def scores(q, k, scale):
@@ -121,20 +121,8 @@ spec(
 
 merged = batched(definitions.merge, "(l,e),(l),(l,e),(l)->(l,e),(l)")
 
-spec(
-    "merge",
-    merged,
-    {
-        name: lambda r, s=s: call(
-            normal(r, s), normal(r, s[:-1]), normal(r, s), normal(r, s[:-1])
-        )
-        for name, s in {
-            "heads": (2, 2, 3, 5),
-            "one-head": (5, 7),
-            "empty": (0, 5, 7),
-        }.items()
-    },
-)
-
-
-# Wrong backwards
+spec("merge", merged, of_shapes({
+    "heads": ((2, 2, 3, 5), (2, 2, 3)) * 2,
+    "one-head": ((5, 7), (5,)) * 2,
+    "empty": ((0, 5, 7), (0, 5)) * 2,
+}))  # fmt: skip

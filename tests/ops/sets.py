@@ -3,7 +3,7 @@
 from attention import definitions
 
 from ..attention.definition_cases import batched
-from .spec import call, normal, positive, spec
+from .spec import call, normal, of_shapes, positive, spec
 
 # -- leaky_scores ----------------------------------------------------------------------
 
@@ -16,21 +16,14 @@ def leaky_scores(x, y, a, slope=0.2):
     return batched(_leaky, "(l,a),(s,a),(a)->(l,s)", slope=slope)(x, y, a)
 
 
-spec(
-    "leaky_scores",
-    leaky_scores,
-    {
-        name: lambda r, s=s, t=t, u=u, o=o: call(
-            normal(r, s), normal(r, t), normal(r, u), **o
-        )
-        for name, (s, t, u, o) in {
-            "heads": ((2, 3, 5, 7), (2, 3, 11, 7), (3, 7), {}),
-            "one": ((3, 5), (7, 5), (5,), {}),
-            "nodes-for-all": ((3, 5, 7), (5, 7), (7,), {"slope": 0.5}),
-            "empty": ((0, 5), (3, 5), (5,), {}),
-        }.items()
-    },
-)
+spec("leaky_scores", leaky_scores, of_shapes({
+    "heads": ((2, 3, 5, 7), (2, 3, 11, 7), (3, 7)),
+    "one": ((3, 5), (7, 5), (5,)),
+    "nodes-for-all": ((3, 5, 7), (5, 7), (7,)),
+    "empty": ((0, 5), (3, 5), (5,)),
+}) | {
+    "slope": lambda r: call(normal(r, (3, 5)), normal(r, (7, 5)), normal(r, (5,)), 0.5),
+})  # fmt: skip
 
 
 # -- sharpen ---------------------------------------------------------------------------
@@ -40,16 +33,9 @@ def sharpen(p, gamma):
     return definitions.divide_by_sum(p ** gamma[..., None])
 
 
-spec(
-    "sharpen",
-    sharpen,
-    {
-        name: lambda r, s=s, t=t: call(positive(r, s), positive(r, t))
-        for name, (s, t) in {
-            "rows": ((3, 5), (3,)),
-            "one": ((7,), ()),
-            "one-gamma": ((2, 3, 5), (3,)),
-            "empty": ((0, 5), (0,)),
-        }.items()
-    },
-)
+spec("sharpen", sharpen, of_shapes({
+    "rows": ((3, 5), (3,)),
+    "one": ((7,), ()),
+    "one-gamma": ((2, 3, 5), (3,)),
+    "empty": ((0, 5), (0,)),
+}, positive))  # fmt: skip

@@ -148,6 +148,14 @@ def distinct(r, shape):
 # Sets of cases
 
 
+def of_shapes(shapes, draw=normal):
+    """Return cases of arrays alone, by their shapes; None is an argument of its own."""
+    return {
+        name: lambda r, each=each: call(*(s if s is None else draw(r, s) for s in each))
+        for name, each in shapes.items()
+    }
+
+
 def unary(draw):
     """Cases of an elementwise function of one array."""
     return {
