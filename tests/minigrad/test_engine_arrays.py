@@ -39,26 +39,6 @@ def test_only_floats_have_gradients():
 # Broadcasting
 
 
-SHAPES = [
-    ((), (3, 5)), ((5,), (3, 5)), ((3, 1), (3, 5)), ((3, 5), (3, 5)),
-    ((3, 1), (7, 3, 5)), ((7, 1, 5), (7, 3, 5)), ((1, 1, 1), (7, 3, 5)),
-    ((0,), (3, 0)), ((3, 1), (3, 0)),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("shape, wide", SHAPES)
-def test_unbroadcast_is_the_adjoint_of_broadcasting(shape, wide):
-    """<broadcast(x), g> = <x, unbroadcast(g)>, entry by entry of x."""
-    g = draw(*wide)
-    expected = np.zeros(shape)
-    source = np.broadcast_to(np.arange(np.prod(shape, dtype=int)).reshape(shape), wide)
-    for index in np.ndindex(*wide):
-        expected.reshape(-1)[source[index]] += g[index]
-    found = unbroadcast(g, shape)
-    assert found.shape == shape
-    assert found == pytest.approx(expected)
-
-
 @pytest.mark.parametrize("shape, wide", [((3,), (5,)), ((3, 5), (5,)), ((2,), (3, 1))])
 def test_unbroadcast_refuses_what_does_not_fit(shape, wide):
     says = f"found a gradient of shape {wide} for a tensor of shape {shape}, which"

@@ -57,23 +57,3 @@ def test_blocks_leave_no_seam(n):
     x = np.random.default_rng(n).normal(size=(2, n)).astype(np.float64)[:, ::-1]
     wanted = exact(x.ravel()).reshape(x.shape)
     np.testing.assert_allclose(normal_cdf(x), wanted, atol=4e-16, rtol=0)
-
-
-def test_the_table_is_the_chebyshev_series_of_exp_z2_erfc_z():
-    N = 64  # interpolation in N Chebyshev points: the error is the tail beyond c_N
-    theta = [math.pi * (k + 0.5) / N for k in range(N)]
-    f = [scaled_erfc(normal.K * (1 + math.cos(a)) / (1 - math.cos(a))) for a in theta]
-    for n, c in enumerate(normal.CHEBYSHEV):
-        derived = sum(v * math.cos(n * a) for v, a in zip(f, theta)) * 2 / N
-        derived = derived if n else derived / 2
-        assert c == pytest.approx(derived, rel=0, abs=1e-15)  # rounding of f(z) <= 1
-
-
-def scaled_erfc(z):
-    """exp(z^2) erfc(z) by Laplace's continued fraction, Abramowitz & Stegun 7.1.14."""
-    if z < 2:
-        return math.exp(z * z) * math.erfc(z)
-    fraction = 0.0
-    for k in range(150, 0, -1):
-        fraction = (k / 2) / (z + fraction)
-    return 1 / (math.sqrt(math.pi) * (z + fraction))

@@ -1,4 +1,4 @@
-"""Update rules equal PyTorch's, as recorded, and move what they should."""
+"""Update rules, schedules and clipping: recorded values and formulas."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import pytest
 from minigrad import optim
 from minigrad.tensor import Tensor
 
-from .optim_cases import RULES, give_gradients, parameters
+from .optim_cases import RULES, give_gradients, parameters, rates
 
 # What five steps with the gradients of golden_gradient make of (1, -2, 0.5, 3), in
 # float64: recorded from torch 2.13.0.
@@ -145,3 +145,84 @@ def test_the_text_of_an_optimizer_and_of_a_schedule():
         "WarmupLR(warmup_steps=2, "
         "after=WarmupLR(warmup_steps=4, after=None, base=0.5, t=1), base=0.25, t=0)"
     )
+
+
+# -- schedules -------------------------------------------------------------------------
+
+
+def test_cosine():
+    """eta_min + (lr - eta_min) (1 + cos(pi t / T_max)) / 2, also beyond T_max."""
+    cosine = optim.CosineAnnealingLR(
+        optim.SGD(parameters(), 0.3), T_max=7, eta_min=0.01
+    )
+    expected = 0.01 + 0.29 * (1 + np.cos(np.pi * np.arange(9) / 7)) / 2
+    np.testing.assert_allclose(rates(cosine, 9), expected, rtol=1e-14)
+
+
+def test_cosine_ends_at_exactly_eta_min():
+    optimizer = optim.Adam(parameters(), lr=3e-3)
+    rates(optim.CosineAnnealingLR(optimizer, T_max=2500), 2500)
+    assert optimizer.lr == 0.0
+    give_gradients(optimizer.params, 0)
+    before = [p.data.copy() for p in optimizer.params]
+    optimizer.step()  # a rate of 0 is no error while stepping
+    for p, w in zip(optimizer.params, before):
+        np.testing.assert_array_equal(p.data, w)
+
+
+def test_warmup():
+    optimizer = optim.SGD(parameters(), 0.4)
+    schedule = optim.WarmupLR(optimizer, 4)
+    np.testing.assert_allclose(rates(schedule, 6), [0.1, 0.2, 0.3, 0.4, 0.4, 0.4])
+
+
+def test_warmup_hands_over_where_the_next_schedule_begins():
+    optimizer = optim.SGD(parameters(), 0.4)
+    after = optim.CosineAnnealingLR(optimizer, T_max=6)
+    schedule = optim.WarmupLR(optimizer, 4, after=after)
+    assert schedule.base == 0.4
+    found = rates(schedule, 10)
+    np.testing.assert_allclose(found[:4], [0.1, 0.2, 0.3, 0.4])
+    np.testing.assert_allclose(found[3:], [after.lr_at(t) for t in range(7)])
+    assert found[9] == 0.0
+
+
+# -- clipping --------------------------------------------------------------------------
+
+
+def test_clipping_scales_to_the_joint_norm_and_returns_the_norm_before():
+    a, b = Tensor(np.zeros(1), True), Tensor(np.zeros((1, 2)), True)
+    a.grad, b.grad = np.array([6.0]), np.array([[0.0, 8.0]])
+    arrays = a.grad, b.grad
+    assert optim.clip_grad_norm_([a, b], 5.0) == 10.0
+    scale = 5.0 / (10.0 + 1e-6)
+    np.testing.assert_allclose(a.grad, [6 * scale], rtol=1e-15)
+    np.testing.assert_allclose(b.grad, [[0, 8 * scale]], rtol=1e-15)
+    assert a.grad is arrays[0] and b.grad is arrays[1]
+
+
+def test_clipping_leaves_short_and_missing_gradients_alone():
+    a, b = Tensor(np.zeros(2), True), Tensor(np.zeros(2), True)
+    assert optim.clip_grad_norm_([a, b], 1.0) == 0.0
+    a.grad = np.array([0.3, 0.4])
+    assert optim.clip_grad_norm_(iter([a, b]), 1.0) == pytest.approx(0.5)
+    np.testing.assert_array_equal(a.grad, [0.3, 0.4])
+    assert optim.clip_grad_norm_(a, 0.05) == pytest.approx(0.5)
+    np.testing.assert_allclose(a.grad, [0.03, 0.04], rtol=1e-4)  # the 1e-6 shows here
+
+
+def test_clipping_gradients_whose_squares_overflow():
+    a = Tensor(np.zeros(2, np.float32), True)
+    a.grad = np.array([3e30, 4e30], np.float32)
+    assert optim.clip_grad_norm_([a], 1.0) == pytest.approx(5e30)
+    np.testing.assert_allclose(a.grad, [0.6, 0.8], rtol=1e-6)
+
+
+@pytest.mark.parametrize("bad", [np.nan, -np.inf])
+def test_clipping_refuses_nan_and_infinity_and_changes_nothing(bad):
+    a, b, unused = (Tensor(np.zeros(2), True) for _ in range(3))
+    a.grad, b.grad = np.array([30.0, 40.0]), np.array([1.0, bad])
+    with pytest.raises(FloatingPointError, match=r"of params \[2\] hold NaN or inf"):
+        optim.clip_grad_norm_([a, unused, b], 1.0)
+    np.testing.assert_array_equal(a.grad, [30.0, 40.0])
+    np.testing.assert_array_equal(b.grad, [1.0, bad])
