@@ -7,13 +7,11 @@ import os
 import numpy as np
 import pytest
 
-from attention import kernels
 from attention.app.arguments import parser_of
-from attention.app.benchmark import NAMES, peer, rows, timing
+from attention.app.benchmark import NAMES, rows, timing
 from attention.app.benchmark.rows import ROWS, Row
 from attention.app.benchmark.timing import Missing, Side, measured
 from attention.app.commands import bench
-from attention.app.experiments import reversal
 
 # -- timing ----------------------------------------------------------------------------
 
@@ -152,22 +150,6 @@ def test_the_sides_agree(name):
     for name, theirs in arrays.items():
         assert (theirs is None) == (ours is None), name
         assert ours is None or timing.difference(theirs, ours) < timing.TOLERANCE, name
-
-
-@pytest.mark.parametrize("kind", reversal.Config().kinds)
-def test_the_reverser_of_torch_is_a_copy_of_ours(kind):
-    torch = pytest.importorskip("torch")
-    model = reversal.build(reversal.Config(), kind, seed=1).model
-    for parameter in model.parameters():
-        parameter.data = 3 * parameter.data  # so that the weights are far from uniform
-    batch = reversal.Batches(1, 8, 3, 8)[0]
-    inputs = batch.source, batch.target_in, batch.lengths
-    copy = peer.reverser(model)
-    with kernels.backend("numpy"), torch.no_grad():
-        ours = model(*inputs).data
-        theirs = copy(*(torch.as_tensor(x).long() for x in inputs)).numpy()
-    read = batch.target_in != 0  # at padding, logits have no meaning
-    np.testing.assert_allclose(ours[read], theirs[read], rtol=1e-3, atol=1e-3)
 
 
 def test_the_least_n_from_which_on_a_state_is_faster(monkeypatch):

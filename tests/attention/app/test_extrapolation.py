@@ -89,15 +89,6 @@ def test_only_what_stands_at_the_end_is_asked():
     assert found["loss"]["rope"]["16"] == pytest.approx(np.mean(losses), rel=1e-5)
 
 
-def test_a_learned_table_has_rows_that_are_never_trained():
-    config = experiment.Config(**SMALL | {"steps": 12})
-    before = experiment.model_of(config, "learned", 1).decoder.scheme.table.weight.data
-    run, _ = experiment.train(config, "learned", 1)
-    after = run.model.decoder.scheme.table.weight.data
-    changed = (before != after).any(1)
-    assert changed[:7].all() and not changed[8:].any() and len(after) == 32
-
-
 def test_the_last_bucket_of_t5_is_trained():
     for n in (8, 32, 64):
         c = experiment.model_of(experiment.Config(length=n), "t5").config

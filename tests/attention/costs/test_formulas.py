@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from attention import definitions, kernels
+from attention import kernels
 from attention.costs import VARIANTS, cost_of, table, trials
 from attention.costs.counted import OpCounter, count
 from attention.exact import sdpa
@@ -92,18 +92,6 @@ def test_a_wrong_formula_is_named_beside_the_right_one(monkeypatch):
         assert_counted("scaled", **trials.SMALL)
 
 
-@pytest.mark.parametrize("Hk", [1, 2, 4])
-def test_heads_that_share_keys(Hk):
-    H, E, Ev, L, S = 4, 3, 2, 3, 5
-    D = H * E
-    weights = (D, D), (Hk * E, D), (Hk * Ev, D), (D, H * Ev)
-    q, k, v, *parameters = drawn((L, D), (S, D), (S, D), *weights)
-    _, ops = count("multi-head", q, k, v, parameters=parameters, H=H)
-    cost = cost_of("multi-head", L=L, S=S, H=H, E=E, Ev=Ev, Hk=Hk)
-    assert cost.multiplications == ops.multiplications
-    assert cost.parameters == sum(p.size for p in parameters)
-
-
 @pytest.mark.parametrize("L, S", [(1, 2), (1, 8), (5, 2), (9, 4), (6, 14)])
 @pytest.mark.parametrize("variant", ["local-m", "local-p"])
 def test_local_windows(variant, L, S):
@@ -151,27 +139,6 @@ def test_a_pattern_counts_the_pairs_of_its_mask(name):
     assert tried > 5
 
 
-# -- what the chapters say -------------------------------------------------------------
-
-
-def test_chapter_38_for_one_query():
-    d, T = 64, 50
-    one = {
-        v: cost_of(v, L=1, S=T, E=d) for v in ("dot", "general", "scaled", "additive")
-    }
-    scores = {v: c.multiplications - T * d for v, c in one.items()}
-    assert scores["dot"] == T * d
-    assert scores["general"] == d * d + T * d
-    assert scores["scaled"] == T * d + d  # the book scales the T scores: + T
-    assert [c.parameters for c in one.values()] == [0, d * d, 0, 2 * d * d + d]
-    # The book's T (2 d^2 + d) projects the query anew for every key; a decoder that
-    # keeps the projected keys pays d^2 + T d, after T d^2 once.
-    q, k, *W = drawn((1, d), (T, d), (d, 2 * d), (d,))
-    _, pairs = count(definitions.concat, q, k, parameters=W)
-    assert pairs.multiplications == T * (2 * d * d + d)
-    assert scores["additive"] == (d * d + T * d) + T * d * d
-
-
 # -- memory ----------------------------------------------------------------------------
 
 
@@ -183,15 +150,6 @@ def test_a_call_holds_the_bytes_of_the_formula(variant):
     ratio = trials.measured(variant, n) / cost_of(variant, L=n).extra_bytes
     most = dict.fromkeys(TILED, 1.25)
     assert 0.98 < ratio < most.get(variant, 1.05), "measured bytes / those of held"
-
-
-@pytest.mark.parametrize("variant", [*TILED, "linear"])
-def test_without_a_matrix_memory_grows_with_n(variant):
-    """The formula, which the test above compares with what a call holds."""
-    held = {n: cost_of(variant, L=n).extra_bytes for n in (1024, 2048)}
-    for n, found in held.items():
-        assert found < cost_of("dense", L=n).score_bytes / 2
-    assert held[2048] < 2.25 * held[1024]
 
 
 @pytest.mark.deep

@@ -16,8 +16,6 @@ from minigrad.broadcasting import fit_to_input
 from minigrad.registry import OPS
 
 from ...minigrad.array_cases import draw
-from ...ops.harness import awkward
-from .kernel_cases import FLOATS, close
 
 pytest.importorskip("numba")
 
@@ -47,19 +45,6 @@ def results(function, args, options, g=None):
 
 
 NAMES = [name for name in LOOPS if name != "gru"]  # tested apart
-
-
-@pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("name", NAMES)
-def test_a_loop_equals_the_taught_form(name, size, dtype):
-    args, options = example(name, size, dtype)
-    exact = [a.astype(float) if a.dtype == dtype else a for a in args]
-    want = results(OPS[name].raw.taught, exact, options)
-    with kernels.backend("numba"):
-        for arrays in args, [awkward(a) if a.dtype == dtype else a for a in args]:
-            for a, b in zip(results(LOOPS[name], arrays, options), want, strict=True):
-                close(np.asarray(a), b, dtype)
 
 
 @pytest.mark.parametrize("name", NAMES)

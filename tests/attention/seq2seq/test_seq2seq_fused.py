@@ -171,20 +171,6 @@ def test_which_configs_are_one_operation():
         assert decoder_steps == (m.config.layers * L if in_order else 0), name
 
 
-@pytest.mark.parametrize("name", SPREAD)
-def test_selected_rows_continue_with_their_own_state(name):
-    m, rows = model(name), [2, 0, 2, 1, 1]
-    state = m.start(SOURCE, LENGTHS)
-    _, state, _ = m.step(state, TARGET[:, 0])
-    _, state, _ = m.step(state, TARGET[:, 1])
-    assert state.select(rows) is state
-    logits, _, weights = m.step(state, TARGET[rows, 2])
-    expected, looked = stepwise(m, SOURCE[rows], TARGET[rows], LENGTHS[rows])
-    np.testing.assert_allclose(logits.data, expected.data[:, 2], **close)
-    if weights is not None:
-        np.testing.assert_allclose(weights.data, looked[:, 2], **close)
-
-
 def test_a_step_does_not_change_its_state():
     for name in SPREAD:
         m = model(name)

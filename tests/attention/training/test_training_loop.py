@@ -1,13 +1,20 @@
-"""The training loop clips, validates, keeps the best, gives up and saves."""
+"""The training loop clips, validates, saves and resumes; a step depends on its state."""
 
+import json
 import signal
+from dataclasses import replace
 
 import numpy as np
+import pytest
 
 import minigrad as mg
+from attention.app.experiments import translation
+from attention.app.metrics_file import MetricsFile
+from attention.tasks.batch import EOS, PAD, Batch
+from attention.tasks.batching import in_order
 from attention.training import Validation, fit
 
-from .training_cases import line
+from .training_cases import DATA, config, line
 
 
 def test_the_gradient_is_clipped_and_its_norm_recorded():
@@ -75,3 +82,148 @@ def test_ctrl_c_saves_between_two_steps():
     assert not fit(run, 9, loss_at, save=states.append)
     assert [s["step"] for s in states] == [3] and run.steps == 3
     assert (states[0]["model"]["scale.w"] == model.scale.w.data).all()
+
+
+# -- steps that can be resumed ---------------------------------------------------------
+
+
+def same(a, b):
+    return all((x.data == y.data).all() for x, y in zip(a.parameters(), b.parameters()))
+
+
+VARIANTS = [
+    dict(),
+    dict(attention="luong", input_feeding=True, cell="lstm", dropout=0.5),
+    dict(attention="none", sampling=0.9),
+    dict(coverage=True, word_dropout=0.3, bidirectional=False),
+]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [*(pytest.param(v, marks=pytest.mark.deep) for v in VARIANTS[:-1]), VARIANTS[-1]],
+)
+def test_resumed_from_any_state_it_ends_with_the_same_numbers(options, tmp_path):
+    c, stop_at = config(**options), 4
+    whole, finished = translation.train(c, DATA)
+    assert finished and len(whole.losses) == c.steps
+
+    states = []
+
+    class Stop(Exception):
+        pass
+
+    def killed(numbers):
+        if numbers["step"] == stop_at:
+            raise Stop
+
+    def save(state):
+        states.append(state)
+
+    with pytest.raises(Stop), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(translation, "fit", saving_each_step)
+        translation.train(c, DATA, save=save, record=killed)
+    assert states[-1]["step"] == stop_at - 1  # one interval was lost: a step
+    mg.checkpoint.save(tmp_path / "last.safetensors", states[-1])
+    state = mg.checkpoint.load(tmp_path / "last.safetensors")
+    resumed, finished = translation.train(c, DATA, state=state)
+    assert finished and resumed.losses == whole.losses
+    assert resumed.validations == whole.validations
+    assert resumed.best["step"] == whole.best["step"]
+    assert same(resumed.model, whole.model)
+
+
+def saving_each_step(*args, **options):
+    return fit(*args, save_seconds=-1.0, **options)
+
+
+@pytest.mark.parametrize("options", [{}, {"attention": "luong"}, {"coverage": True}])
+def test_padding_has_no_influence_on_loss_and_gradients(options):
+    run, _ = translation.build(config(dropout=0.0, **options), DATA)
+    run.model.eval()
+    batch = next(in_order(DATA.ids("test"), 10))
+    assert (batch.source == PAD).any() and (batch.target_out == PAD).any()
+
+    def found(batch):
+        run.model.zero_grad()
+        loss = translation.loss_of(run.model, batch)
+        loss.backward()
+        return loss.item(), [p.grad.copy() for p in run.parameters]
+
+    def wider(ids):  # tokens in the padding of the source must not matter either
+        return np.pad(ids, ((0, 0), (0, 3)))
+
+    junk = wider(batch.source)
+    junk[np.arange(junk.shape[1]) >= batch.lengths[:, None]] = 5
+    loss, gradients = found(batch)
+    again = Batch(junk, batch.lengths, wider(batch.target_in), wider(batch.target_out))
+    loss_again, gradients_again = found(again)
+    assert loss_again == pytest.approx(loss, rel=1e-5)
+    for (name, _), a, b in zip(
+        run.model.named_parameters(), gradients, gradients_again
+    ):
+        np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-5, err_msg=name)
+
+
+def test_the_loss_is_a_mean_over_words_and_so_is_the_validation():
+    run, _ = translation.build(config(dropout=0.0), DATA)
+    run.model.eval()
+    ids = DATA.ids("test")
+    logits = [
+        run.model(b.source, b.target_in, b.lengths).numpy() for b in in_order(ids, 1)
+    ]
+    total = words = 0
+    for z, (_, target) in zip(logits, ids):
+        z = z[0] - np.log(np.exp(z[0]).sum(-1, keepdims=True))
+        total -= z[np.arange(len(z)), [*target, EOS]].sum()
+        words += len(z)
+    for size in 3, 10:
+        found = translation.validation_loss(run.model, list(in_order(ids, size)))
+        assert found == pytest.approx(total / words, rel=1e-5)
+
+
+def test_metrics_of_a_resumed_run_stand_once(tmp_path):
+    path = tmp_path / "metrics.jsonl"
+    metrics = MetricsFile(path)
+    for step in 1, 2, 3, 4:
+        metrics.write({"step": step, "loss": 0.5})
+        assert len(path.read_text().splitlines()) == step  # there at once
+    metrics.close()
+    metrics = MetricsFile(path, step=2)
+    metrics.write({"step": 3, "loss": 0.25})
+    metrics.close()
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [line["step"] for line in lines] == [1, 2, 3]
+    assert lines[-1]["loss"] == 0.25
+
+
+def test_metrics_that_were_cut_at_any_byte_are_continued(tmp_path):
+    path = tmp_path / "metrics.jsonl"
+    metrics = MetricsFile(path)
+    for step in range(1, 4):
+        metrics.write({"step": step, "loss": 0.5})
+    metrics.write({"step": 3, "validation": 2.0})
+    metrics.close()
+    whole = path.read_bytes()
+    by_hand = b'null\n{}\n[1]\n{"step": null}\n\xff\n\0\n' + b"[" * 10**5 + b"\n"
+    for text in (*(whole[:n] for n in range(len(whole) + 1)), by_hand + whole):
+        path.write_bytes(text)
+        metrics = MetricsFile(path, step=3)
+        metrics.write({"step": 4, "loss": 0.25})
+        metrics.close()
+        lines = path.read_bytes().splitlines(True)
+        kept = [line for line in whole.splitlines(True) if line[:-1] in text]
+        assert lines[:-1] == kept and json.loads(lines[-1])["step"] == 4
+
+
+def test_the_same_words_in_another_batch_are_another_checksum():
+    other = replace(DATA, test=DATA.test[1:])
+    assert other.checksum != DATA.checksum == replace(DATA).checksum
+
+
+def test_a_validation_loss_of_nan_is_never_the_best():
+    run = line()[1]
+    assert [run.record_validation(x) for x in (np.nan, 2.0, np.nan, 3.0, 1.0)] == [
+        False, True, False, False, True,
+    ]  # fmt: skip
+    assert run.best["loss"] == 1.0

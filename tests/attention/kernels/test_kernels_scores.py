@@ -1,0 +1,198 @@
+"""The kernels of scores and softmax: NaN, infinity, masks, memory, errors of exp and tanh."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from attention import definitions, kernels
+from attention.kernels import additive, additive_product, softmax
+from attention.kernels.compiling import kernel, reads, writes
+from attention.kernels.elementary import tanh
+
+from ...memory import peak_bytes
+from .kernel_cases import (
+    FLOATS,
+    additive_example,
+    additive_results,
+    close,
+    draw,
+    softmax_results,
+)
+
+# -- the additive score ----------------------------------------------------------------
+
+
+def exact_results(q, k, w, g):
+    """e, dq, dk, dw in float64 and NumPy, whose definition is in tests/ops."""
+    with kernels.backend("numpy"), np.errstate(invalid="ignore"):
+        return additive_results(*(x.astype(float) for x in (q, k, w, g)))
+
+
+def test_additive_by_one_exponential_a_row():
+    """In float32, of numbers within LIMIT, where there are pairs enough."""
+    pytest.importorskip("numba")
+    limit = float(additive_product.LIMIT)
+    with kernels.backend("numba"):
+        for size, dtype, largest, applies in [
+            ((2, 8, 8, 5), np.float32, limit, True),
+            ((2, 8, 8, 5), np.float32, limit + 1e-3, False),
+            ((2, 8, 8, 5), np.float32, np.nan, False),
+            ((2, 8, 8, 5), np.float64, limit, False),
+            ((2, 1, 60, 5), np.float32, limit, False),
+        ]:
+            for which in (0, 1):
+                arrays = additive_example(*size, dtype)
+                arrays[which][1, -1, 3] = largest
+                assert (additive_product.forward(*arrays[:3]) is not None) == applies
+                exact = exact_results(*arrays)
+                for got, wanted in zip(additive_results(*arrays), exact):
+                    close(got, wanted, dtype)
+
+
+def test_additive_products_of_large_and_small_weights():
+    """Both ends of every exponential, and weights of any size beside them."""
+    pytest.importorskip("numba")
+    q, k, w, g = additive_example(2, 12, 9, 6, np.float32)
+    q, k = 9 * np.sign(q), 9 * np.sign(k)
+    for size in (1e-30, 1e30):
+        arrays = q, k, w * np.float32(size), g
+        with kernels.backend("numba"):
+            assert additive_product.forward(*arrays[:3]) is not None
+            got = additive_results(*arrays)
+        for value, wanted in zip(got, exact_results(*arrays)):
+            largest = np.abs(wanted).max()
+            np.testing.assert_allclose(value, wanted, rtol=0, atol=3e-6 * largest)
+
+
+@pytest.mark.parametrize("size", [(2, 8, 8, 4), (2, 2, 8, 4)], ids=str)
+def test_additive_of_infinite_weights_and_gradients(size):
+    """Numba gives what NumPy gives, by one exponential a row or a tanh a pair."""
+    pytest.importorskip("numba")
+    for which in (2, 3):
+        arrays = additive_example(*size, np.float32)
+        arrays[which].reshape(-1)[0] = np.inf
+        exact = exact_results(*arrays)
+        with np.errstate(invalid="ignore"), kernels.backend("numba"):
+            got = additive_results(*arrays)
+        for value, wanted in zip(got, exact):
+            close(value, wanted, np.float32)
+            np.testing.assert_array_equal(np.isnan(value), np.isnan(wanted))
+
+
+def test_additive_in_tiles(monkeypatch):
+    """The NumPy form gives the same with tiles of any size."""
+    arrays = additive_example(3, 5, 7, 4, float)
+    exact = exact_results(*arrays)
+    for tile in (1, 28, 150):
+        monkeypatch.setattr(additive, "TILE", tile)
+        with kernels.backend("numpy"):
+            for got, wanted in zip(additive_results(*arrays), exact):
+                close(got, wanted, float)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_additive_of_nan_and_infinity(backend, dtype):
+    q, k, w, g = additive_example(2, 3, 5, 19, dtype)
+    q[0, 0, 3], q[1, 2, :2] = np.inf, np.nan
+    k[0, 4, 3], k[0, 1, 3], k[1, 0] = -np.inf, np.inf, 1e30
+    with np.errstate(invalid="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        exact = exact_results(q, k, w, g)
+        got = additive_results(q, k, w, g)
+    assert np.isnan(got[0][0, 0, 4]), "inf - inf"
+    assert np.isfinite(got[0][0, 0, 1]), "tanh(inf) is 1"
+    for value, wanted in zip(got, exact):
+        np.testing.assert_array_equal(np.isnan(value), np.isnan(wanted))
+        close(value, wanted, dtype)
+
+
+# -- softmax ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("width", [3, 40])
+def test_softmax_of_nan_and_infinity(backend, width, dtype):
+    inf, nan = np.inf, np.nan
+    x = np.zeros((8, width), dtype)
+    x[:, :3] = [
+        [nan, 1, 2],
+        [inf, 1, 2],
+        [-inf, 1, 2],
+        [1e4, -1e4, 0],
+        [-1e4, -1e4, -1e4],
+        [inf, nan, 1e4],
+        [nan, nan, nan],
+        [-inf, -inf, -inf],
+    ]
+    x[[4, 6, 7], 3:] = x[[4, 6, 7], :1]
+    p = softmax.forward(x, None, 1.0)
+    assert np.isnan(p[[0, 5, 6]]).all(), "NaN belongs to the sum"
+    assert np.isnan(p[1, 0]) and not p[1, 1:].any(), "exp(2) / inf is 0"
+    close(p[2], definitions.softmax(x[2].astype(float), np.ones(width, bool)), dtype)
+    np.testing.assert_array_equal(p[3], np.eye(width)[0])
+    np.testing.assert_allclose(p[4], 1 / width, rtol=1e-6)
+    assert not p[7].any(), "nothing but exp(-inf)"
+
+
+@pytest.mark.parametrize("width", [3, 40])
+def test_masked_scores_have_no_influence_on_softmax(backend, width):
+    x, g = draw((4, width), (4, width))
+    first = np.arange(width) < np.array([[2], [1], [0], [2]])
+    for mask in np.arange(width) % 2 == 0, first:
+        p, dx = softmax_results(x, g, mask)
+        for poison in (np.nan, np.inf, -np.inf):
+            foul, worse = np.where(mask, x, poison), np.where(mask, g, poison)
+            close(softmax.forward(foul, mask, 1.0), p, float)
+            close(softmax.backward(p, worse, 1.0), dx, float)
+
+
+# -- exp and tanh ----------------------------------------------------------------------
+
+
+def test_a_mask_is_not_written_out_for_every_score():
+    pytest.importorskip("numba")
+    x = np.zeros((64, 100, 100), np.float32)
+    with kernels.backend("numba"):
+        softmax.forward(x, np.ones((1, 100), bool), 1.0)
+        peak = peak_bytes(lambda: softmax.forward(x, np.ones((1, 100), bool), 1.0))
+    assert peak < 1.1 * x.nbytes  # the result; a mask would be another quarter
+
+
+# Relative errors of the polynomials: a little more than 2 units in the last place in
+# tanh, 1 in exp.
+
+
+@kernel
+def tanh_loop(start: int, stop: int, x: reads(1), y: writes(1)):
+    for i in range(start, stop):
+        y[i] = tanh(x[i])
+
+
+@pytest.mark.parametrize("dtype, bound", [(np.float32, 3e-7), (np.float64, 5e-16)])
+def test_tanh_over_all_magnitudes(dtype, bound):
+    pytest.importorskip("numba")
+    x = np.concatenate([np.linspace(0, 25, 40_001), 10.0 ** np.linspace(-30, 0, 999)])
+    x = np.concatenate([x, -x]).astype(dtype)
+    t = np.empty_like(x)
+    with kernels.backend("numba"):
+        tanh_loop.version(x.dtype)(0, len(x), x, t)
+    exact = np.tanh(x.astype(np.longdouble))
+    np.testing.assert_array_less(np.abs(t - exact), bound * np.abs(exact) + 1e-300)
+    assert np.abs(t).max() == 1
+
+
+@pytest.mark.parametrize("dtype, bound", [(np.float32, 2e-7), (np.float64, 3e-16)])
+def test_exp_over_all_magnitudes(dtype, bound):
+    """p_1 / p_0 = exp(x), where x is the lesser score."""
+    pytest.importorskip("numba")
+    x = -np.concatenate([np.linspace(0, 86, 20_001), 10.0 ** np.linspace(-9, 0, 999)])
+    with kernels.backend("numba"):
+        for width in (2, 40):  # without and with vector instructions
+            scores = np.full((len(x), width), -np.inf, dtype)
+            scores[:, 0], scores[:, 1] = 0, x
+            p = softmax.forward(scores, None, 1.0).astype(np.longdouble)
+            exact = np.exp(scores[:, 1].astype(np.longdouble))
+            assert np.abs(p[:, 1] / p[:, 0] / exact - 1).max() < bound
+        scores = np.array([[0, -120, -800, -np.inf]], dtype)
+        assert softmax.forward(scores, None, 1.0)[0, 2:].tolist() == [0, 0]
