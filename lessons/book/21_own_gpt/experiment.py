@@ -6,9 +6,10 @@ The model is made of your answers: tanh and log_softmax of E.2, masked_softmax o
 split and join of E.10, rope of E.11. Where an answer is missing or does not pass, the
 course's takes its place, and the first lines say which. It learns to continue the text
 of this book, and prints a sample every thirty seconds. Then it is opened: its loss by
-position, what its heads look at, and what it does without them. Beside it, five seeds
-of short runs, with your parts and with the library's model of the same size. Some 10
-minutes on two cores; Ctrl-C loses nothing.
+position, and what its heads look at. A second model reads windows of which every other
+one repeats its first half; it is opened, too, and its heads are switched off. Beside
+them, five seeds of short runs, with your parts and with the library's model of the same
+size. Some five minutes on two cores; Ctrl-C loses nothing.
 """
 
 import math
@@ -48,7 +49,8 @@ PARTS = {  # of an answer: the functions that the model is made of
 SIZE = {"width": 64, "heads": 4, "layers": 2, "positions": "rope"}
 LIKE_THE_ANSWERS = {"bias": False, "activation": "tanh", "interleaved": True}
 CONTEXT, BATCH, RATE = 64, 16, 2e-3
-LONG, SHORT, SEEDS = 2500, 400, (1, 2, 3, 4, 5)  # steps; seeds of the short runs
+LONG, REPEATS, SHORT = 5000, 1000, 400  # steps
+SEEDS = 1, 2, 3, 4, 5  # of the short runs
 TEXT = SimpleNamespace(text=None, vocabulary=None, context=CONTEXT)
 REPEATED, ROWS = 32, 64  # characters of a random text that is repeated; such texts
 FREQUENT = 60  # its characters are drawn from the most frequent ones
@@ -158,6 +160,14 @@ class Library(DecoderOnly):
 
 
 ARMS = {"yours": Gpt, "library": Library}
+REPEATING = "repeats"  # the name of the model that reads windows with repetitions
+
+
+def half_repeated(ids):
+    """Let the first half of the windows (B, n + 1) repeat the first half of theirs."""
+    B, n = len(ids) // 2, ids.shape[1] // 2
+    ids[:B, n : 2 * n] = ids[:B, :n]
+    return ids
 
 
 class Training(Study):
@@ -183,7 +193,7 @@ class Training(Study):
     def build(self, arm, seed, steps):
         """Return the Run before its first step."""
         rng = np.random.default_rng(seed)
-        model = ARMS[arm](Parts(self.found), len(self.data.tokenizer), rng)
+        model = ARMS.get(arm, Gpt)(Parts(self.found), len(self.data.tokenizer), rng)
         optimizer = optim.AdamW(model.parameters(), lr=RATE)
         return Run(model, optimizer, optim.CosineAnnealingLR(optimizer, T_max=steps))
 
@@ -195,6 +205,10 @@ class Training(Study):
         samples = dict(saved.get("samples", {}))
         begin = time.monotonic()
 
+        def loss_at(i):
+            ids = windows(self.data.train, draws, i)  # (B, n + 1)
+            return run.model.loss(half_repeated(ids) if arm == REPEATING else ids)
+
         def record(numbers):
             nonlocal begin
             if steps == LONG and time.monotonic() - begin > SAMPLE_SECONDS:
@@ -204,8 +218,7 @@ class Training(Study):
                 begin = time.monotonic()
 
         finished = fit(
-            run, steps, lambda i: run.model.loss(windows(self.data.train, draws, i)),
-            lambda state: save(state, samples=samples), progress,
+            run, steps, loss_at, lambda state: save(state, samples=samples), progress,
             state=saved.get("run"), seed=seed, record=record,
         )  # fmt: skip
         run.samples = samples
@@ -229,7 +242,7 @@ class Training(Study):
         return -z[np.arange(B)[:, None], np.arange(n), ids[:, 1:]] / math.log(2)
 
     def result(self, job, run):
-        """Return the bits per character; of the long run also what is inside."""
+        """Return the bits per character; of the longer runs also what is inside."""
         arm, seed, steps = job
         run.model.eval()
         parts = np.array_split(self.held, 20)
@@ -238,11 +251,14 @@ class Training(Study):
             "arm": arm, "seed": seed, "steps": steps, "seconds": run.seconds,
             "parameters": run.model.num_parameters(), "bits": float(bits.mean()),
         }  # fmt: skip
-        if steps < LONG:
+        if steps == SHORT:
             return found
-        found |= {"by_position": bits.mean(0).tolist(), "samples": run.samples}
-        found["samples"][str(run.steps)] = self.sample(run.model)
-        return found | self.inside(run.model) | {"cache": speeds(run.model)}
+        found |= self.inside(run.model)
+        if steps == LONG:
+            found |= {"by_position": bits.mean(0).tolist(), "samples": run.samples}
+            found["samples"][str(run.steps)] = self.sample(run.model)
+            found["cache"] = speeds(run.model)
+        return found
 
     def line(self, job, result):
         """Return the bits per character of a run."""
@@ -323,11 +339,13 @@ def trained():
     states, workers = States(folder, command_of(PATH)), os.cpu_count() or 1
     study = Training(found, LONG)
     [long] = study.train_all([("yours", 1, LONG)], states, log=say)
+    repeating = Training(found, REPEATS)
+    [repeats] = repeating.train_all([(REPEATING, 1, REPEATS)], states, log=say)
     jobs = [(arm, seed, SHORT) for seed in SEEDS for arm in ARMS]
     short = Training(found, SHORT).train_all(jobs, states, workers, say)
     data = study.data
     results = {
-        "long": long, "short": short, "baselines": data.baselines, "text": data.name,
+        "long": long, "repeats": repeats, "short": short, "baselines": data.baselines, "text": data.name,
         "characters": [len(data.training_text), len(data.held_text), data.characters],
         "size": SIZE | {"context": CONTEXT, "batch": BATCH}, "repeated": REPEATED,
         "whose": {id: whose for id, (*_, whose) in found.items()},
@@ -358,23 +376,29 @@ def bits(kept):
 
 
 def heads(kept):
-    """Return the scores of each head."""
-    long = kept["long"]
-    lines = ["layer.head   induction   token before   first token"]
-    for layer, row in enumerate(long["induction"]):
-        for h, score in enumerate(row):
-            near, first = (long[name][layer][h] for name in ("previous", "on_first"))
-            lines.append(f"{layer + 1}.{h + 1}{score:19.2f}{near:15.2f}{first:14.2f}")
+    """Return the scores of each head, of two models side by side."""
+    two = kept["long"], kept["repeats"]
+    lines = ["              induction    token before    first token"]
+    lines += ["layer.head   prose   rep.   prose   rep.   prose   rep."]
+    for layer, h in np.ndindex(np.shape(two[0]["induction"])):
+        each = [
+            "".join(f"{run[name][layer][h]:7.2f}" for run in two)
+            for name in ("induction", "previous", "on_first")
+        ]
+        lines.append(f"{f'{layer + 1}.{h + 1}':11s}{'  '.join(each)}")
     return "\n".join(lines)
 
 
 def repetition(kept):
     """Return the bits of a random text, of its repetition, and of prose."""
-    lines = ["without        random text   its repetition   prose"]
-    for row in kept["long"]["without"].values():
-        names = ", ".join(f"{layer + 1}.{h + 1}" for layer, h in row["heads"]) or "none"
+    lines = [f"{'trained on':28s}random text   its repetition   prose"]
+    rows = {"prose": kept["long"]["without"]["none"]}
+    for row in kept["repeats"]["without"].values():
+        off = " and ".join(f"{layer + 1}.{h + 1}" for layer, h in row["heads"])
+        rows["repetitions" + f", no {off}" * bool(off)] = row
+    for name, row in rows.items():
         first, again, prose = row["first"], row["again"], row["prose"]
-        lines.append(f"{names:12s}{first:14.2f}{again:17.2f}{prose:8.2f}")
+        lines.append(f"{name:28s}{first:11.2f}{again:17.2f}{prose:8.2f}")
     return "\n".join(lines)
 
 
@@ -396,13 +420,14 @@ def picture(kept):
     left.axhline(trigrams, color=GREY, linestyle="--", label="counted trigrams")
     left.set(xlabel="characters that are read", ylabel="bits of the next character")
     left.legend()
-    rows = kept["long"]["without"]
-    names = [f"without {name}" if name != "none" else "all heads" for name in rows]
+    rows = {"prose only": kept["long"]["without"]["none"]}
+    for name, row in kept["repeats"]["without"].items():
+        rows["repetitions" if name == "none" else f"without\n{name}"] = row
     for part, shift, colour in (("first", -0.2, GREY), ("again", 0.2, ORANGE)):
         label = {"first": "a random text", "again": "its repetition"}[part]
         heights = [row[part] for row in rows.values()]
         right.bar(np.arange(len(rows)) + shift, heights, 0.4, color=colour, label=label)
-    right.set_xticks(range(len(rows)), names, rotation=15)
+    right.set_xticks(range(len(rows)), rows, fontsize=8)
     highest = max(row["again"] for row in rows.values())
     right.set(ylabel="bits per character", ylim=(0, 1.4 * highest))
     right.legend()

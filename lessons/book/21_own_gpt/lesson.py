@@ -1,4 +1,4 @@
-"""21  Your own GPT  ●●●○  40 min  importance ★★  needs 10, 11
+"""21  Your own GPT  ●●●○  45 min  importance ★★  needs 10, 11
 
 What does a program need to write prose, and which parts of it are yours already?
 """
@@ -13,9 +13,11 @@ What does a program need to write prose, and which parts of it are yours already
 # answers in the chat programs of today.
 
 # %% [folded]
+import itertools
 import math
 from collections import Counter
 from importlib import import_module
+from textwrap import wrap
 
 import numpy as np
 
@@ -24,6 +26,8 @@ from attention.app.experiments.writing_text import BytePairs, trigram_bits
 from attention.decoding.sampling import filtered_probabilities
 from attention.published import bpe
 from attention.tasks.grammar import splits
+from lessons.classroom.records import how_made, record
+from lessons.instrument.verdict import over_seeds, written
 from lessons.pages.figures import BLUE, GREEN, GREY, ORANGE, figure, show
 
 own = import_module("lessons.book.21_own_gpt.experiment")
@@ -164,16 +168,55 @@ print(f"equal gradients of {sum(close)} of {len(close)} parameters")
 # python -m attention write train          # the library's model, compiled
 # python -m attention write train --text FILE --vocabulary 512
 # python -m attention write run runs/write "The query"
+# python -m attention write run "The query"   # a model of this book, in the package
 # ```
 #
-# The first command trains the model above, with the text of this book. It takes some
-# minutes, prints a sample every thirty seconds, and can be stopped with Ctrl-C and
+# The first command trains the model above, with the text of this book. It takes five
+# minutes on two cores, prints a sample every thirty seconds, and can be stopped with Ctrl-C and
 # started again. Watch the order in which the samples become better: first the
 # frequency of letters, then spaces and short words, then words, at last the form of a
-# page, with its headings and its code. At the end it measures what the rest of this
-# page explains. The other commands are faster: they train on any file, with characters
-# or byte pairs, and print the bits per character beside the two baselines.
+# page, with its headings and its code. The other commands are faster: they train on any
+# file, with characters or byte pairs, and print the bits per character beside the two
+# baselines.
 #
+# How many bits do you expect, if counting two characters back is the least to beat? The
+# record of the first command, with the course's answers in place of yours. The library's
+# model of the same size has GELU in place of tanh, biases, and other pairs for RoPE.
+
+# %% [folded]
+def more(name):
+    """Say by how many bits the long run is above or below a baseline."""
+    gap = kept["baselines"][name] - kept["long"]["bits"]
+    return f"{abs(gap):.2f} {'fewer' if gap > 0 else 'more'}"
+
+
+kept = record("own_gpt")
+long, size = kept["long"], kept["size"]
+print(how_made(kept))
+by_seed = {
+    arm: [run["bits"] for run in kept["short"] if run["arm"] == arm] for arm in own.ARMS
+}
+gap = over_seeds(np.subtract(*by_seed.values()).tolist())
+print(f"\n{own.bits(kept)}")
+print("\nyours minus the library's:", written(gap))
+
+# %% [markdown]
+# The text has {{ f"{kept['characters'][0]:,d}" }} characters to learn from, and
+# {{ f"{kept['characters'][1]:,d}" }} are held out, from all pages. The model reads
+# {{ size["context"] }} characters in {{ size["layers"] }} layers of width
+# {{ size["width"] }}, with {{ size["heads"] }} heads each. After all steps it needs
+# {{ f"{long['bits']:.2f}" }} bits, {{ more("counted trigrams") }} than counting. What
+# does it write after its first thirty seconds, and at the end, at the temperature
+# {{ f"{0.8:.1f}" }}?
+
+# %% [folded]
+steps = list(long["samples"])
+for step in (steps[0], steps[-1]):
+    lines = (wrap(line, 74) for line in long["samples"][step].splitlines())
+    parts = itertools.chain.from_iterable(lines)
+    print("\n".join([f"step {step}:", *(f"  | {part}" for part in parts)]))
+
+# %% [markdown]
 # ## What could attention do that counting cannot?
 #
 # A text often repeats itself. Where did the present token occur before, and what
@@ -213,8 +256,65 @@ show(
 # spread their weight. The mean weight on the right places, over the tokens that have
 # such a place, is the *induction score* of a head (E.26). It needs no labels, so it can
 # be read off any trained model: repeat a random text, and look where each head looks in
-# the second half. `experiment 21` prints the score of each head, then switches the best
-# heads off, and measures how much worse the second half becomes.
+# the second half. In a random text of {{ kept["repeated"] }} different characters a head
+# that looks at all places alike has a score of about {{ f"{1 / 48:.2f}" }}.
+#
+# Does your GPT have such a head? In prose, few things are repeated exactly within
+# {{ size["context"] }} characters, so it has had little reason. Beside it stands a
+# second model with the same parts and sizes. It was trained for
+# {{ kept["repeats"]["steps"] }} steps, and in every second window ("rep.") the second
+# half repeats the first.
+
+# %% [folded]
+print(own.heads(kept))
+print(f"\n{own.repetition(kept)}")
+
+# %% [folded]
+prose, repeats = (kept[run]["without"] for run in ("long", "repeats"))
+
+
+def saved(row):
+    """Return by how many bits per character a repetition costs less than the text."""
+    return row["first"] - row["again"]
+
+
+most = {run: np.max(kept[run]["induction"]) for run in ("long", "repeats")}
+on_first = np.max([kept[run]["on_first"] for run in ("long", "repeats")])
+
+# %% [markdown]
+# The largest induction score is {{ f"{most['long']:.2f}" }} after prose, and
+# {{ f"{most['repeats']:.2f}" }} where windows repeat themselves. The second table is the
+# test of what a score is worth. A random text costs both models more than a uniform
+# guess, because it is not like prose. Its repetition saves the first model
+# {{ f"{saved(prose['none']):.2f}" }} bits per character, and the second one
+# {{ f"{saved(repeats['none']):.2f}" }}. Without its best two heads the second model
+# saves {{ f"{saved(repeats['best two']):.2f}" }}, and without the two of the smallest
+# scores {{ f"{saved(repeats['others']):.2f}" }}. So these two do most of the copying,
+# and they formed where the text rewards it. These are two models and one book. A model that
+# reads far more text, in longer windows, meets repetitions without our help: [the next
+# lesson](../22_real_model/README.md) finds such heads in a real one.
+#
+# The first table also has the mean weight in prose on the token before, which the rule
+# needs in the first layer, and on the first token of a window. There, real models rest
+# much of their weight. Here it is {{ f"{on_first:.2f}" }} at most, and an even share
+# would be about {{ f"{1 / 48:.2f}" }}.
+
+# %% [figure]
+fig = own.picture(kept)
+b = long["by_position"]
+show(
+    fig,
+    "inside",
+    alt=f"Left: the bits of the next character by the number of characters that are "
+    f"read, from {b[0]:.2f} after one to {b[-1]:.2f} after {len(b)}. Right: the bits of a "
+    f"random text and of its repetition: {prose['none']['again']:.1f} after prose, "
+    f"{repeats['none']['again']:.1f} after repetitions, and there "
+    f"{repeats['best two']['again']:.1f} without the best two heads.",
+)
+
+# %% [markdown]
+# Left: with one character the model knows little. The more it reads, the less it is
+# surprised, and where the curve becomes flat, more context does not help this model.
 #
 # ## From probabilities to a text
 #
@@ -262,6 +362,13 @@ print("tokens so far   with a cache   without   ratio")
 for n in (16, 64, 256, 1024):
     a, b = (products(n, own.SIZE["width"], own.SIZE["layers"], c) for c in (True, False))
     print(f"{n:12d} {a:14,d} {b:12,d} {b // a:6d}")
+
+# %% [markdown]
+# And on a clock? A small model spends most of a step outside of the products, so the
+# cache gains less than this ratio (in the record, greedy texts by one process):
+
+# %% [folded]
+print(own.speed(kept))
 
 # %% [markdown]
 # ## Two models write faster than one
