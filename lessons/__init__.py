@@ -6,46 +6,21 @@
 
 ``lessons/README.md`` lists all lessons and exercises; ``lessons/AUTHORING.md`` explains
 how to write an exercise.
+
+In a notebook, ``%load_ext lessons`` adds ``%%exercise E.2``, which checks its cell, and
+``%hint``. In Python, ``check("E.2", softmax=softmax)`` checks functions.
 """
 
-import functools
-import pathlib
+from .stubs import NotWritten, earlier
+
+IN_NOTEBOOKS = "check", "hint", "load_ipython_extension"
+__all__ = ["NotWritten", "earlier", *IN_NOTEBOOKS]
 
 
-EXERCISES = pathlib.Path(__file__).resolve().parent / "exercises"
+def __getattr__(name):
+    """Return a function of ``jupyter.py``, which a stub does not need."""
+    if name in IN_NOTEBOOKS:
+        from . import jupyter
 
-
-class NotWritten(NotImplementedError):
-    """Raised by a part of an exercise that is not written yet."""
-
-
-def earlier(file, id, name):
-    """Return the function ``name`` of your answer to an earlier exercise.
-
-    The answer is looked for in the folder of ``file``: earlier(__file__, "6.5",
-    "bahdanau_forward"). If it is not there yet, the function raises NotWritten when it
-    is called.
-    """
-    stem = "ex_" + id.lower().replace(".", "_")
-    path = pathlib.Path(file).with_name(f"{stem}.py")
-    namespace = {"__name__": stem, "__file__": str(path)}
-    if path.parent == EXERCISES:
-        namespace["__file__"], code = _reference(id)
-        exec(code, namespace)
-    elif path.exists():
-        # bytes: the file may declare an encoding
-        exec(compile(path.read_bytes(), str(path), "exec"), namespace)
-
-    def not_written(*args, **options):
-        raise NotWritten(f"{id} {name}")
-
-    return namespace.get(name, not_written)
-
-
-@functools.cache
-def _reference(id):
-    """Return (file, code) of a reference answer, which another one uses."""
-    from .classroom.catalogue import find
-
-    exercise = find(id)
-    return str(exercise.file), compile(exercise.answer_text, exercise.file, "exec")
+        return getattr(jupyter, name)
+    raise AttributeError(f"module 'lessons' has no attribute {name!r}")

@@ -36,19 +36,28 @@ from .course.run import FAILED, USAGE
 
 def main(argv=None):
     """Run a command line; return the exit code."""
-    with prepared(), handled(False):  # children end where a signal is caught
-        return _run(argv)
 
-
-def _run(argv):
-    try:
+    def verb():
         parser = _parser()
         args = parser.parse_args(argv)
         if args.version:
             return _show_version()
         if args.completion:
             return _show_completion(parser)
-        code = args.run(args)
+        return args.run(args)
+
+    return explained(verb)
+
+
+def explained(verb):
+    """Call a function that returns an exit code; print its errors as sentences."""
+    with prepared(), handled(False):  # children end where a signal is caught
+        return _explained(verb)
+
+
+def _explained(verb):
+    try:
+        code = verb()
         sys.stdout.flush()  # a closed pipe raises here
         return code
     except UsageError as error:
@@ -429,6 +438,7 @@ def _event_in_words(exercise, entry):
         return "hint " + hints.hint_in_words(exercise, *entry["hint"])
     if event == "snapshot":
         stored = {"before reset": "your text, before a reset",
+                  "before a cell": "your text, before that of a notebook's cell",
                   "before undo": "your text, before an undo",
                   "restored": "restored"}  # fmt: skip
         return stored.get(entry["why"], "")

@@ -24,7 +24,7 @@ import sys
 import time
 import tokenize
 
-from lessons import NotWritten
+from lessons.stubs import NotWritten
 
 from . import journal
 from .catalogue import (

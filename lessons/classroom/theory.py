@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from lessons import NotWritten
+from lessons.stubs import NotWritten
 
 from ..course.calls import parameters
 from ..course.outcome import CheckFailed

@@ -5,7 +5,7 @@ import linecache
 import pathlib
 import re
 
-from lessons import NotWritten
+from lessons.stubs import NotWritten
 
 from ..classroom.catalogue import LESSONS, find
 from . import check

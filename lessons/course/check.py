@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lessons import NotWritten
+from lessons.stubs import NotWritten
 from minigrad import Tensor
 
 from ..classroom.catalogue import LESSONS

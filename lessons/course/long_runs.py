@@ -9,7 +9,7 @@ import shutil
 import types
 from dataclasses import replace
 
-from lessons import NotWritten
+from lessons.stubs import NotWritten
 from lessons.instrument.fair import Study
 from lessons.instrument.verdict import over_seeds, verdict, written
 
