@@ -3,15 +3,18 @@
     python -m lessons notebooks [DIR]
 
 The prose has its computed numbers, and each code cell has its output and its figures,
-so that a notebook can be read before it is run.
+so that a notebook can be read before it is run. At its end are the exercises, each a
+cell that is checked when it is run (``lessons/jupyter.py``).
 """
 
 import json
 import re
 import shutil
 
-from ..classroom.catalogue import LESSONS, lesson_folders, work_folder
-from ..classroom.terminal import display_path
+from attention.app.files import free_path
+
+from ..classroom.catalogue import LESSONS, exercises_of, lesson_folders, work_folder
+from ..classroom.terminal import display_path, say
 from .blocks import SPAN, unfolded
 from .figures import as_outputs
 
@@ -26,9 +29,16 @@ HEADING = re.compile(r"^(## Further: .*)\n*", re.M)
 SOURCE = re.compile(r"`[\w.]+`, from \[.*\]\(.*\):$")
 FIRST = """import os
 
-import lessons  # if Python does not find it: pip install -e . in the course's folder
+# If Python does not find the course, on a hosted notebook for example:
+# %pip install -q FOLDER-OR-ADDRESS-OF-THE-COURSE
+import lessons
 
 os.environ["ATTENTION_BACKEND"] = "numpy"  # to compile takes longer than it saves"""
+EXERCISES = """## Exercises
+
+Run the next cell once. Then fill in a cell below it and run it: it is saved as your
+answer, and checked. `%hint` in a cell shows a hint, `%lessons` your progress, and
+View > Show Line Numbers the numbers that a report names."""
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 
 
@@ -37,14 +47,20 @@ def notebooks(args):
     target = (args.folder or work_folder() / "notebooks").absolute()
     target.mkdir(parents=True, exist_ok=True)
     folders = lesson_folders()
+    kept = []
     for folder in folders:
         text = json.dumps(notebook(folder), ensure_ascii=False, indent=1) + "\n"
-        (target / f"{folder.name}.ipynb").write_text(text, encoding="utf-8")
+        path = target / f"{folder.name}.ipynb"
+        if path.exists() and path.read_text(encoding="utf-8") != text:
+            kept.append(path.rename(free_path(path)).name)  # a reader has written in it
+        path.write_text(text, encoding="utf-8")
     for name in "GLOSSARY.md", "MEASURES.md":
         text = as_jupyter((LESSONS / name).read_text(encoding="utf-8"))
         (target / name).write_text(text, encoding="utf-8")
     shutil.copytree(LESSONS / "figures", target / "figures", dirs_exist_ok=True)
     print(f"{len(folders)} notebooks: {display_path(target)}")
+    if kept:
+        say(f"Those that were different are kept: {', '.join(kept)}.")
     return 0
 
 
@@ -81,6 +97,9 @@ def notebook(folder):
             if fold:
                 cells[-1]["metadata"]["jupyter"] = {"source_hidden": True}
             _add_outputs(cells, outputs)
+    if found := exercises_of(folder):
+        cells += [_cell("markdown", EXERCISES), _code("%load_ext lessons")]
+        cells += [_code(f"%%exercise {e.id}\n{e.stub_text.rstrip()}") for e in found]
     for k, cell in enumerate(cells):
         cell["id"] = f"cell-{k}"
     kernel = {"kernelspec": KERNEL, "language_info": {"name": "python"}}

@@ -14,8 +14,14 @@ import numpy as np
 import pytest
 
 from lessons import cli
-from lessons.classroom.catalogue import LESSONS, ROOT, exercises, lesson_folders
-from lessons.pages import cells, figures, raster
+from lessons.classroom.catalogue import (
+    LESSONS,
+    ROOT,
+    exercises,
+    exercises_of,
+    lesson_folders,
+)
+from lessons.pages import cells, figures, notebooks, raster
 
 FOLDERS = lesson_folders()
 MARKS = r"[`$]|(?<!\w)\*\*|\*\*(?!\w)|\]\(|\\[a-z]+|&[a-z]+;|<!--"  # but not of 10**6
@@ -144,7 +150,11 @@ def test_a_notebook_has_the_cells_and_the_outputs_of_its_page(
     assert len({cell["id"] for cell in found}) == len(found)
     script = cells.parse((folder / "lesson.py").read_text(encoding="utf-8"))
     code = [c["source"] for c in found if c["cell_type"] == "code"]
-    assert code[1:] == [c.text for c in script if c.kind in ("code", "folded", "figure")]
+    code, own = code[1:], [c.text for c in script if c.kind in ("code", "folded", "figure")]
+    stubs = [f"%%exercise {e.id}\n{e.stub_text}" for e in exercises_of(folder)]
+    assert code[: len(own)] == own
+    rest = ["%load_ext lessons", *stubs] if stubs else []
+    assert [text.rstrip() for text in rest] == code[len(own) :]
     prose = [c["source"] for c in found if c["cell_type"] == "markdown"]
     prose = "\n\n".join(prose)
     assert prose.count("\n```python\n") == [c.kind for c in script].count("source")
@@ -163,6 +173,24 @@ def test_a_notebook_has_the_cells_and_the_outputs_of_its_page(
     for png in pngs:
         alpha = matplotlib.image.imread(io.BytesIO(png))[..., 3]
         assert 0.01 < (alpha > 0).mean() < 1  # something is drawn, on no background
+
+
+def test_a_notebook_that_a_reader_has_changed_is_kept(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setattr(notebooks, "lesson_folders", lambda: FOLDERS[:2])
+    assert cli.main(["notebooks", str(tmp_path)]) == 0
+    path = tmp_path / f"{FOLDERS[0].name}.ipynb"
+    made = path.read_text(encoding="utf-8")
+    for n in 2, 3:
+        path.write_text(f"mine {n}", encoding="utf-8")
+        capsys.readouterr()
+        assert cli.main(["notebooks", str(tmp_path)]) == 0
+        kept = tmp_path / f"{FOLDERS[0].name}-{n}.ipynb"
+        assert f"Those that were different are kept: {kept.name}." in capsys.readouterr().out
+        assert kept.read_text(encoding="utf-8") == f"mine {n}"
+        assert path.read_text(encoding="utf-8") == made
+    assert len(list(tmp_path.glob("*.ipynb"))) == 4  # the other one is as it was
 
 
 def test_links_of_notebooks_lead_to_files(folder_of_notebooks):
