@@ -133,9 +133,9 @@ def links_that_run(my, chain, arguments):
             holds(my, False, "link-raises", expected, said)
 
 
-def rationals(rng, n, largest=9):
+def rationals(rng, n):
     """Return n random fractions: a wrong polynomial is right at few of them."""
-    top, bottom = rng.integers(-largest, largest + 1, n), rng.integers(1, largest, n)
+    top, bottom = rng.integers(-9, 10, n), rng.integers(1, 9, n)
     return [Fraction(int(a), int(b)) for a, b in zip(top, bottom)]
 
 

@@ -10,7 +10,6 @@ import contextlib
 import copy
 import functools
 import inspect
-import linecache
 import operator
 import re
 import traceback
@@ -93,12 +92,8 @@ class Calls:
             if isinstance(error, MemoryError):
                 tag, said = "memory", f"MemoryError: {error}".removesuffix(": ")
             if isinstance(error, ValueError) and "read-only" in str(error):
-                is_argument = wrote_into_argument(error, self.path)
-                tag = "mutates-input" if is_argument else "read-only"
-                kind = (
-                    "an array that it was given" if is_argument else "a read-only array"
-                )
-                said = f"writes into {kind}"
+                tag = "mutates-input"
+                said = "writes into an array that it was given, or into a read-only view"
             if lost := _lost_axis(said):
                 tag = "no-keepdims" if _is_reduced(where) else tag
                 where = [*where, lost]
@@ -213,27 +208,6 @@ def is_changed(before, now):
         same = all(map(operator.is_, before, now))
         return not same and any(map(is_changed, before, now))
     return not (isinstance(before, PLAIN) and (before == now or before != before))
-
-
-def wrote_into_argument(error, path):
-    """Return whether the array that refused a write is an argument of the answer.
-
-    Most often it is. But ``np.broadcast_to`` and ``.diagonal`` return read-only views
-    of the learner's own arrays. The first array that the learner's line names is the
-    one that it writes into, unless there is an ``out=``.
-    """
-    steps = list(traceback.walk_tb(error.__traceback__))
-    own = [step for step in steps if step[0].f_code.co_filename == path]
-    frame, number = (own or steps)[-1]
-    line = linecache.getline(frame.f_code.co_filename, number)
-    names = re.findall(r"\bout=(\w+)", line) + re.findall(r"[A-Za-z_]\w*", line)
-    for name in names:
-        array = (frame.f_globals | frame.f_locals).get(name)
-        if isinstance(array, np.ndarray):
-            while isinstance(array.base, np.ndarray):
-                array = array.base  # the array whose memory a view shows
-            return not array.flags.writeable
-    return True
 
 
 def parameters(function):

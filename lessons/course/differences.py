@@ -58,12 +58,7 @@ def _worst_entry(got, want, wrong, axes):
     index = tuple(int(i) for i in index)
     where = f"entry {list(index)}" if index else "number"
     if axes and len(axes) == len(index):
-        # "S=2" would read as a size
-        ticks = axes if isinstance(axes, dict) else {}
-        named = [
-            f"{a} = {ticks[a][i]}" if a in ticks else f"{a} {i}"
-            for a, i in zip(axes, index)
-        ]
+        named = [f"{a} {i}" for a, i in zip(axes, index)]  # "S=2" would read as a size
         where += f"  (at {', '.join(named)})"
     yield where
     a, b = got[index], want[index]

@@ -1,9 +1,6 @@
-"""What several studies draw: rows in random orders, one-hot rows, keys, and choices."""
+"""What several studies draw: rows in random orders, one-hot rows, and keys."""
 
 import numpy as np
-
-import attention
-import minigrad as mg
 
 
 def shuffled(rng, rows, n):
@@ -49,12 +46,3 @@ def vectors(rng, *shape):
     """Draw random vectors of length sqrt(D), so that the largest score is sqrt(D)."""
     x = rng.standard_normal(shape, np.float32)
     return x * np.sqrt(shape[-1] / (x * x).sum(-1, keepdims=True))
-
-
-def chosen_weights(arm, scores, rng):
-    """Return the weights of an arm: "soft", "gumbel", or else of one key drawn."""
-    if arm == "soft":
-        return mg.softmax(scores)
-    if arm == "gumbel":
-        return attention.gumbel_softmax(scores, rng=rng, hard=True)
-    return attention.hard_weights(scores, rng=rng)

@@ -31,7 +31,6 @@ al. 2019, section 3.2). Kovaleva et al. 2019 call this pattern vertical.
 import numpy as np
 
 from attention.metrics.alignment import attention_entropy, validated_weights
-from minigrad.arguments import plain
 
 UNIFORM = 0.9  # of the largest entropy
 REPEATED = 1 / 3  # of the targets
@@ -54,7 +53,7 @@ def alignment_pattern(weights):
             f"alignment_pattern: weights have {len(w)} rows above zero; expected "
             "two or more."
         )
-    if _normalized_entropy(w, None) >= UNIFORM:
+    if _normalized_entropy(w) >= UNIFORM:
         return "uniform"
     p = w.argmax(1)
     if 1 - len(np.unique(p)) / len(p) >= REPEATED:
@@ -62,17 +61,15 @@ def alignment_pattern(weights):
     return "reordering" if (np.diff(p) < 0).mean() >= BACKWARD else "diagonal"
 
 
-def self_attention_pattern(weights, mask=None):
+def self_attention_pattern(weights):
     """Return "uniform", "diagonal", "block", "column", "long-range" or "mixed".
 
     weights   (T, T), T >= 8: in a shorter sentence everything is near
-    mask      (T, T) bool, True = may attend. For a causal model, pass
-              np.tri(T, dtype=bool): uniform means uniform over the allowed positions
     """
-    w, mask = _square("self_attention_pattern", weights, mask)
-    if _normalized_entropy(w, mask) >= UNIFORM:
+    w = _square("self_attention_pattern", weights)
+    if _normalized_entropy(w) >= UNIFORM:
         return "uniform"
-    excess = _excess(w, mask)
+    excess = _excess(w)
     far = excess.pop("long-range")
     name = max(excess, key=excess.get)
     if excess[name] >= EXCESS:
@@ -80,19 +77,17 @@ def self_attention_pattern(weights, mask=None):
     return "long-range" if far >= EXCESS else "mixed"
 
 
-def self_attention_excess(weights, mask=None):
-    """Return the excess of each pattern over uniform weights.
+def self_attention_excess(weights):
+    """Return the excess of each pattern over uniform weights (T, T), T >= 8.
 
-    -> {"diagonal": …, "block": …, "column": …, "long-range": …}; the arguments are
-    those of ``self_attention_pattern``
+    -> {"diagonal": …, "block": …, "column": …, "long-range": …}
     """
-    return _excess(*_square("self_attention_excess", weights, mask))
+    return _excess(_square("self_attention_excess", weights))
 
 
-def _excess(w, mask):
+def _excess(w):
     T = len(w)
-    even = mask / np.maximum(mask.sum(1, keepdims=True), 1)  # (T, T)
-    surplus = (w - even) / max(w.any(1).sum(), 1)  # summed over a region: its excess
+    surplus = (w - 1 / T) / w.any(1).sum()  # summed over a region: its excess
     surplus[~w.any(1)] = 0
     distance = np.abs(np.arange(T)[:, None] - np.arange(T))
     return {
@@ -121,28 +116,22 @@ def _best_blocks(surplus):
     return float(best[T])
 
 
-def _normalized_entropy(w, mask):
-    """Return the mean over rows of H / log n, n the number of allowed sources."""
-    n = np.full(len(w), w.shape[1]) if mask is None else mask.sum(1)
-    rows = w.any(1) & (n > 1)  # one source alone is not spread
-    if not rows.any():
+def _normalized_entropy(w):
+    """Return the mean over rows of H / log n, n the number of sources."""
+    rows, n = w.any(1), w.shape[1]
+    if n == 1:  # one source alone is not spread
         return 0.0
-    return float((attention_entropy(w[rows]) / np.log(n[rows])).mean())
+    return float((attention_entropy(w[rows]) / np.log(n)).mean())
 
 
-def _square(name, weights, mask):
-    """Return weights and mask of one sentence as arrays (T, T)."""
+def _square(name, weights):
+    """Return the weights of one sentence as an array (T, T)."""
     w = validated_weights(name, weights)
-    T = len(w)
-    mask = np.ones((T, T), bool) if mask is None else plain(mask)
-    if w.shape != (T, T) or T < 8 or mask.shape != (T, T) or mask.dtype != bool:
+    if w.shape != (len(w),) * 2 or len(w) < 8:
         raise ValueError(
-            f"{name}: weights have shape {w.shape}, and mask is {mask.dtype} of shape "
-            f"{mask.shape}; expected (T, T) with 8 or more positions, and a bool mask "
-            "of the same shape, where True = may attend."
+            f"{name}: weights have shape {w.shape}; expected (T, T) with 8 or more "
+            "positions."
         )
-    if (w[~mask] > 0).any() or not w.any():
-        raise ValueError(
-            f"{name}: weights are positive where the mask is False, or all zero."
-        )
-    return w, mask
+    if not w.any():
+        raise ValueError(f"{name}: weights are all zero.")
+    return w

@@ -32,16 +32,12 @@ FOR_KNOWN_MISTAKES = {
     "softmax-diagonal": (
         "Each weight depends on every score: dp_i/de_j is not 0 where i and j differ."
     ),
-    "mean": "Does the formula divide by the number of terms?",
     "overwrites": "A value that is used twice receives the sum of two gradients.",
     "stale-cache": "The backward uses a value that another call saved.",
     "block": "All other entries are right. What is special about the named part?",
     "mutates-input": (
-        "Take a copy before changing an array, a list or a dict in place."
-    ),
-    "read-only": (
-        "np.broadcast_to and .diagonal return views that cannot be written to. Take a "
-        "copy of it first, or np.fill_diagonal."
+        "Take a copy before changing an array, a list or a dict in place. np.broadcast_to "
+        "and .diagonal return views that cannot be written to."
     ),
     "float32": "Keep the dtype of the inputs; they are float64 in a check.",
     "nearly": (
@@ -66,33 +62,16 @@ FOR_KNOWN_MISTAKES = {
     "timeout": "Which loop does not end, or has far more turns than it needs?",
     "exits": "Which call ends the whole program, or needs more memory than there is?",
     "memory": "A check may use 2 GiB. Which array is that large? Print its shape.",
-    "check-fault": "This is a mistake in the course, not in your answer.",
-    "imports-answer": (
-        "The exercise is to write this code in NumPy. Remove the import, and start "
-        "from the formula in the stub."
-    ),
     "patches": (
         "The check uses the same module. Write your own function under your own name; "
         "leave the module as it is."
-    ),
-    "swapped": (
-        "Each result is computed, but two have changed places. The docstring gives "
-        "their order."
-    ),
-    "results": (
-        "Return all results that the docstring names, in its order; a backward returns "
-        "one gradient for each input."
     ),
     "differences": (
         "A difference quotient has about 10 digits, a formula 15. Derive the formula; "
         "differences are for checking it."
     ),
-    "no-backward": "Return two things: the array, and a function of g.",
     "type": "Return an array, or a list of rows of equal lengths.",
-    "empty": "reset writes a fresh stub; undo restores your text.",
     "syntax": "Python names the line; the mistake may be on the line before it.",
-    "missing": "The check calls the functions by the names in the stub.",
-    "signature": "The check calls the functions with the parameters of the stub.",
 }
 
 
