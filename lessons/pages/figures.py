@@ -18,6 +18,7 @@ import pathlib
 import re
 import sys
 from dataclasses import dataclass
+from typing import Callable
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from minigrad.draw.figure import new_figure
 
 from ..classroom.catalogue import work_folder
 from ..classroom.terminal import display_path
+from .frames import every_frame, hover_data, merged, with_data
 from .raster import as_png
 
 SHORTEST_ALT = 30  # letters
@@ -88,13 +90,20 @@ def weight_label(ax, x, y, weight, side):
     ax.text(x + 0.12 * side, y, f"{weight:.2f}", fontsize=9, ha=ha, va="bottom")
 
 
-def show(fig, name, alt):
+def show(fig, name, alt, frames=None, start=None, hover=None):
     """Put a figure on the page at this place.
 
-    fig    a matplotlib Figure, from ``figure`` or from the library's own plots
-    name   of its file: small letters, digits and hyphens
-    alt    a sentence that says, with numbers, what is shown and what to see: the caption
-           under the figure, which also serves readers who cannot see it
+    fig      a matplotlib Figure, from ``figure`` or from the library's own plots; with
+             frames a function from a value of each parameter to (Figure, sentence), which
+             says what this frame shows, with numbers
+    name     of its file: small letters, digits and hyphens
+    alt      a sentence that says, with numbers, what is shown and what to see: the
+             caption under the figure, which also serves readers who cannot see it
+    frames   {parameter: values}, in words: the sliders on the site
+    start    the frame that page, notebook and terminal show, a value of each parameter;
+             by default the last
+    hover    {axes: (words of the rows, words of the columns, numbers)}: what the site
+             reads out; the labels of the axes name rows and columns
     """
     if not re.fullmatch(r"[a-z0-9][a-z0-9-]*", name):
         raise ValueError(
@@ -108,6 +117,11 @@ def show(fig, name, alt):
             f"{SHORTEST_ALT} letters or more, without square brackets, that describes "
             "the figure."
         )
+    moving = None
+    if frames:
+        values = every_frame(frames)
+        moving = Moving(fig, frames, values.index(tuple(start or values[-1])))
+        fig, _ = fig(*values[moving.start])
     gallery = _current.get()
     if gallery is None and hasattr(builtins, "display"):  # a notebook shows it
         for data in as_outputs(render(fig).decode(), alt):
@@ -116,7 +130,7 @@ def show(fig, name, alt):
     if gallery is None:
         script = pathlib.Path(sys._getframe(1).f_globals.get("__file__", "lesson.py"))
         gallery = Gallery(readers_figures(script.resolve().parent))
-    gallery.take(fig, name, alt)
+    gallery.take(fig, name, alt, moving, hover)
 
 
 def run_curves(ax, record, looks, stride=1):
@@ -171,6 +185,26 @@ class Picture:
     svg: bytes | None
 
 
+@dataclass
+class Moving:
+    """A figure of several frames: its function, its parameters, the frame it shows."""
+
+    draw: Callable
+    parameters: dict
+    start: int
+
+    def render(self):
+        """Return one SVG with all frames, their sentences and the words of sliders."""
+        drawn = [self.draw(*values) for values in every_frame(self.parameters)]
+        svg = merged([render(fig).decode() for fig, _ in drawn], self.start)
+        words = [[k, [*map(str, values)]] for k, values in self.parameters.items()]
+        counts = [len(values) for values in self.parameters.values()]
+        start = np.unravel_index(self.start, counts)
+        sentences = [" ".join(said.split()) for _, said in drawn]
+        data = {"sliders": words, "start": [*map(int, start)], "sentences": sentences}
+        return with_data(svg, data).encode()
+
+
 class Gallery:
     """The figures of one run of a lesson.
 
@@ -191,10 +225,14 @@ class Gallery:
     def __exit__(self, *exc):
         self.undo.close()
 
-    def take(self, fig, name, caption):
+    def take(self, fig, name, caption, moving=None, hover=None):
         if name in self.pictures:
             raise ValueError(f"show: there are two figures named {name!r}.")
         svg = render(fig) if self.draw or self.folder else None
+        if svg and moving and not self.folder:
+            svg = moving.render()
+        elif svg and hover:
+            svg = with_data(svg.decode(), {"hover": hover_data(fig, hover)}).encode()
         title = fig.get_suptitle() or name.replace("-", " ")
         self.pictures[name] = Picture(name, title, caption, svg)
         if self.folder:

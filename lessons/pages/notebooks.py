@@ -17,6 +17,7 @@ from ..classroom.catalogue import LESSONS, exercises_of, lesson_folders, work_fo
 from ..classroom.terminal import display_path, say
 from .blocks import SPAN, unfolded
 from .figures import as_outputs
+from .frames import still
 
 PART = re.compile(
     r"^(?P<ticks>```+)(?P<language>python|text)\n(?P<code>.*?)\n(?P=ticks)$"
@@ -153,6 +154,6 @@ def _add_outputs(cells, outputs):
 
 def _picture(path, caption):
     """Return the outputs that ``show`` leaves in a notebook: a figure, its caption."""
-    parts = as_outputs(path.read_text(encoding="utf-8"), caption)
+    parts = as_outputs(still(path.read_text(encoding="utf-8")), caption)
     shown = {"output_type": "display_data", "metadata": {}}
     return [shown | {"data": data} for data in parts]

@@ -19,6 +19,8 @@ import webbrowser
 
 from minigrad.draw.colours import GREY
 
+from attention.plotting.page import SCRIPT, STYLE
+
 from ..classroom.learner import hints
 from ..classroom.catalogue import (
     LESSONS,
@@ -30,7 +32,7 @@ from ..classroom.catalogue import (
     work_folder,
 )
 from ..classroom.terminal import display_path
-from . import blocks, search, source_pages
+from . import blocks, frames, search, source_pages
 from .cells import headings
 from .citations import Citations
 from .hypertext import as_html, pre, spans_as_html
@@ -53,7 +55,7 @@ PAGE = string.Template("""<!doctype html>
 <title>$title</title>
 <link rel="icon" href="${root}favicon.svg" type="image/svg+xml">
 <link rel="stylesheet" href="${root}style.css">
-<script src="${root}site.js" data-root="$root" defer></script>
+<script src="${root}site.js" data-root="$root" defer></script>$moving
 </head>
 <body class="$kind">
 <nav class="top" aria-label="The book">$top <a href="${root}search.html">Index</a>
@@ -69,6 +71,9 @@ $body
 </body>
 </html>
 """)
+MOVING = """
+<link rel="stylesheet" href="${root}moving.css">
+<script src="${root}moving.js" defer></script>"""
 # text of figures: a contrast of 4.5 to 1 or more with either background
 # and no white cells on a dark background; a larger weight stays darker, as the texts say
 FIGURE_STYLE = (
@@ -113,6 +118,8 @@ class Site:
         for name in "style.css", "site.js", "favicon.svg":
             file = OWN / name.replace("style", "site")
             self._write(name, file.read_bytes())
+        for file in STYLE, SCRIPT:  # of figures that move
+            self._write(file.name, file.read_bytes())
         pages = 0
         for path in self.linked:  # grows while pages are written
             if path.suffix == ".svg":
@@ -138,6 +145,7 @@ class Site:
         if path.suffix == ".md":
             text = _text(path)
             body, name = as_html(text, link), headings(text)[0][1]
+            body = frames.set_in_motion(body, path.parent)
             first = (b.text for b in blocks.split(text) if b.kind == "paragraph")
             about = plain_words(next(first, ""))
             self.index.add_page(address(path), name, text, path == GLOSSARY)
@@ -164,9 +172,11 @@ class Site:
     def _filled(self, where, name, body, description, **parts):
         root = os.path.relpath(".", os.path.dirname(where) or ".").replace(os.sep, "/")
         about = html.escape(" ".join(description.split()))
+        root = "" if root == "." else f"{root}/"
+        moves = MOVING.replace("${root}", root) if 'class="moving"' in body else ""
         return PAGE.substitute(
-            parts, title=html.escape(name), body=body, description=about,
-            root="" if root == "." else f"{root}/",
+            parts, title=html.escape(name), body=body, description=about, root=root,
+            moving=moves,
         )  # fmt: skip
 
     def _page_of_index(self):
@@ -323,7 +333,7 @@ def _text(path):
 
 def _figure(svg):
     """Return a figure whose grey text has the colour of the reader's background."""
-    grey = svg.replace(GREY, "currentColor")
+    grey = frames.smaller(svg).replace(GREY, "currentColor")
     return grey.replace("<defs>", f"{FIGURE_STYLE}<defs>", 1)
 
 

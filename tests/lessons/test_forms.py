@@ -33,6 +33,7 @@ class Page(html.parser.HTMLParser):
     def __init__(self, path):
         super().__init__()
         self.links, self.ids, self.images, self.open, self.words = [], [], [], [], ""
+        self.kinds = set()  # of figures
         self.feed(path.read_text(encoding="utf-8"))
         assert not self.open, f"{path}: {self.open} are not closed"
 
@@ -41,6 +42,7 @@ class Page(html.parser.HTMLParser):
         self.links += [found[k] for k in ("href", "src") if k in found]
         self.ids += [found["id"]] if "id" in found else []
         self.images += [found] if tag == "img" else []
+        self.kinds |= {found.get("class")} if tag == "figure" else set()
         if tag not in ("meta", "link", "img", "hr", "input", "wbr"):
             self.open.append(tag)
 
@@ -125,7 +127,10 @@ def test_the_search_leads_to_places_and_its_page_lists_them_without_a_script(
 
 def test_a_page_loads_quickly_and_its_ids_are_of_one_place_each(pages):
     for path, page in pages.items():
-        assert path.stat().st_size < 400_000, path
+        figures = {path.parent / image["src"] for image in page.images}
+        assert sum(p.stat().st_size for p in {path, *figures}) < 400_000, path
+        moves = any(link.endswith("moving.js") for link in page.links)
+        assert moves == ("moving" in page.kinds), path
         assert len(page.ids) == len(set(page.ids)), path
 
 

@@ -67,29 +67,59 @@ for word, score, weight in zip(words, e, alpha):
 print("context", c.round(3))
 
 # %% [figure]
-fig, ax = diagram((7.2, 3.3), (-0.9, 6.9), (-0.7, 2.35))
-fig.suptitle("Which word does the decoder look at?")
-centre, right = 1.8, 5.7
-for j, (word, weight) in enumerate(zip(words, alpha)):
-    at = 1.2 * j
-    box(ax, (at, 0), f"$h_{j + 1}$", BLUE, below=word)
-    if j:
-        arrow(ax, (at - 0.8, 0), (at - 0.4, 0))
-    arrow(ax, (at, 0.25), (centre, 1.75), BLUE, weight)
-    weight_label(ax, at, 0.36, weight, -1 if at < centre else 1)
-box(ax, (centre, 2), "$c$", ORANGE)
-ax.text(centre - 0.55, 2, "context:\nthe weighted average", ha="right", va="center")
-box(ax, (right, 0), "$s$", GREEN, below='has written "le"')
-arrow(ax, (right - 0.4, 0.1), (centre + 1.25, 0.95), GREEN, bend=0.12)
-ax.text(centre + 1.8, 1.0, "query: which word now?", ha="left", va="bottom")
-box(ax, (right, 2), '"chat"', PURPLE, width=1.1)
-arrow(ax, (centre + 0.4, 2), (right - 0.55, 2), ORANGE)
-arrow(ax, (right, 0.25), (right, 1.75), GREEN)
+STEPS = ["the states", "the query", "scores", "weights", "context", "word"]
+
+
+def draw(step):
+    """Draw the diagram up to a step; return it, and what this step computes."""
+    k = STEPS.index(step)
+    fig, ax = diagram((7.2, 3.3), (-0.9, 6.9), (-0.7, 2.35))
+    fig.suptitle("Which word does the decoder look at?")
+    centre, right = 1.8, 5.7
+    for j, (word, score, weight) in enumerate(zip(words, e, alpha)):
+        at = 1.2 * j
+        side = -1 if at < centre else 1
+        box(ax, (at, 0), f"$h_{j + 1}$", BLUE, below=word)
+        if j:
+            arrow(ax, (at - 0.8, 0), (at - 0.4, 0))
+        if k == 2:
+            ax.text(at, 0.36, f"e = {score:.1f}", ha="center", va="bottom")
+        if k > 2:
+            arrow(ax, (at, 0.25), (centre, 1.75), BLUE, weight)
+            weight_label(ax, at, 0.36, weight, side)
+    if k > 0:
+        box(ax, (right, 0), "$s$", GREEN, below='has written "le"')
+    if k == 1:
+        ax.text(right, 0.4, "query: which word now?", ha="center", va="bottom")
+    if k > 1:
+        arrow(ax, (right - 0.4, 0.1), (centre + 1.25, 0.95), GREEN, bend=0.12)
+        ax.text(centre + 1.8, 1.0, "query: which word now?", ha="left", va="bottom")
+    if k > 3:
+        box(ax, (centre, 2), "$c$", ORANGE)
+        label = "context:\nthe weighted average"
+        ax.text(centre - 0.55, 2, label, ha="right", va="center")
+    if k > 4:
+        box(ax, (right, 2), '"chat"', PURPLE, width=1.1)
+        arrow(ax, (centre + 0.4, 2), (right - 0.55, 2), ORANGE)
+        arrow(ax, (right, 0.25), (right, 1.75), GREEN)
+    shown = ", ".join(f"{weight:.2f} {word}" for word, weight in zip(words, alpha))
+    said = [
+        "The encoder has read four words; each has a state.",
+        'The decoder has written "le". Its state s asks which word comes now.',
+        "Each state gets a score: "
+        + ", ".join(f"{score:.1f} {word}" for word, score in zip(words, e)) + ".",
+        f"The softmax makes weights of the scores: {shown}; they sum to one.",
+        f"The context is the average of the states with these weights: {c.round(2)}.",
+        'From s and c together comes the word "chat".',
+    ]  # fmt: skip
+    return fig, said[k]
+
+
 alt = f"""Four encoder states h1 to h4, under them the words the, black, cat, sleeps. From
 each an arrow leads to the context c, as thick as the weight: {alpha[0]:.2f},
 {alpha[1]:.2f}, {alpha[2]:.2f} and {alpha[3]:.2f}. The decoder's state s chooses the
 weights; s and c together give the word "chat"."""
-show(fig, "one-step", alt)
+show(draw, "one-step", alt, frames={"step": STEPS})
 
 # %% [markdown]
 # The context is nearly the state of "cat", with a little of every other word. (In the
