@@ -18,6 +18,7 @@ What do time and memory do as n grows?
 
 # %% [folded]
 import numpy as np
+from matplotlib.patches import Rectangle
 
 import minigrad as mg
 from attention import (
@@ -30,7 +31,9 @@ from lessons.classroom.records import how_made, record
 from lessons.instrument import fair
 from lessons.instrument.verdict import above, below, between, verdict
 from lessons.pages.claims import YES, claim, over_draws, timed
-from lessons.pages.figures import BLUE, COLOURS, GREY, ORANGE, figure, show
+from lessons.pages.figures import (
+    BLUE, COLOURS, GREY, ORANGE, diagram, figure, show,
+)  # fmt: skip
 
 rng = np.random.default_rng(12)
 
@@ -103,13 +106,63 @@ print(f"at once: {mg.softmax(np.array(s)).data @ v:.4f}")
 # of queries and a block of keys give a [tile](../../GLOSSARY.md#tile) of scores. The
 # tile fits into the small fast memory of the processor, its *cache*. It is computed,
 # used for $m$, $l$ and $o$ of each of its queries, and dropped:
-#
-# ![How are the tiles computed? Row by row, one tile at a time.](figures/tiles.svg)
-#
-# *Blocks of queries Q1 to Q4 down, blocks of keys and values K1 to K4 across. The tile
-# of Q2 and K3 is at work. The hatched tiles are computed, used, dropped. Beside the row
-# stand m, l and o, which are kept, and the output, divided once at the end of the row.*
-#
+
+# %% [figure]
+BLOCK = 2  # queries, and keys, in a block
+S = np.random.default_rng(3).integers(-2, 5, (6, 8)) * 1.0  # scores (6, 8)
+values = np.arange(1.0, 9)  # one number for each key
+
+
+def draw(i, j):
+    """Draw the state of all queries when tile (i, j) is done, and say it."""
+    fig, ax = diagram((7.2, 3.5), (-1.3, 14.6), (6.4, -1.3))
+    fig.suptitle("How are the tiles computed?")
+    for column, words in zip((9.3, 10.9, 12.5, 14), ("m", "l", "o", "o / l")):
+        ax.text(column, -0.5, words, ha="center", va="center")
+    said = []
+    for row in range(6):
+        block = row // BLOCK + 1  # counted from 1, as i and j are
+        keys = {True: 8, block == i: BLOCK * j, block > i: 0}[True]
+        seen = S[row, :keys]
+        if keys:
+            m = seen.max()
+            parts = np.exp(seen - m)
+            l, o = parts.sum(), parts @ values[:keys]  # noqa: E741
+            numbers = [f"{m:.0f}", f"{l:.2f}", f"{o:.2f}", ""]
+            if block < i or keys == 8:
+                numbers[3] = f"{o / l:.2f}"
+            for column, text in zip((9.3, 10.9, 12.5, 14), numbers):
+                ax.text(column, row + 0.5, text, ha="center", va="center")
+            if block == i:
+                state = f"m = {m:.0f}, l = {l:.2f}, o = {o:.2f}"
+                said.append(f"query {row + 1} has {state}")
+    for a, b in np.ndindex(3, 4):
+        corner, now = (BLOCK * b, BLOCK * a), (a + 1, b + 1) == (i, j)
+        look = {"ec": GREY, "fill": False}
+        if now:
+            look = {"ec": ORANGE, "fc": ORANGE, "alpha": 0.35}
+        elif (a + 1, b + 1) < (i, j):
+            look |= {"hatch": "///", "lw": 0.5}
+        ax.add_patch(Rectangle(corner, BLOCK, BLOCK, **look))
+    for row in range(BLOCK * i - 2, BLOCK * i):
+        for key in range(BLOCK * j - 2, BLOCK * j):
+            at = key + 0.5, row + 0.5
+            ax.text(*at, f"{S[row, key]:.0f}", ha="center", va="center")
+    for k in range(4):
+        ax.text(BLOCK * k + 1, -0.5, f"$K_{k + 1}$", ha="center", va="center")
+        if k < 3:
+            ax.text(-0.7, BLOCK * k + 1, f"$Q_{k + 1}$", ha="center", va="center")
+    return fig, f"After the tile of Q{i} and K{j}: {'; '.join(said)}."
+
+
+alt = """Blocks of two queries Q1 to Q3 down, blocks of two keys and values K1 to K4
+across. The tile of Q2 and K3 is at work; its four scores are shown. The hatched tiles
+are computed, used and dropped. Beside each query stand m, l and o, which are kept, and
+at the end of the row the output o / l, divided once."""
+blocks = {"queries i": [1, 2, 3], "keys j": [1, 2, 3, 4]}
+show(draw, "tiles", alt, frames=blocks, start=(2, 3))
+
+# %% [markdown]
 # Is the result the same, with its gradients?
 
 # %%

@@ -177,7 +177,8 @@ alt = f"""Attention for two reference translations, French words down, English w
 across, with the right links as squares. Most dark fields have a square, also where
 adjective and noun change places. In the row "la" the largest weight is on "car", and
 the right link is "the". The error rates are {rates[0]:.2f} and {rates[1]:.2f}."""
-show(fig, "heatmaps", alt)
+cells = {ax: (p.target, p.source, w) for ax, p, w in zip(axes, chosen, weights)}
+show(fig, "heatmaps", alt, hover=cells)
 
 # %% [markdown]
 # Most of the darkest fields have a square, also where adjective and noun change places.
