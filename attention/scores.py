@@ -27,7 +27,9 @@ import numpy as np
 from minigrad import differentiable, linear, matmul, swapaxes
 from minigrad.shapes import shapes
 
-from .kernels import additive as additive_kernels
+from .kernels import additive_product
+
+TILE = 2**16  # numbers in a tile of all tanh: they stay in the cache
 
 
 @shapes
@@ -97,7 +99,8 @@ def tanh_scores(a, b, w_v):
 
     The operation adds each tanh to its sum at once and does not store it; the backward
     pass computes it again. To write and read the array of all tanh, (..., L, S, A),
-    would take several times longer.
+    would take several times longer. kernels/additive_product.py has compiled loops for
+    many pairs in float32.
 
     With t_ij = tanh(a_i + b_j), a vector, whose derivative is 1 - t_ij^2, and g = dL/ds
     (products of two vectors are element by element):
@@ -108,11 +111,14 @@ def tanh_scores(a, b, w_v):
     """
     # the compiled loops, and their NumPy versions, have one leading axis
     a, b, w_v, leading = _as_batches(a, b, w_v)  # (B, L, A), (B, S, A), (A,)
-    s = additive_kernels.forward(a, b, w_v)  # (B, L, S)
+    s = additive_product.forward(a, b, w_v)  # (B, L, S), or None
+    s = forward_twin(a, b, w_v) if s is None else s
 
     def backward(g):
-        g = g.reshape(s.shape)  # (B, L, S)
-        da, db, dw_v = additive_kernels.backward(a, b, w_v, g)
+        g = np.ascontiguousarray(g).reshape(s.shape)  # (B, L, S)
+        gradients = additive_product.backward(a, b, w_v, g)
+        gradients = backward_twin(a, b, w_v, g) if gradients is None else gradients
+        da, db, dw_v = gradients
         da = da.reshape(*leading, *a.shape[1:])  # (..., L, A)
         db = db.reshape(*leading, *b.shape[1:])  # (..., S, A)
         return da, db, dw_v
@@ -141,6 +147,47 @@ def concat(queries, keys, W_a, v_a):
     return additive(queries, keys, W_a[:, :Dq], W_a[:, Dq:], v_a)
 
 
+def forward_twin(q, k, w):
+    """Compute the scores in NumPy, a tile of the (B, L, S, A) array at a time.
+
+    q (B, L, A), k (B, S, A), w (A,)  ->  s (B, L, S)
+    """
+    (B, L, A), S = q.shape, k.shape[1]
+    s = np.empty((B, L, S), q.dtype)
+    for b, i, j in _tiles(B, L, S, A):
+        t = q[b, i, None, :] + k[b, None, j, :]  # axes b, i, j, A
+        np.tanh(t, out=t)
+        s[b, i, j] = t @ w
+    return s
+
+
+def backward_twin(q, k, w, g):
+    """Compute the gradients of the three inputs in NumPy, from g (B, L, S)."""
+    (B, L, A), S = q.shape, k.shape[1]
+    dq, dk, dw = np.zeros_like(q), np.zeros_like(k), np.zeros_like(w)
+    for b, i, j in _tiles(B, L, S, A):
+        t = q[b, i, None, :] + k[b, None, j, :]  # axes b, i, j, A
+        np.tanh(t, out=t)
+        g_tile = g[b, i, j]
+        t[g_tile == 0] = 0  # it may be NaN
+        dw += np.tensordot(g_tile, t, 3)  # summed over b, i, j: every pair uses w
+        dz = (1 - t * t) * g_tile[..., None]
+        dq[b, i] += dz.sum(2)  # summed over j: the query met every key
+        dk[b, j] += dz.sum(1)  # summed over i: the key met every query
+    return dq * w, dk * w, dw
+
+
+def _tiles(B, L, S, A):
+    """Yield slices b, i, j of tiles of at most TILE numbers (or of a single pair)."""
+    j = max(1, min(S, TILE // max(A, 1)))
+    i = max(1, min(L, TILE // max(A * j, 1))) if j == S else 1
+    b = max(1, min(B, TILE // max(A * j * i, 1))) if i == L else 1
+    for b0 in range(0, B, b):
+        for i0 in range(0, L, i):
+            for j0 in range(0, S, j):
+                yield slice(b0, b0 + b), slice(i0, i0 + i), slice(j0, j0 + j)
+
+
 COMPARED = ("additive", "dot", "general", "scaled")  # by section 38.6 of the textbook
 
 
@@ -153,5 +200,5 @@ def _as_batches(a, b, w_v):
         np.broadcast_to(x, (*leading, *x.shape[-2:])).reshape(B, x.shape[-2], A)
         for x in (a, b)
     )
-    a, b, w_v = (x.astype(dtype, copy=False) for x in (a, b, w_v))
+    a, b, w_v = (np.ascontiguousarray(x, dtype) for x in (a, b, w_v))
     return a, b, w_v, leading

@@ -16,10 +16,10 @@ Bahdanau et al. 2015, equation 6; Vaswani et al. 2017, section 3.2.3 (masks).
 import numpy as np
 
 from minigrad import Tensor, arguments, differentiable, where
+from minigrad.loops import replaceable
 from minigrad.shapes import shapes
 
 from . import definitions
-from .kernels import softmax as softmax_kernels
 from .masks.given import allowed_pairs
 from .variants.row import Normalizer
 
@@ -56,6 +56,7 @@ def masked_softmax(scores, lengths=None, mask=None, temperature=1.0):
 
 
 @differentiable
+@replaceable
 def softmax_over_allowed(scores, allowed=None, temperature=1.0):
     """Compute ``masked_softmax``. The arguments are already checked.
 
@@ -63,15 +64,46 @@ def softmax_over_allowed(scores, allowed=None, temperature=1.0):
 
     It is one operation: made of several, it would store five arrays of the size of the
     scores, and it stores p alone. Its backward needs no mask, because p_ij = 0 for a
-    masked key. ``kernels/softmax.py`` computes both directions, by ``forward_twin`` and
-    ``backward_twin`` in NumPy, or by compiled loops if the arrays are large.
+    masked key. Compiled loops take its place if the arrays are large.
     """
-    p = softmax_kernels.forward(scores, allowed, temperature)
+    p = weights_of(scores, allowed, temperature)
 
     def backward(g):
-        return softmax_kernels.backward(p, g, temperature), None, None
+        return gradient_of_scores(p, g, temperature), None, None
 
     return p, backward
+
+
+def weights_of(scores, allowed, temperature=1.0):
+    """p_j = exp((s_j - m) / T) / sum_n exp((s_n - m) / T), where m is the largest s
+
+    If m is not finite, 0 takes its place: a row without allowed keys, or with -inf
+    alone, has the sum 0 and the weights 0; a row with +inf or NaN has what the formula
+    gives without m.
+    """
+    s = scores if allowed is None else np.where(allowed, scores, -np.inf)
+    with np.errstate(all="ignore"):  # no warnings for NaN and infinity
+        m = s.max(-1, keepdims=True, initial=-np.inf)
+        m = np.where(np.isfinite(m), m, 0)
+        p = s - m  # from here on in place: one new array, not three
+        p *= 1 / temperature
+        np.exp(p, out=p)  # exp(-inf) is 0
+        total = p.sum(-1, keepdims=True)
+        p /= np.where(total == 0, 1, total)
+        has_nan = allowed is not None and np.isnan(total).any()
+        return np.where(allowed, p, 0) if has_nan else p
+
+
+def gradient_of_scores(p, g, temperature=1.0):
+    """ds_j = p_j (g_j - sum_n p_n g_n) / T
+
+    Where a weight is exactly 0, such as a masked one, ds is 0, whatever g is. If all g
+    of a row are 0, ds is 0, even if p is NaN.
+    """
+    with np.errstate(all="ignore"):
+        mean = np.where(p != 0, p * g, 0).sum(-1, keepdims=True)
+        counts = (p != 0) & (g != 0).any(-1, keepdims=True)
+        return np.where(counts, p * (g - mean) * (1 / temperature), 0)
 
 
 # ---- A first reading can stop here ----

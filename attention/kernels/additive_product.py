@@ -13,7 +13,7 @@ In the sums over pairs, t = tanh(q + k) and its derivative come from h:
     g t = 2 u   and   g (1 - t^2) = 4 (g/4 - u h),   where u = g h
 
 m n must not overflow in float32, so q and k must lie within LIMIT of 0. If one of them
-does not, or is NaN, or if w or the gradient has a NaN or an infinity, additive.py
+does not, or is NaN, or if w or the gradient has a NaN or an infinity, scores.py
 computes every tanh in NumPy. It does so too if a row belongs to few pairs.
 
 The error of a tanh is at most 4e-7. It is absolute, not relative: where q + k is small,

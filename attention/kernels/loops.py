@@ -1,4 +1,4 @@
-"""The compiled loops of minigrad's functions; importing this module registers them.
+"""The compiled loops of replaceable functions; importing this module registers them.
 
 An entry point in setup.cfg names this module, so that a program that imports minigrad
 alone gets the loops too (``minigrad/loops.py``).
@@ -10,10 +10,12 @@ from .gelu import gelu
 from .gru import gru
 from .layer_norm import layer_norm
 from .linear_map import linear
+from .softmax import softmax_over_allowed
 
 LOOPS |= {
     "linear": linear,
     "gelu": gelu,
     "layer_norm": layer_norm,
     "gru": gru,
+    "softmax_over_allowed": softmax_over_allowed,
 }

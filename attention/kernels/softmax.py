@@ -1,17 +1,13 @@
-"""The masked softmax, forward and backward: the kernels and their NumPy twins.
+"""The masked softmax, forward and backward, as compiled loops.
 
-    p_j = exp((x_j - m) / T) / sum_l exp((x_l - m) / T)
-
-where T is the temperature, m the largest allowed x, and the sum is over the allowed l;
-p_j = 0 if j is not allowed. If m is not finite, 0 takes its place: a row without
-allowed keys, or with -inf alone, has the sum 0 and the weights 0; a row with +inf or
-NaN has what the definition gives without m.
+The NumPy form, and the derivation, are in ``attention/softmax.py``.
 """
 
 import math
 
 import numpy as np
 
+from ..softmax import gradient_of_scores
 from .choice import EXP
 from .compiling import any_order, kernel, reads, writes
 from .elementary import exp, from_ordered, ordered
@@ -19,36 +15,29 @@ from .elementary import exp, from_ordered, ordered
 NO_MASK = np.empty((0, 0), bool), np.empty(0, np.int64)
 
 
-def forward(x, mask, temperature):
-    """Compute the weights of the allowed keys.
+def softmax_over_allowed(x, mask=None, temperature=1.0):
+    """Compute that of attention/softmax.py, or return NotImplemented: NumPy should run.
 
     x (..., S), mask bool that broadcasts to x, or None  ->  p (..., S)
     """
     loop = forward_loop.on_threads(x.dtype, EXP * x.size)
     if loop is None:
-        return forward_twin(x, mask, temperature)
+        return NotImplemented
     shape = x.shape
     rows = np.ascontiguousarray(x).reshape(math.prod(shape[:-1]), shape[-1])
     p = np.empty_like(rows)
     masks, mask_of = NO_MASK if mask is None else _own_rows(mask, shape)
     loop(len(rows), rows, masks, mask_of, 1 / temperature, p)
-    return p.reshape(shape)
 
+    def backward(g):
+        back = backward_loop.on_threads(x.dtype, EXP * x.size)
+        if back is None:  # another backend was chosen after the forward
+            return gradient_of_scores(p.reshape(shape), g, temperature), None, None
+        g, dx = np.ascontiguousarray(g).reshape(p.shape), np.empty_like(p)
+        back(len(dx), p, g, 1 / temperature, dx)
+        return dx.reshape(shape), None, None
 
-def backward(p, g, temperature):
-    """dx_j = p_j (g_j - sum_l p_l g_l) / T;  p, g (..., S)  ->  dx (..., S)
-
-    Where a weight is exactly 0, dx is 0, whatever g is. Masked weights are among these,
-    so the mask is not needed here. If all g of a row are 0, dx is 0, even if p is NaN.
-    """
-    loop = backward_loop.on_threads(p.dtype, EXP * p.size)
-    if loop is None:
-        return backward_twin(p, g, temperature)
-    rows = math.prod(p.shape[:-1]), p.shape[-1]
-    dx = np.empty(rows, p.dtype)
-    p, g = np.ascontiguousarray(p), np.ascontiguousarray(g)
-    loop(len(dx), p.reshape(rows), g.reshape(rows), 1 / temperature, dx)
-    return dx.reshape(p.shape)
+    return p.reshape(shape), backward
 
 
 @kernel
@@ -118,28 +107,6 @@ def backward_loop(
             # a row of NaN weights whose g is all 0 gets no gradient
             counts = p_r[j] != 0 and nonzero != 0
             dx_r[j] = p_r[j] * (g_r[j] - mean) * rate if counts else zero
-
-
-def forward_twin(x, mask, temperature):
-    """Compute ``forward`` in NumPy."""
-    s = x if mask is None else np.where(mask, x, -np.inf)
-    with np.errstate(all="ignore"):  # no warnings for NaN and infinity
-        m = s.max(-1, keepdims=True, initial=-np.inf)
-        m = np.where(np.isfinite(m), m, 0)
-        p = s - m  # from here on in place: one new array, not three
-        p *= 1 / temperature
-        np.exp(p, out=p)  # exp(-inf) is 0
-        total = p.sum(-1, keepdims=True)
-        p /= np.where(total == 0, 1, total)
-        return p if mask is None or not np.isnan(total).any() else np.where(mask, p, 0)
-
-
-def backward_twin(p, g, temperature):
-    """Compute ``backward`` in NumPy: dx = p (g - sum of p g) / T."""
-    with np.errstate(all="ignore"):
-        mean = np.where(p != 0, p * g, 0).sum(-1, keepdims=True)
-        counts = (p != 0) & (g != 0).any(-1, keepdims=True)
-        return np.where(counts, p * (g - mean) * (1 / temperature), 0)
 
 
 def _own_rows(mask, shape):

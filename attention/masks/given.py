@@ -26,10 +26,10 @@ def allowed_pairs(name, shape, dtype, mask=None, lengths=None):
     attend; the second a Tensor of this dtype, or None.
     """
     bias = None
-    if mask is not None and is_function(mask):
-        mask = dense(mask, shape)
-    elif mask is not None:
+    if mask is not None and not is_function(mask):
         mask, bias = from_numbers(name, "mask", mask, shape, dtype)
+    elif mask is not None:
+        mask = dense(mask, shape)
     if lengths is None:
         return mask, bias
     (B, *L), S, rows = lengths.shape, shape[-1], shape[:-1]

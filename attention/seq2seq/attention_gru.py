@@ -35,9 +35,9 @@ from minigrad.ops.recurrent import (
 )
 from minigrad.shapes import shapes
 
-from ..kernels import additive as additive_kernels
+from .. import scores
 from ..kernels import decoder, decoder_backward
-from ..kernels import softmax as softmax_kernels
+from ..softmax import gradient_of_scores, weights_of
 
 
 # ---- A first reading can stop here ----
@@ -183,8 +183,8 @@ def _steps(attention, cell, history):
             e = scale * (s[:, None, :] @ keys.swapaxes(1, 2))  # (B, 1, S)
         else:
             queries[t] = s @ W_q.T
-            e = additive_kernels.forward(queries[t][:, None], keys, w_v)  # (B, 1, S)
-        weights[t] = softmax_kernels.forward(e, allowed, 1.0)
+            e = scores.forward_twin(queries[t][:, None], keys, w_v)  # (B, 1, S)
+        weights[t] = weights_of(e, allowed)
         contexts[t] = (weights[t] @ memory)[:, 0]
         for gate, from_c in zip((r, z, n), by_gate(contexts[t] @ W_c.T, 3)):
             gate[rows] += from_c
@@ -220,13 +220,13 @@ def _steps_back(attention, cell, history, g):
         dc[t] += da[:, 3 * H :] @ W_c[2 * H :]  # and so does n
         # through the average c_t = sum_j p_tj h_j and the softmax
         dp = dc[t][:, None] @ memory.swapaxes(1, 2) + g_weights[t][:, None]
-        de[t] = softmax_kernels.backward(weights[t], dp, 1.0)  # (B, 1, S)
+        de[t] = gradient_of_scores(weights[t], dp)  # (B, 1, S)
         # through the score: e_t depends on s_{t-1} and the keys
         if w_v is None:
             ds += scale * (de[t] @ keys)[:, 0]
         else:
             query = queries[t][:, None]  # (B, 1, A)
-            dquery, dkeys_t, dw_t = additive_kernels.backward(query, keys, w_v, de[t])
+            dquery, dkeys_t, dw_t = scores.backward_twin(query, keys, w_v, de[t])
             dqueries[t] = dquery[:, 0]
             ds += dqueries[t] @ W_q
             dkeys += dkeys_t  # summed over t: all steps use the same keys

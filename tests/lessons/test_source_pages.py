@@ -125,7 +125,7 @@ def test_the_code_of_a_page_is_the_file_without_its_docstrings(pages):
 def test_names_lead_to_their_definitions_and_back(pages):
     scores = pages.body(ROOT / "attention/scores.py")
     assert '<a href="../minigrad/ops/matmul.py#matmul">matmul</a>' in scores
-    assert '<a href="kernels/additive.py#forward">forward</a>' in scores
+    assert '<a href="kernels/additive_product.py#forward">forward</a>' in scores
     assert '<a href="layers.py#GeneralAttention">' in scores  # uses dot
     assert '<details class="further"><summary>Further: concat' in scores
     tanh = pages.body(ROOT / "minigrad/ops/activation.py")
