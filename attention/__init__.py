@@ -67,11 +67,22 @@ else:
             globals()[name] = getattr(public, name)
         if name in globals():
             return globals()[name]
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from minigrad.torch_names import unknown
+
+        raise unknown("attention", name, {} if name[0] == "_" else _elsewhere(name))
 
 
 def __dir__():
     return {*__getattr__("__all__"), *_modules(), *globals()}
+
+
+def _elsewhere(name):
+    """Return {name: what to write} if a subpackage has a public name."""
+    for package in ("masks", "transformer", "training", "metrics"):
+        module = importlib.import_module(f"{__name__}.{package}")
+        if name in module.__all__:
+            return {name: f"attention.{package}.{name}"}
+    return {}
 
 
 @functools.cache

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from . import checkpoint, draw, nn, ops, optim
 from .broadcasting import unbroadcast
+from .creation import normal, ones, rand, randn, zeros
 from .differentiable import differentiable, lift
 from .gradcheck import (
     GradcheckError,
@@ -43,7 +44,8 @@ tensor = Tensor  # PyTorch's name for it
 __all__ = [
     "checkpoint", "draw", "nn", "optim", "differentiable", "lift", "no_grad",
     "manual_seed", "unbroadcast", "Tensor", "tensor", "gradcheck", "gradcheck_module",
-    "GradcheckError", "GradcheckResult", "VacuousCheckError",
+    "GradcheckError", "GradcheckResult", "VacuousCheckError", "normal", "ones", "rand",
+    "randn", "zeros",
 ]  # fmt: skip
 __all__ += ops.__all__
 

@@ -44,7 +44,7 @@ from .operators import check_array
 from .recording import is_recording
 from .registry import register
 from .tensor import Tensor
-from .torch_names import explain_keyword
+from .torch_names import explain
 
 HALF = np.dtype(np.float16).char  # "e"; letters are compared faster than dtypes
 P = ParamSpec("P")  # the parameters of a function; P and Operation serve editors
@@ -79,7 +79,7 @@ def lift(function: Callable[P, Any]) -> "Operation[P]":
                 result = function(*arrays, **options)
         except Exception as error:
             error.add_note(f"(in {name}, inputs: {_describe_inputs(args, options)})")
-            explain_keyword(error)  # if PyTorch's dim= was passed, suggest axis=
+            explain(error)  # if PyTorch's dim= was passed, suggest axis=
             raise
         try:
             output, backward = result

@@ -4,28 +4,30 @@
 The methods find an operation there by its name when they are called. They cannot import
 it: the modules of ``minigrad.ops`` import ``Tensor``, and ``Tensor`` imports this file.
 
-The methods have the names and keywords of NumPy's arrays (``unsqueeze`` is PyTorch's).
+The methods have the names and keywords of NumPy's arrays; ``unsqueeze``, ``view`` and
+``permute`` are PyTorch's.
 Comparisons have no gradient and return arrays of booleans.
 """
 
 import operator
 from collections.abc import Callable
-from typing import Any, Self, TypeVar
+from typing import Any, Never, Self, TypeVar
 
 import numpy as np
 
 from .registry import OPS
 
-T = TypeVar("T")
-Binary = Callable[[T, Any], T]  # a method with one argument; T and Binary serve editors
+T = TypeVar("T")  # for editors: the type of both self and the result
 
 
-def _binary(name) -> tuple[Binary, Binary]:
-    """Return the methods of ``tensor op other`` and of ``other op tensor``."""
-    return (
-        lambda self, other: OPS[name](self, other),
-        lambda self, other: OPS[name](other, self),
-    )
+def _binary(name) -> Callable[[T, Any], T]:
+    """Return the method of ``tensor op other``."""
+    return lambda self, other: OPS[name](self, other)
+
+
+def _reflected(name) -> Callable[[T, Any], T]:
+    """Return the method of ``other op tensor``, for an ``other`` that is no tensor."""
+    return lambda self, other: OPS[name](other, self)
 
 
 def _comparison(compare: Callable[..., np.ndarray]):
@@ -38,12 +40,12 @@ class Operators:
 
     __slots__ = ()
 
-    __add__, __radd__ = _binary("add")
-    __sub__, __rsub__ = _binary("sub")
-    __mul__, __rmul__ = _binary("mul")
-    __truediv__, __rtruediv__ = _binary("div")
-    __pow__, __rpow__ = _binary("pow")
-    __matmul__, __rmatmul__ = _binary("matmul")
+    __add__, __radd__ = _binary("add"), _reflected("add")
+    __sub__, __rsub__ = _binary("sub"), _reflected("sub")
+    __mul__, __rmul__ = _binary("mul"), _reflected("mul")
+    __truediv__, __rtruediv__ = _binary("div"), _reflected("div")
+    __pow__, __rpow__ = _binary("pow"), _reflected("pow")
+    __matmul__, __rmatmul__ = _binary("matmul"), _reflected("matmul")
 
     def __neg__(self) -> Self:
         return OPS["neg"](self)
@@ -51,7 +53,7 @@ class Operators:
     def __abs__(self) -> Self:
         return OPS["abs"](self)
 
-    def __getitem__(self, index) -> Self:
+    def __getitem__(self, index: Any) -> Self:
         if type(index) is tuple:  # the tensors in it are indices, without gradients
             index = tuple(array_or_value(i) for i in index)
         return OPS["getitem"](self, index)
@@ -81,57 +83,66 @@ class Operators:
     # operation raises the error that suggests axis=. np.sum(tensor) calls tensor.sum
     # with out=None, which is left out.
 
-    def sum(self, axis=None, keepdims=False, **others) -> Self:
+    def sum(self, axis: Any = None, keepdims=False, **others: Never) -> Self:
         """Return the sum over ``axis``, or over all axes."""
         return OPS["sum"](self, axis=axis, keepdims=keepdims, **_not_none(others))
 
-    def mean(self, axis=None, keepdims=False, **others) -> Self:
+    def mean(self, axis: Any = None, keepdims=False, **others: Never) -> Self:
         """Return the mean over ``axis``, or over all axes."""
         return OPS["mean"](self, axis=axis, keepdims=keepdims, **_not_none(others))
 
-    def var(self, axis=None, ddof=0, keepdims=False, **others) -> Self:
+    def var(self, axis: Any = None, ddof=0, keepdims=False, **others: Never) -> Self:
         """Return the variance over ``axis``; the divisor is n - ddof."""
         options = {"ddof": ddof, "keepdims": keepdims, **_not_none(others)}
         return OPS["var"](self, axis=axis, **options)
 
-    def max(self, axis=None, keepdims=False, **others) -> Self:
+    def max(self, *args: Never, axis: Any = None, **options: Any) -> Self:
         """Return the maximum over ``axis``, or over all axes."""
-        return OPS["max"](self, axis=axis, keepdims=keepdims, **_not_none(others))
+        return OPS["max"](self, *args, axis=axis, **_not_none(options))
 
-    def min(self, axis=None, keepdims=False, **others) -> Self:
+    def min(self, *args: Never, axis: Any = None, **options: Any) -> Self:
         """Return the minimum over ``axis``, or over all axes."""
-        return OPS["min"](self, axis=axis, keepdims=keepdims, **_not_none(others))
+        return OPS["min"](self, *args, axis=axis, **_not_none(options))
 
-    def cumsum(self, axis=None, **others) -> Self:
+    def cumsum(self, axis: Any = None, **others: Never) -> Self:
         """Return the cumulative sums along ``axis``."""
         return OPS["cumsum"](self, axis=axis, **_not_none(others))
 
-    def clip(self, min=None, max=None) -> Self:
+    def clip(self, min: Any = None, max: Any = None) -> Self:
         """Return the values, limited to [min, max]; None is no limit."""
         return OPS["clip"](self, min, max)
 
-    def reshape(self, *shape) -> Self:
+    def reshape(self, *shape: Any) -> Self:
         """Return the values in another shape: x.reshape(2, 3) or ((2, 3))."""
-        return OPS["reshape"](self, _as_tuple(shape))
+        return OPS["reshape"](self, as_tuple(shape))
 
-    def transpose(self, *axes) -> Self:
-        """Permute the axes; without arguments, reverse their order."""
-        return OPS["transpose"](self, _as_tuple(axes) or None)
+    def transpose(self, *axes: Any) -> Self:
+        """Permute the axes; without arguments, reverse them; exchange two of many."""
+        if len(axes) == 2 and self._data.ndim != 2:
+            return OPS["swapaxes"](self, *axes)
+        if axes in ((0, 1), (-2, -1)):
+            raise ValueError(
+                f"transpose{axes} would change nothing here, and exchanges the axes in "
+                "PyTorch. Write .T to exchange them."
+            )
+        return OPS["transpose"](self, as_tuple(axes) or None)
+
+    view, permute = reshape, transpose  # PyTorch's names
 
     @property
     def T(self) -> Self:
         """The tensor with its axes in reverse order."""
         return OPS["transpose"](self)
 
-    def swapaxes(self, axis1, axis2) -> Self:
+    def swapaxes(self, axis1: int, axis2: int) -> Self:
         """Exchange two axes."""
         return OPS["swapaxes"](self, axis1, axis2)
 
-    def squeeze(self, axis=None, **others) -> Self:
+    def squeeze(self, axis: Any = None, **others: Never) -> Self:
         """Remove axes of length one: all, or ``axis``."""
         return OPS["squeeze"](self, axis=axis, **others)
 
-    def unsqueeze(self, axis) -> Self:
+    def unsqueeze(self, axis: Any) -> Self:
         """Insert an axis of length one."""
         return OPS["unsqueeze"](self, axis)
 
@@ -139,7 +150,7 @@ class Operators:
         """Return all values in one axis."""
         return OPS["reshape"](self, (-1,))
 
-    def astype(self, dtype) -> Self:
+    def astype(self, dtype: Any) -> Self:
         """Return the values converted to ``dtype``."""
         return OPS["astype"](self, dtype)
 
@@ -194,7 +205,7 @@ def _not_none(options):
     return {name: value for name, value in options.items() if value is not None}
 
 
-def _as_tuple(args):
+def as_tuple(args):
     """Return (2, 3) for x.reshape(2, 3) and for x.reshape((2, 3))."""
     is_sequence = len(args) == 1 and (
         args[0] is None or isinstance(args[0], (tuple, list))

@@ -11,7 +11,7 @@ operators (+, @, []) and methods (.sum(), ...); they call operations of minigrad
 """
 
 import operator
-from typing import Any
+from typing import Any, Never
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from .graph import backward_pass
 from .operators import Operators, array_or_value
 from .overwriting import mark_written
 from .recording import is_recording
-from .torch_names import TENSOR, add_unknown_names
+from .torch_names import TENSOR, Size, add_unknown_names, explain
 
 
 class Tensor(Operators):
@@ -37,7 +37,7 @@ class Tensor(Operators):
 
     __slots__ = ("_data", "grad", "requires_grad", "_node", "_version", "__weakref__")
 
-    def __init__(self, data, requires_grad=False):
+    def __init__(self, data: Any, requires_grad=False):
         self._data = _numbers(data)  # ``data`` of a leaf; others have a read-only view
         self.grad: np.ndarray | Any = None
         self.requires_grad = False
@@ -59,7 +59,7 @@ class Tensor(Operators):
         tensor._version = 0
         return tensor
 
-    def backward(self, gradient=None, retain_graph=False):
+    def backward(self, gradient: Any = None, retain_graph=False):
         """Add dL/dleaf to ``.grad`` of every leaf that this tensor was computed from.
 
         Only leaves that require a gradient receive it. L is this tensor, if it is one
@@ -89,7 +89,7 @@ class Tensor(Operators):
     # ---- A first reading can stop here ----
 
     @property
-    def data(self):
+    def data(self) -> np.ndarray:
         """The values as an ndarray.
 
         For a leaf it is the array itself; for a tensor with a graph, a read-only view.
@@ -105,7 +105,7 @@ class Tensor(Operators):
         return view
 
     @data.setter
-    def data(self, value):
+    def data(self, value: Any):
         self._require_leaf("only a leaf's data can be replaced. Take .detach() first.")
         if value is self._data:
             mark_written(self)  # by ``t.data -= d``
@@ -119,7 +119,7 @@ class Tensor(Operators):
             self.grad = None  # its shape or dtype no longer fits
         self._data = value
 
-    def __setitem__(self, index, value):
+    def __setitem__(self, index: Any, value: Any):
         """Write into the values of a leaf.
 
         A leaf that requires a gradient can be written only under ``no_grad()``.
@@ -133,21 +133,21 @@ class Tensor(Operators):
         self._data[index] = array_or_value(value)
         mark_written(self)
 
-    def numpy(self):
+    def numpy(self) -> np.ndarray:
         """Return ``.data``. Copy the result before you change it."""
         return self.data
 
-    def item(self):
+    def item(self) -> Any:
         """Return the one value of a tensor of size one, as a Python number."""
         if self.size != 1:
             raise ValueError(f"item(): found shape {self.shape}; expected size one.")
         return self._data.item()
 
-    def tolist(self):
+    def tolist(self) -> Any:
         """Return the values as nested lists of Python numbers."""
         return self._data.tolist()
 
-    def detach(self):
+    def detach(self) -> "Tensor":
         """Return the same values, in the same memory, as a leaf without a gradient.
 
         The ``data`` of the result is read-only if this tensor has a graph.
@@ -172,12 +172,20 @@ class Tensor(Operators):
 
     shape = property(operator.attrgetter("_data.shape"))
     ndim = property(operator.attrgetter("_data.ndim"))
-    size = property(operator.attrgetter("_data.size"))
+    size = property(lambda self: Size(self.shape))
     dtype = property(operator.attrgetter("_data.dtype"))
 
-    def argmax(self, axis=None):
+    def dim(self) -> int:
+        """Return the number of axes, ``ndim``."""
+        return self.ndim
+
+    def argmax(self, axis: Any = None, **others: Never) -> np.ndarray:
         """Return the indices of the largest values, as NumPy integers."""
-        return self._data.argmax(axis)
+        try:
+            return self._data.argmax(axis, **others)
+        except TypeError as error:
+            explain(error)  # if PyTorch's dim= was passed, suggest axis=
+            raise
 
     def __len__(self):
         return len(self._data)

@@ -96,7 +96,7 @@ def iterated_inverse(A, iterations=6):
     """
     whole("iterated_inverse", "iterations", iterations)
     I = np.eye(A.shape[-1], dtype=A.dtype)
-    Z = swapaxes(A, -1, -2) / A.sum(-2).max(-1, keepdims=True)[..., None]
+    Z = swapaxes(A, -1, -2) / A.sum(-2).max(axis=-1, keepdims=True)[..., None]
     for _ in range(iterations):
         AZ = matmul(A, Z)
         inner = 15 * I - matmul(AZ, 7 * I - AZ)

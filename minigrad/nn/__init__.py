@@ -3,15 +3,16 @@
 from typing import TYPE_CHECKING
 
 from ..torch_names import LAYERS, unknown
-from . import init
-from .containers import Sequential
+from . import functional, init
+from .containers import ModuleDict, ModuleList, Sequential
 from .layers import Dropout, Embedding, LayerNorm, Linear, RMSNorm
 from .module import Module, Parameter
 from .recurrent import GRU, LSTM, GRUCell, LSTMCell
 
 __all__ = [
-    "Module", "Parameter", "Sequential", "Linear", "Embedding", "LayerNorm", "RMSNorm",
-    "Dropout", "GRU", "GRUCell", "LSTM", "LSTMCell", "init",
+    "Module", "ModuleDict", "ModuleList", "Parameter", "Sequential", "Linear",
+    "Embedding", "LayerNorm", "RMSNorm", "Dropout", "GRU", "GRUCell", "LSTM",
+    "LSTMCell", "functional", "init",
 ]  # fmt: skip
 
 if not TYPE_CHECKING:  # editors mark all other names as unknown

@@ -1,6 +1,9 @@
-"""Sequential: a module that applies functions and modules one after another."""
+"""Modules of modules: Sequential applies them in order, ModuleDict names them."""
 
+from ..tensor import Tensor
 from .module import Module
+
+ModuleList = list  # a module finds the modules in its lists
 
 
 class Sequential(Module):
@@ -17,8 +20,18 @@ class Sequential(Module):
         for i, layer in enumerate(layers):
             setattr(self, str(i), layer)
 
-    def forward(self, x):
+    def forward(self, x) -> Tensor:
         """Apply the layers in their order."""
         for i in range(self.length):
             x = getattr(self, str(i))(x)
         return x
+
+
+class ModuleDict(Module):
+    """Modules as attributes: ``ModuleDict({"out": Linear(2, 3)}).out``, or ["out"]."""
+
+    def __init__(self, modules):
+        vars(self).update(modules)
+
+    def __getitem__(self, name):
+        return vars(self)[name]

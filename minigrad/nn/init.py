@@ -8,12 +8,14 @@ numbers are drawn in float64, so that a seed gives the same values in every dtyp
 """
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .. import random
 from ..arguments import generator, number
 from ..overwriting import mark_written
+from ..torch_names import INIT, unknown
 
 
 class Zeros(np.random.Generator):
@@ -41,6 +43,16 @@ def normal_(tensor, mean=0.0, std=1.0, rng=None):
     number("normal_", "mean", mean)
     number("normal_", "std", std, least=0)
     return _write(tensor, _generator(rng).normal(mean, std, tensor.shape))
+
+
+def zeros_(tensor):
+    """Set all values to 0."""
+    return _write(tensor, 0)
+
+
+def ones_(tensor):
+    """Set all values to 1."""
+    return _write(tensor, 1)
 
 
 def xavier_uniform_(tensor, gain=1.0, rng=None):
@@ -86,3 +98,9 @@ def _sizes(name, tensor):
             f"{name} needs a weight of shape (out, in); found shape {tensor.shape}."
         )
     return tensor.shape[1], tensor.shape[0]
+
+
+if not TYPE_CHECKING:  # editors mark all other names as unknown
+
+    def __getattr__(name):
+        raise unknown("minigrad.nn.init", name, INIT)

@@ -13,10 +13,12 @@ has the parameters scale, layers.0.weight, layers.0.bias, layers.1.weight and
 layers.1.bias.
 """
 
-from ..arguments import flag, plain
+from typing import Any, ParamSpec, Protocol, TypeVar
+
+from ..arguments import flag, one_of, plain
 from ..overwriting import mark_written
 from ..tensor import Tensor
-from ..torch_names import explain_keyword
+from ..torch_names import MODULE, add_unknown_names, explain
 
 
 class Parameter(Tensor):
@@ -28,20 +30,31 @@ class Parameter(Tensor):
         super().__init__(data, requires_grad=True)
 
 
+P = ParamSpec("P")
+R = TypeVar("R", covariant=True)
+
+
+class Forward(Protocol[P, R]):
+    """For editors: a call of a module has the parameters and results of forward."""
+
+    def forward(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Compute the output."""
+
+
 class Module:
     """Base class of all layers and models. A subclass writes ``forward``."""
 
     training = True  # whether dropout is on; set by train() and eval()
 
-    def forward(self, *args, **kwargs):
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Compute the output; ``module(x)`` calls it."""
         raise NotImplementedError(f"{type(self).__name__} has no method forward.")
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self: Forward[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return self.forward(*args, **kwargs)
-        except TypeError as error:
-            explain_keyword(error)  # if PyTorch's dim= was passed, suggest axis=
+        except (TypeError, ValueError) as error:
+            explain(error)  # if PyTorch's dim= was passed, suggest axis=
             raise
 
     def named_parameters(self) -> list[tuple[str, Parameter]]:
@@ -52,8 +65,9 @@ class Module:
         """Return all parameters, each once."""
         return [parameter for _, parameter in self.named_parameters()]
 
-    def zero_grad(self):
+    def zero_grad(self, set_to_none=True):
         """Set the gradients of all parameters to None."""
+        one_of("zero_grad()", "set_to_none", set_to_none, [True])
         for parameter in self.parameters():
             parameter.zero_grad()
 
@@ -100,7 +114,7 @@ class Module:
         """Return {name: copy of the values}; a shared parameter has several names."""
         return {name: p._data.copy() for name, p in _find(self, Parameter)}
 
-    def load_state_dict(self, state, strict=True):
+    def load_state_dict(self, state: dict[str, Any], strict=True):
         """Copy values in by name. Return the names that are missing and unexpected.
 
         state    {name: array or Tensor}; the values take the parameter's dtype
@@ -147,6 +161,9 @@ class Module:
         lines += [f"({name}): {module!r}" for name, module in modules]
         body = "\n".join(lines).replace("\n", "\n  ")
         return f"{type(self).__name__}(\n  {body}\n)"
+
+
+add_unknown_names(Module, "A Module", MODULE)
 
 
 def _find(module, kind, prefix="", within=()):

@@ -44,7 +44,7 @@ def mean(x, axis=None, keepdims=False):
 
 
 @differentiable
-def max(x, axis=None, keepdims=False):
+def max(x, *, axis=None, keepdims=False):
     """y = max_i x_i.        dL/dx_i = g where x_i = y, shared evenly among ties, else 0
 
     If the group has a NaN, y is NaN, and the NaN entries share g.
@@ -54,7 +54,7 @@ def max(x, axis=None, keepdims=False):
 
 
 @differentiable
-def min(x, axis=None, keepdims=False):
+def min(x, *, axis=None, keepdims=False):
     """y = min_i x_i.        dL/dx_i = g where x_i = y, shared evenly among ties, else 0
 
     If the group has a NaN, y is NaN, and the NaN entries share g.

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from ..arguments import number
+from ..arguments import number, one_of
 from ..overwriting import mark_written
 from ..tensor import Tensor
 from ..torch_names import OPTIMIZER, unknown
@@ -35,7 +35,7 @@ class Optimizer:
 
     def __init__(self, params, lr, weight_decay):
         name = type(self).__name__
-        self.params = _validated(params, name)
+        self.params: list[Tensor] = _validated(params, name)
         self.lr = float(number(name, "lr", lr, positive=True))
         self.weight_decay = float(number(name, "weight_decay", weight_decay, least=0))
         self.t = [0] * len(self.params)  # the number of steps each parameter has taken
@@ -65,8 +65,9 @@ class Optimizer:
         settings = "".join(f", {name}={getattr(self, name)}" for name in self.settings)
         return f"{type(self).__name__}(parameters={len(self.params)}{settings})"
 
-    def zero_grad(self):
+    def zero_grad(self, set_to_none=True):
         """Set all gradients to None: backward() adds to those that are there."""
+        one_of("zero_grad()", "set_to_none", set_to_none, [True])
         for p in self.params:
             p.grad = None
 

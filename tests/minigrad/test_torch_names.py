@@ -1,13 +1,20 @@
 """What a user of PyTorch tries first works, or is answered with minigrad's own word."""
 
+import copy
+import re
+
 import numpy as np
 import pytest
 
+import attention
 import minigrad as mg
+import minigrad.nn.functional as F
 from attention import MultiHeadAttention
-from minigrad import nn, optim
+from minigrad import nn, optim, torch_names
 
 ROWS = np.arange(6.0).reshape(2, 3)
+CUBE = np.arange(24.0).reshape(2, 3, 4)
+STATE = np.zeros((1, 7, 4), np.float32)
 
 
 def tensor():
@@ -16,7 +23,8 @@ def tensor():
 
 def message_of(call):
     """Return the message of the error that a call raises, with its notes."""
-    with pytest.raises((AttributeError, TypeError, ValueError)) as caught:
+    errors = AttributeError, ImportError, TypeError, ValueError
+    with pytest.raises(errors) as caught:
         call()
     return "\n".join([str(caught.value), *getattr(caught.value, "__notes__", [])])
 
@@ -35,6 +43,25 @@ def message_of(call):
         (lambda: tensor().unsqueeze(1), ROWS[:, None]),
         (lambda: float(f"{tensor().sum():.1f}"), 15.0),
         (lambda: nn.GRU(3, 4, batch_first=True)(ROWS[None])[0].shape, (1, 2, 4)),
+        (lambda: tensor().size, 6),
+        (lambda: tensor().size(), (2, 3)),
+        (lambda: tensor().size(-1), 3),
+        (lambda: copy.deepcopy(tensor().size), 6),
+        (lambda: tensor().dim(), 2),
+        (lambda: tensor().view(3, -1), ROWS.reshape(3, 2)),
+        (lambda: mg.Tensor(CUBE).transpose(1, 2), CUBE.swapaxes(1, 2)),
+        (lambda: mg.Tensor(CUBE).transpose(-2, -1), CUBE.swapaxes(1, 2)),
+        (lambda: mg.Tensor(CUBE).permute(2, 0, 1), CUBE.transpose(2, 0, 1)),
+        (lambda: tensor().transpose(1, 0), ROWS.T),
+        (lambda: F.softmax(tensor(), -1), mg.softmax(ROWS).data),
+        (lambda: nn.functional.gelu(tensor()), mg.gelu(ROWS).data),
+        (lambda: mg.zeros(2, 3), np.zeros((2, 3))),
+        (lambda: mg.ones((2, 3), requires_grad=True), np.ones((2, 3))),
+        (lambda: nn.init.zeros_(nn.Linear(3, 2).weight), np.zeros((2, 3))),
+        (lambda: nn.init.ones_(nn.Linear(3, 2).bias), np.ones(2)),
+        (lambda: nn.ModuleDict({"out": nn.LayerNorm(2)}).out.weight, [1, 1]),
+        (lambda: nn.ModuleDict({"out": nn.LayerNorm(2)})["out"].bias, [0, 0]),
+        (lambda: nn.Linear(2, 2).zero_grad(set_to_none=True) is None, True),
     ],
 )  # fmt: skip
 def test_a_guess_that_works(call, expected):
@@ -51,8 +78,7 @@ def test_a_guess_that_works(call, expected):
         (lambda: mg.save, "minigrad.checkpoint.save"),
         (lambda: mg.load, "minigrad.checkpoint.load"),
         (lambda: nn.ReLU(), "minigrad.relu"),
-        (lambda: nn.ModuleList([]), "a list of modules"),
-        (lambda: tensor().view(3, 2), "t.reshape"),
+        (lambda: tensor().to("cpu"), "t.astype(dtype)"),
         (lambda: tensor().clone(), "t + 0"),
         (lambda: tensor().numel(), "t.size"),
         (lambda: tensor().std(), "t.var"),
@@ -62,6 +88,22 @@ def test_a_guess_that_works(call, expected):
         (lambda: optim.SGD(nn.Linear(2, 2).parameters(), lr=1).param_groups, ".lr"),
         (lambda: optim.Adam(nn.Linear(2, 2)), ".parameters()"),
         (lambda: tensor().sum(dim=1), "axis"),
+        (lambda: tensor().argmax(dim=1), "axis"),
+        (lambda: tensor().max(1)[0], "argmax(axis) for the indices"),
+        (lambda: tensor().min(-1)[0], "min(axis=...) for the values"),
+        (lambda: mg.max(tensor(), 1), "argmax(axis) for the indices"),
+        (lambda: tensor().transpose(0, 1), "exchanges the axes in PyTorch"),
+        (lambda: tensor().transpose(-2, -1), "exchanges the axes in PyTorch"),
+        (lambda: mg.transpose(tensor(), 0, 1), "minigrad.swapaxes(x, axis1, axis2)"),
+        (lambda: nn.Linear(2, 2).zero_grad(set_to_none=False), "expected True"),
+        (lambda: nn.GRU(3, 4)(np.ones((2, 7, 3), "f"), STATE), "first axis of x"),
+        (lambda: nn.GRU(3, 4)(np.ones((2, 7, 3), "f"), None, [2] * 7), "first axis"),
+        (lambda: nn.LSTM(3, 4)(np.ones((2, 7, 3), "f"), (STATE, STATE)), "first axis"),
+        (lambda: exec("from minigrad import cat"), "minigrad.concat"),
+        (lambda: exec("from minigrad.nn import LazyLinear"), "minigrad.nn.Linear"),
+        (lambda: exec("from attention import causal"), "attention.masks.causal"),
+        (lambda: attention.EncoderDecoder, "attention.transformer.EncoderDecoder"),
+        (lambda: attention.nothing_like_this, "attention has no 'nothing_like_this'"),
         (lambda: tensor().sum(axis=1, keepdim=True), "keepdims"),
         (lambda: mg.softmax(tensor(), dim=-1), "axis"),
         (lambda: mg.layer_norm(tensor(), (3,)), "those of weight"),
@@ -77,3 +119,64 @@ def test_a_guess_that_works(call, expected):
 )
 def test_a_guess_that_is_answered(call, fragment):
     assert fragment in message_of(call)
+
+
+TABLES = {
+    "minigrad": (mg, torch_names.FUNCTIONS),
+    "functional": (F, torch_names.FUNCTIONS),
+    "nn": (nn, torch_names.LAYERS),
+    "init": (nn.init, torch_names.INIT),
+    "Tensor": (tensor(), torch_names.TENSOR),
+    "Module": (nn.Linear(2, 2), torch_names.MODULE),
+}
+
+
+@pytest.mark.parametrize("where", TABLES)
+def test_each_name_of_a_table_is_missing_and_answered(where):
+    owner, table = TABLES[where]
+    for name, sentence in table.items():
+        assert not hasattr(super(type(owner), owner), name)  # which a row would hide
+        assert f"has no {name!r}; write {sentence}." in message_of(
+            lambda: getattr(owner, name)
+        )
+
+
+@pytest.mark.parametrize("where", TABLES)
+def test_what_a_sentence_names_exists(where):
+    _, table = TABLES[where]
+    for sentence in table.values():
+        for path in re.findall(r"\b(?:minigrad|attention|np)(?:\.\w+)+", sentence):
+            eval(path, {"minigrad": mg, "attention": attention, "np": np})
+
+
+def test_random_tensors_come_from_the_seeded_generator():
+    for make in (mg.rand, mg.randn, lambda *shape: mg.normal(2, 0.1, shape)):
+        mg.manual_seed(0)
+        first = make(2, 3)
+        mg.manual_seed(0)
+        np.testing.assert_array_equal(first.data, make(2, 3).data)
+        assert first.dtype == np.float32 and first.shape == (2, 3)
+    assert mg.rand((2, 3), dtype=float, requires_grad=True).requires_grad
+    assert abs(mg.normal(2, 0.1, 1000).data.mean() - 2) < 0.1
+    assert 0 <= mg.rand(1000).data.min() and mg.rand(1000).data.max() <= 1
+
+
+def test_module_dict_names_parameters_as_pytorch_does():
+    class Net(nn.Module):
+        def __init__(self):
+            self.parts = nn.ModuleDict({"a": nn.LayerNorm(2)})
+            self.more = nn.ModuleList([nn.LayerNorm(2)])
+
+    names = [name for name, _ in Net().named_parameters()]
+    assert names == ["parts.a.weight", "parts.a.bias", "more.0.weight", "more.0.bias"]
+
+
+def test_a_hint_is_given_once():
+    model = nn.Sequential(nn.Sequential(lambda x: mg.softmax(x, dim=-1)))
+    assert message_of(lambda: model(tensor())).count("Write axis") == 1
+
+
+def test_a_model_may_have_an_attribute_of_a_missing_name():
+    model = nn.Linear(2, 2)
+    model.children = [nn.Linear(2, 2)]
+    assert "children.0.weight" in dict(model.named_parameters())

@@ -87,7 +87,7 @@ def test_functions_are_pickled_and_documented():
 
 
 def test_an_unknown_name_is_an_attribute_error():
-    message = "module 'attention' has no attribute 'atend'"
+    message = "attention has no 'atend'"
     with pytest.raises(AttributeError, match=message):
         attention.atend
     assert (
