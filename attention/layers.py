@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minigrad import arguments, linear, nn
+from minigrad import Tensor, arguments, linear, nn
 from minigrad.shapes import shapes
 
 from . import definitions
@@ -57,7 +57,7 @@ class Attention(nn.Module):
         self.rng = rng
         self.attention_weights: Any = None  # the weights of the last call
 
-    def forward(self, queries, keys, values, lengths=None, normalize=None):
+    def forward(self, queries, keys, values, lengths=None, normalize=None) -> Tensor:
         """Return the context (..., L, Ev), and store the weights (..., L, S).
 
         queries (..., L, Dq), keys (..., S, Dk) or ``ProjectedKeys``,

@@ -15,7 +15,7 @@ import functools
 
 import numpy as np
 
-from minigrad import dropout, reshape, where
+from minigrad import Tensor, dropout, reshape, where
 from minigrad.shapes import shapes
 
 from .masks.given import allowed_pairs
@@ -37,7 +37,7 @@ def attend(
     training=True,
     rng=None,
     normalize=None,
-):
+) -> tuple[Tensor, Tensor]:
     """Average the values; the score of a key decides the weight of its value.
 
     query (..., L, Dq), keys (..., S, Dk), values (..., S, Ev),

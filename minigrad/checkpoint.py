@@ -28,6 +28,7 @@ import json
 import math
 import os
 import zipfile
+from typing import Any
 
 import numpy as np
 from numpy.lib import format as npy
@@ -43,7 +44,7 @@ class CheckpointError(ValueError):
     """A file cannot be loaded, or its name has an unknown suffix."""
 
 
-def save(path, state):
+def save(path: Any, state: dict[str, Any]):
     """Write ``state`` to ``path``, a .safetensors file, which is replaced.
 
     state   a dict with strings for keys; as values arrays of numbers, int, float, bool,
@@ -71,7 +72,7 @@ def save(path, state):
     )
 
 
-def load(path) -> dict:
+def load(path: Any) -> dict[str, Any]:
     """Return the state that ``save`` wrote to ``path``.
 
     From a file of another program, return {name: array}.

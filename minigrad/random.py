@@ -10,7 +10,7 @@ import functools
 import numpy as np
 
 
-def manual_seed(seed):
+def manual_seed(seed: int):
     """Restart the default generator from ``seed``, a non-negative integer.
 
     It stays the same object, so every layer that uses it is reseeded as well.

@@ -28,7 +28,24 @@ import minigrad as mg
 mg.nn.Liner(2, 3)
 mg.sofmax([1.0])
 mg.Tensor([1.0]).sum().bakward()
+(2 * mg.Tensor([1.0])).bakwards()
+mg.nn.Linear(2, 3)([[1.0, 2.0]]).backwart()
+mg.Tensor([1.0]).sum(dim=1)
+mg.Tensor([1.0]).max(1)
 """
+WORDS = "Liner", "sofmax", "bakward", "bakwards", "backwart", "dim", "Never"
+
+
+def test_a_call_of_a_layer_has_the_types_of_its_forward():
+    hints = typing.get_type_hints(mg.nn.Module.__call__)
+    assert typing.get_args(hints["self"])[1] is hints["return"]
+    for layer in (mg.nn.Linear, mg.nn.LayerNorm, attention.MultiHeadAttention):
+        assert typing.get_type_hints(layer.forward)["return"] is mg.Tensor
+
+
+def test_unknown_keywords_of_a_method_are_of_type_never():
+    for method in (mg.Tensor.sum, mg.Tensor.mean, mg.Tensor.argmax):
+        assert typing.get_type_hints(method)["others"] is typing.Never
 
 
 def test_an_operation_keeps_its_parameters_and_returns_a_tensor():
@@ -75,6 +92,8 @@ def test_a_users_program_runs():
 def test_pyright_finds_the_mistakes_of_a_program_and_no_others(tmp_path):
     shutil.copy(PROGRAM, tmp_path)
     (tmp_path / "mistakes.py").write_text(MISTAKES)
+    strict = PROGRAM.read_text().replace("pyright: basic", "pyright: strict")
+    (tmp_path / "strict.py").write_text(strict)
     found = subprocess.run(
         [sys.executable, "-m", "pyright", "--pythonpath", sys.executable],
         cwd=tmp_path,
@@ -83,8 +102,11 @@ def test_pyright_finds_the_mistakes_of_a_program_and_no_others(tmp_path):
         text=True,
     ).stdout
     lines = [line for line in found.splitlines() if " - error: " in line]
-    assert len(lines) == 3 and "user_program" not in found, found
-    for line, word in zip(lines, ["Liner", "sofmax", "bakward"]):
+    strict = [line for line in lines if "strict.py" in line]
+    assert len(strict) < 10, found  # the types of operations' arguments are unknown
+    lines = [line for line in lines if line not in strict]
+    assert len(lines) == len(WORDS) and "user_program" not in found, found
+    for line, word in zip(lines, WORDS):
         assert word in line
 
 

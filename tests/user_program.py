@@ -7,6 +7,7 @@ which number is the largest. The other lines use what else a user needs.
 
 import pathlib
 import tempfile
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +21,7 @@ mg.manual_seed(0)
 
 
 class Largest(Module):
-    def __init__(self, width=8):
+    def __init__(self, width: int = 8):
         self.rnn = nn.GRU(1, width)
         self.pool = AdditiveAttention(width, width, width)
         self.out = nn.Sequential(Linear(width, width), mg.tanh, nn.Linear(width, 6))
@@ -41,7 +42,7 @@ y = x[..., 0].argmax(axis=1)
 model = Largest()
 optimizer = optim.Adam(model.parameters(), lr=1e-2)
 schedule = optim.CosineAnnealingLR(optimizer, T_max=20)
-losses = []
+losses: list[float] = []
 for _ in range(20):
     optimizer.zero_grad()
     penalty = 1e-4 * sum((p * p).sum() for p in model.parameters())
@@ -56,8 +57,11 @@ assert model.pool.attention_weights.shape == (64, 1, 6)
 
 
 @mg.lift
-def cube(x):
-    return x**3, lambda g: g * 3 * x**2
+def cube(x: Any) -> Any:
+    def backward(g: Any) -> Any:
+        return g * 3 * x**2
+
+    return x**3, backward
 
 
 w = Tensor(rng.normal(size=(3, 4)), requires_grad=True)

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from minigrad import concat, nn, reshape, rms_norm, swapaxes, unsqueeze
+from minigrad import Tensor, concat, nn, reshape, rms_norm, swapaxes, unsqueeze
 from minigrad.arguments import flag, number, probability, scale_or, whole
 from minigrad.shapes import shapes
 
@@ -144,7 +144,7 @@ class MultiHeadAttention(nn.Module):
         cache=None,
         normalize=None,
         choose=None,
-    ):
+    ) -> Tensor:
         """Return the output, or (output, weights) if need_weights.
 
         query (B, L, self.embed_dim) or (L, self.embed_dim),

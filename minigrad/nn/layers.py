@@ -7,6 +7,7 @@ import numpy as np
 from .. import ops
 from ..arguments import flag, number, probability, whole
 from ..shapes import shapes
+from ..tensor import Tensor
 from . import init
 from .module import Module, Parameter
 
@@ -29,7 +30,7 @@ class Linear(Module):
             init.uniform_(self.bias, -bound, bound, rng)
 
     @shapes
-    def forward(self, x):
+    def forward(self, x) -> Tensor:
         """x (..., self.in_features)  ->  y (..., self.out_features)"""
         return ops.linear.unchecked(x, self.weight, self.bias)
 
@@ -68,7 +69,7 @@ class Embedding(Module):
             self.weight._data[padding_idx] = 0
 
     @shapes
-    def forward(self, ids):
+    def forward(self, ids) -> Tensor:
         """ids (...) int  ->  y (..., self.embedding_dim)"""
         return ops.embedding.unchecked(ids, self.weight, self.padding_idx)
 
@@ -98,7 +99,7 @@ class LayerNorm(Module):
         self.bias = Parameter(np.zeros(shape, np.float32))
 
     @shapes
-    def forward(self, x):
+    def forward(self, x) -> Tensor:
         """x (...)  ->  y (...)"""
         return ops.layer_norm(x, self.weight, self.bias, eps=self.eps)
 
@@ -119,7 +120,7 @@ class RMSNorm(Module):
         self.weight = Parameter(np.ones(n, np.float32))
 
     @shapes
-    def forward(self, x):
+    def forward(self, x) -> Tensor:
         """x (..., self.n)  ->  y (..., self.n)"""
         return ops.rms_norm.unchecked(x, self.weight, self.eps)
 
@@ -134,7 +135,7 @@ class Dropout(Module):
     def __init__(self, p=0.5, rng=None):
         self.p, self.rng = probability("Dropout", "p", p), rng
 
-    def forward(self, x):
+    def forward(self, x) -> Tensor:
         """Return ``ops.dropout(x)`` in training, otherwise x."""
         if not (self.training and self.p):
             return x

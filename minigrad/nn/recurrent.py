@@ -13,9 +13,11 @@ import numpy as np
 from .. import ops
 from ..arguments import flag, probability, whole
 from ..shapes import shapes
+from ..tensor import Tensor
 from . import init
 from .module import Module, Parameter
 
+Pair = tuple[Tensor, Tensor]
 NAMES = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
 MAX_LAYERS = 1000  # of one GRU or LSTM: a number without a zero too many
 
@@ -117,7 +119,7 @@ class GRU(Recurrent):
     op, gates = staticmethod(ops.gru.unchecked), 3
 
     @shapes
-    def forward(self, x, h0=None, lengths=None):
+    def forward(self, x, h0=None, lengths=None) -> Pair:
         """Return the outputs of the last layer and the last states of all.
 
         x (B, T, self.input_size), lengths? (B,) int,
@@ -139,7 +141,7 @@ class LSTM(Recurrent):
 
     op, gates = staticmethod(ops.lstm.unchecked), 4
 
-    def forward(self, x, state=None, lengths=None):
+    def forward(self, x, state=None, lengths=None) -> tuple[Tensor, Pair]:
         """Split the state and call ``_forward``, which has the shapes."""
         h0, c0 = _pair(self, state, "(h0, c0)")
         return self._forward(x, h0, c0, lengths)
@@ -188,7 +190,7 @@ class GRUCell(Cell):
     op, gates = staticmethod(ops.gru_cell.unchecked), 3
 
     @shapes
-    def forward(self, x, h=None):
+    def forward(self, x, h=None) -> Tensor:
         """x (B, self.input_size), h? (B, self.hidden_size)
         ->  h' (B, self.hidden_size)"""
         return self.step(x, (h,))
@@ -199,7 +201,7 @@ class LSTMCell(Cell):
 
     op, gates = staticmethod(ops.lstm_cell.unchecked), 4
 
-    def forward(self, x, state=None):
+    def forward(self, x, state=None) -> Pair:
         """Split the state and call ``_forward``, which has the shapes."""
         h, c = _pair(self, state, "(h, c)")
         return self._forward(x, h, c)

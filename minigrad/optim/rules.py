@@ -1,6 +1,7 @@
 """Update rules: SGD, Adam and AdamW, equal to PyTorch's step by step."""
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -137,7 +138,7 @@ class AdamW(Adam):
         super().__init__(params, lr, betas, eps, weight_decay)
 
 
-def clip_grad_norm_(params, max_norm):
+def clip_grad_norm_(params: Any, max_norm: float):
     """Scale all gradients, in place, so that their joint norm is at most ``max_norm``.
 
         norm = sqrt(sum of g^2 over all elements of all parameters)
