@@ -76,10 +76,10 @@ def outcomes(my, debug=False, skip=()):
 
 
 def steps(my):
-    """Return the functions (my, rng) of a check, in their order."""
+    """Return the functions (my, rng) of a check, in their order, imported ones last."""
     functions = [f for f in my.right.values() if inspect.isfunction(f)]
-    own = [f for f in functions if f.__code__.co_filename == my.source.path]
-    return [f for f in own if f.__doc__ and parameters(f) == ["my", "rng"]]
+    found = [f for f in functions if f.__doc__ and parameters(f) == ["my", "rng"]]
+    return sorted(found, key=lambda f: f.__code__.co_filename != my.source.path)
 
 
 def rng_of(function, seed):

@@ -9,6 +9,12 @@ from ..classroom import journal
 from ..classroom.catalogue import find
 
 
+def your_own_words(my, rng):
+    """an explanation, in your own words"""
+    points = my.right["explanation"]().splitlines()
+    self_assessed(my, my.only.explanation(), *points)
+
+
 def self_assessed(my, text, *points, least=10):
     """Fail unless ``text`` has some words; print a good answer if all else passes."""
     words = text.split() if isinstance(text, str) else []

@@ -84,7 +84,7 @@ def explanation():
 
 # ---- THE CHECK: each call my.f(…) is compared with the function f above
 
-from lessons.course.words import self_assessed
+from lessons.course.words import your_own_words  # noqa: F401
 from lessons.course.outcome import CheckFailed
 
 
@@ -133,11 +133,6 @@ def widths_that_differ(my, rng):
         has_both = str(d_s) in str(error) and str(d_h) in str(error)
         tag = "error-text" if is_own else tag
         my.holds("dot", is_own and has_both, expected, repr(error), tag)
-
-
-def your_own_words(my, rng):
-    """the geometry of W_a = I, in your own words"""
-    self_assessed(my, my.only.explanation(), *explanation().splitlines())
 
 
 HINTS = """

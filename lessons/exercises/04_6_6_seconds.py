@@ -159,7 +159,7 @@ import types
 from lessons.course import pictures
 from lessons.course.before import answers_pass
 from lessons.course.measure import work
-from lessons.course.words import self_assessed
+from lessons.course.words import your_own_words  # noqa: F401
 from lessons.course import timing
 from lessons.course.timing import LENGTHS, Fake, picture  # noqa: F401
 
@@ -236,19 +236,6 @@ def here_and_now(my, rng):
     text = "one panel with two logarithmic axes", axes
     my.holds("draw", axes == [("log", "log")], *text, "linear-axis")
     pictures.keep(my, fig)
-
-
-def your_own_words(my, rng):
-    """the measured factor, in your own words"""
-    self_assessed(
-        my,
-        my.only.explanation(),
-        "the measured factor at T = 10 and at T = 1000; they differ",
-        "the counted one: T d (d + 1) + d^2 against T d multiplications, so about d",
-        "why time does not follow the count: large products run fast, small calls have "
-        "a fixed price, tanh costs more than a multiplication",
-        "what caching W_h h_j would change, and what a GPU would",
-    )
 
 
 def experiment(my, seed=0):

@@ -176,7 +176,7 @@ def explanation():
 
 # ---- THE CHECK: each call my.f(…) is compared with the function f above
 
-from lessons.course.words import self_assessed
+from lessons.course.words import your_own_words  # noqa: F401
 from lessons.course import translators
 
 
@@ -242,19 +242,6 @@ def heatmaps(my, rng):
         fig = translators.show(my, f"_{len(words)}_words", w, words, target)
         translators.is_heatmap(my, fig, w, words, target)
         print(f"{len(words):2} words: {my.only.pattern(w)}")
-
-
-def your_own_words(my, rng):
-    """the patterns, in your own words"""
-    self_assessed(
-        my,
-        my.only.explanation(),
-        "the pattern of each, and where a row leaves it: adjectives behind nouns",
-        "what changes with length: more steps of each kind, and beyond the lengths of "
-        "the training the model loses its place",
-        "what a mean over layers and heads does: compare its error rate with that of "
-        "each head, in the table of the experiment; an alignment is not yet a cause",
-    )
 
 
 def experiment(my, seed=0):

@@ -1,1 +1,1 @@
-"""The stubs that a learner copies: ``python -m lessons dev sync`` writes them."""
+"""The exercises, one file each: task, answer, mistakes, questions, check, hints."""

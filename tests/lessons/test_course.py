@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from lessons.classroom.catalogue import exercises
+from lessons.classroom.catalogue import exercises, find
 from lessons.course import audit, naming
 from lessons.course.read import Source, opened, sealed
 
@@ -136,6 +136,12 @@ def test_a_law_is_part_of_the_report():
     text = TEXT.replace("not found.any()", "found.any()")
     failed, _ = audit.judge(source(text), source(text).answer)
     assert failed[0].lines[-2:] == ["expected 0 for zeros", "found [0.]"]
+
+
+def test_ones_own_words_are_counted():
+    words = find("6.1").parts
+    text = words.answer + '\n\ndef explanation():\n    return "two words"\n'
+    assert [failure.tag for failure in audit.judge(words, text)[0]] == ["words"]
 
 
 def test_a_sealed_file_is_the_stub_and_opens_to_the_same_text():
