@@ -34,26 +34,27 @@ class Chain:
 
 
 def check_chain(my, chain, first, last, draw, times=8):
-    """Fail, through ``my.holds``, at the first false link of a chain.
+    """Return the expressions of a chain; fail at a false link, through ``my.holds``.
 
     first, last  functions: the start and the end that the chain must have
     draw         () -> a tuple of arguments; exact where they are Fractions or integers
     """
     links_that_run(my, chain, draw())
-    expected = "Chain(…).then(…), of two expressions or more"
-    holds(my, len(chain.links) > 1, "chain", expected, "one expression")
-    codes = [getattr(f, "__code__", None) for f, _ in chain.links]
+    links = [f for f, _ in chain.links]
+    holds(my, len(links) > 2, "too-short", "three expressions or more", len(links))
+    codes = [getattr(f, "__code__", None) for f in links]
     for k, (a, b) in enumerate(zip(codes, codes[1:]), 1):
         parts = "co_code", "co_consts", "co_names"
         is_same = a and b and all(getattr(a, n) == getattr(b, n) for n in parts)
         found = f"the same expression in links {k} and {k + 1}"
         holds(my, not is_same, "chain-repeats", "a step in each link", found)
-    traced = [(in_symbols(f, draw()), _names(f)) for f, _ in chain.links]
+    traced = [(in_symbols(f, draw()), _names(f)) for f in links]
     for k, (a, b) in enumerate(zip(traced, traced[1:]), 1):
         found = f"the same expression in links {k} and {k + 1}, but for + 0 or * 1"
         is_step = a != b or a[0] is None
         holds(my, is_step, "chain-repeats", "a step in each link", found)
     ends = [(first, "the left side"), *chain.links, (last, "the right side")]
+    tags = ["starts-elsewhere", *["false-link"] * len(links[1:]), "arrives-elsewhere"]
     for _ in range(times):
         arguments = draw()
         links_that_run(my, chain, arguments)
@@ -61,7 +62,8 @@ def check_chain(my, chain, first, last, draw, times=8):
         for k, (a, b) in enumerate(zip(found, found[1:])):
             expected = f"{_brief(a)}, which link {k} ({ends[k][1]}) gives"
             found = f"{_brief(b)} in link {k + 1} ({ends[k + 1][1]})"
-            holds(my, equal(a, b), "false-link", expected, found)
+            holds(my, equal(a, b), tags[k], expected, found)
+    return links
 
 
 def holds(my, truth, tag, expected, found):
