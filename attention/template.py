@@ -79,9 +79,9 @@ def attend(
             f"attend: score is {score!r}; expected a function of queries and keys, "
             "such as attention.dot."
         )
-    leading = np.broadcast_shapes(query.shape[:-2], keys.shape[:-2])
-    shape = *leading, query.shape[-2], keys.shape[-2]
-    allowed, added = allowed_pairs("attend", shape, query.dtype, mask, lengths)
+    keys, values, allowed, added = clear_masked(
+        "attend", query, keys, values, mask, lengths
+    )
     drop = functools.partial(dropout, p=dropout_p, training=training, rng=rng)
     return weigh_and_average(
         query, keys, values, score, allowed, (bias, added), temperature, normalize,
@@ -93,15 +93,12 @@ def weigh_and_average(
     query, keys, values, score, allowed=None, biases=(), temperature=1.0,
     normalize=None, drop=None, name="attend",
 ):  # fmt: skip
-    """Compute ``attend``, with its shapes. The arguments are already checked.
+    """Compute ``attend``, with its shapes, after ``clear_masked``.
 
     allowed   bool, broadcasts to the scores, or None: all pairs
     biases    each is added to the scores, or None
     drop      a function of the weights, dropout, or None
     """
-    if allowed is not None:  # padding may contain NaN, and 0 * NaN = NaN
-        used = functools.partial(used_keys, allowed, query, keys)
-        keys, values = clear_unused(keys, values, used)
     scores = score(query, keys)  # (..., L, S)
     for bias in biases:
         scores = scores if bias is None else scores + bias
@@ -166,12 +163,12 @@ def clear_unused(keys, values, find_used_keys):
 def clear_masked(name, query, keys, values, mask=None, lengths=None):
     """Call ``clear_unused`` with what mask and lengths allow, as in ``attend``.
 
-    Return keys, values, and the allowed pairs: bool, broadcasts to (..., L, S), or None
+    Return keys, values, and the results of ``allowed_pairs`` for the scores.
     """
     leading = np.broadcast_shapes(query.shape[:-2], keys.shape[:-2])
     shape = *leading, query.shape[-2], keys.shape[-2]
-    allowed, _ = allowed_pairs(name, shape, query.dtype, mask, lengths)
+    allowed, added = allowed_pairs(name, shape, query.dtype, mask, lengths)
     if allowed is not None:
         used = functools.partial(used_keys, allowed, query, keys)
         keys, values = clear_unused(keys, values, used)
-    return keys, values, allowed
+    return keys, values, allowed, added

@@ -110,7 +110,7 @@ def scaled_dot_product_attention(
     in_tiles = _in_tiles(path, query, return_weights, return_lse, normalize, score)
     query, key, value = _with_equal_batch(query, key, value, enable_gqa)
     shape, dtype = (*query.shape[:-1], key.shape[-2]), query.dtype
-    (B, H, L, S), offset = given.four_sizes(shape), None
+    offset = None
     if isinstance(bias, OffsetBias):
         offset, bias = _offset_values(bias, shape), None
         offset = given.cast(offset, dtype)
@@ -118,14 +118,15 @@ def scaled_dot_product_attention(
         _check_bias(bias, shape)
     masks = attn_mask, bias, causal if is_causal else None
     mask, added = given.one_mask(NAME, "attn_mask", shape, dtype, *masks)
+    B, H, L, S = given.four_sizes(shape)
+    if mask is not None:
+        used = functools.partial(_used_keys, mask, shape, query, key)
+        key, value = clear_unused(key, value, used)
     draws = None
     if training and dropout_p > 0:  # the same numbers with and without tiles
         seed = (rng or generator()).integers(2**63)
         draws = dropout.draws(dropout_p, seed, B * H, L, S, dtype)
     if in_tiles:
-        if mask is not None:
-            used = functools.partial(_used_keys, mask, shape, query, key)
-            key, value = clear_unused(key, value, used)
         plan = tile_plan(mask, B, H, L, S)
         o, lse = flash_attention(
             query, key, value, offset, added, plan=plan, scale=scale, draws=draws

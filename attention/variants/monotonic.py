@@ -152,7 +152,7 @@ class MonotonicAttention(AdditiveAttention):
         hard     True: a step stops at one key. It has no gradient for the stops
         """
         name = type(self).__name__
-        keys, values, allowed = clear_masked(
+        keys, values, allowed, _ = clear_masked(
             name, queries, keys, values, lengths=lengths
         )
         e = self.score(queries, keys) + self.r  # (..., L, S)

@@ -55,7 +55,7 @@ class Pointer(AdditiveAttention):
         """
         keys, score = self.keys_and_score(keys)
         check_axes("Pointer", mask, queries.ndim)
-        keys, _, allowed = clear_masked("Pointer", queries, keys, keys, mask)
+        keys, _, allowed, _ = clear_masked("Pointer", queries, keys, keys, mask)
         u = score(queries, keys)
         return u if allowed is None else where(allowed, u, -np.inf)
 
