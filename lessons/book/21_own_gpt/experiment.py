@@ -52,9 +52,11 @@ CONTEXT, BATCH, RATE = 64, 16, 2e-3
 LONG, REPEATS, SHORT = 5000, 1000, 400  # steps
 SEEDS = 1, 2, 3, 4, 5  # of the short runs
 TEXT = SimpleNamespace(text=None, vocabulary=None, context=CONTEXT)
-REPEATED, ROWS = 32, 64  # characters of a random text that is repeated; such texts
+REPEATED, OTHER = 32, 24  # characters of a random text that is repeated
+ROWS = 64  # such texts
 FREQUENT = 60  # its characters are drawn from the most frequent ones
 SAMPLE_SECONDS, SAMPLE = 30, 200
+EARLY = 50, 250  # steps with a sample, too
 CACHED = (64, 128, 256)  # characters of a text that is written with a cache
 
 
@@ -211,7 +213,8 @@ class Training(Study):
 
         def record(numbers):
             nonlocal begin
-            if steps == LONG and time.monotonic() - begin > SAMPLE_SECONDS:
+            is_time = time.monotonic() - begin > SAMPLE_SECONDS
+            if steps == LONG and (is_time or run.steps in EARLY):
                 samples[str(run.steps)] = text = self.sample(run.model)
                 progress.close()
                 print(f"step {run.steps}: {text}\n", flush=True)
@@ -268,21 +271,17 @@ class Training(Study):
     def inside(self, model):
         """Return what the heads look at, and the loss without some of them.
 
-        A random text has none of its characters twice, and is then repeated.
+        A random text has none of its characters twice, and is then repeated: after as
+        many characters as in the training with repetitions, and after fewer.
         """
-        rng = np.random.default_rng(7)
-        frequent = np.argsort(-np.bincount(self.data.train))[:FREQUENT]
-        half = rng.permuted(np.tile(frequent, (ROWS, 1)), axis=1)[:, :REPEATED]
-        twice = np.concatenate([half, half, half[:, :1]], 1)  # (ROWS, 2 REPEATED + 1)
-        prose = self.held[:ROWS]
-        p, on_prose = (self.looks(model, ids[:, :-1]) for ids in (twice, prose))
-        again = np.arange(REPEATED, 2 * REPEATED)
-        scores = p[..., again, again - REPEATED + 1].mean((2, 3))  # (layers, H)
+        twice, prose = self.repeated(REPEATED), self.held[:ROWS]
+        on_prose = self.looks(model, prose[:, :-1])
+        scores = self.induction(model, twice)  # (layers, H)
+        other = self.repeated(OTHER)
+        costs = self.surprise(model, other)
         i = np.arange(1, CONTEXT)
         order = [divmod(int(k), scores.shape[1]) for k in np.argsort(-scores, None)]
-        heads = {
-            "none": [], "best": order[:1], "best two": order[:2], "others": order[-2:],
-        }  # fmt: skip
+        heads = {"none": [], "best two": order[:2], "others": order[-2:]}
         without = {}
         for name, off in heads.items():
             model.off = off
@@ -296,10 +295,28 @@ class Training(Study):
         model.off = ()
         return {
             "induction": scores.tolist(),
+            "other": {
+                "induction": self.induction(model, other).tolist(),
+                "first": float(costs[:, : OTHER - 1].mean()),
+                "again": float(costs[:, OTHER:].mean()),
+            },
             "previous": on_prose[..., i, i - 1].mean((2, 3)).tolist(),
             "on_first": on_prose[..., CONTEXT // 2 :, 0].mean((2, 3)).tolist(),
             "without": without,
         }  # fmt: skip
+
+    def repeated(self, n):
+        """Return random texts of n characters, twice each: (ROWS, 2 n + 1)."""
+        frequent = np.argsort(-np.bincount(self.data.train))[:FREQUENT]
+        rows = np.tile(frequent, (ROWS, 1))
+        half = np.random.default_rng(7).permuted(rows, axis=1)[:, :n]
+        return np.concatenate([half, half, half[:, :1]], 1)
+
+    def induction(self, model, twice):
+        """Return the mean weight (layers, H) on what followed each character before."""
+        n = len(twice[0]) // 2
+        again = np.arange(n, 2 * n)
+        return self.looks(model, twice[:, :-1])[..., again, again - n + 1].mean((2, 3))
 
     def looks(self, model, ids):
         """Return the weights (layers, H, B, n, n) while the model reads ids."""
@@ -311,22 +328,38 @@ class Training(Study):
 
 
 def speeds(model):
-    """Return tokens per second of greedy texts, with a cache and without, by length."""
-    found = {"lengths": list(CACHED), "with": [], "without": []}
-    with evaluation(model), mg.no_grad():
-        for n in CACHED:
-            state = model.library.start(np.zeros((1, 1), int))
+    """Return tokens per second of greedy texts, with a cache and without, by length.
+
+    Of three runs that of the least time counts.
+    """
+    library = model.library
+
+    def with_cache(n):
+        state = library.start(np.zeros((1, 1), int))
+        logits = state.logits
+        for _ in range(n):
+            logits, state, _ = library.step(state, logits.data.argmax(-1))
+
+    def without(n):
+        ids = np.zeros((1, 1), int)
+        for _ in range(n):
+            z = library(ids).data[:, -1:]
+            ids = np.concatenate([ids, z.argmax(-1)], 1)
+
+    def speed(write, n):
+        times = []
+        for _ in range(3):
             begin = time.perf_counter()
-            logits = state.logits
-            for _ in range(n):
-                logits, state, _ = model.library.step(state, logits.data.argmax(-1))
-            found["with"].append(n / (time.perf_counter() - begin))
-            ids, begin = np.zeros((1, 1), int), time.perf_counter()
-            for _ in range(n):
-                z = model.library(ids).data[:, -1:]
-                ids = np.concatenate([ids, z.argmax(-1)], 1)
-            found["without"].append(n / (time.perf_counter() - begin))
-    return found
+            write(n)
+            times.append(time.perf_counter() - begin)
+        return n / min(times)
+
+    with evaluation(model), mg.no_grad():
+        return {
+            "lengths": list(CACHED),
+            "with": [speed(with_cache, n) for n in CACHED],
+            "without": [speed(without, n) for n in CACHED],
+        }
 
 
 def trained():
@@ -345,7 +378,8 @@ def trained():
     short = Training(found, SHORT).train_all(jobs, states, workers, say)
     data = study.data
     results = {
-        "long": long, "repeats": repeats, "short": short, "baselines": data.baselines, "text": data.name,
+        "long": long, "repeats": repeats, "short": short,
+        "baselines": data.baselines, "text": data.name,
         "characters": [len(data.training_text), len(data.held_text), data.characters],
         "size": SIZE | {"context": CONTEXT, "batch": BATCH}, "repeated": REPEATED,
         "whose": {id: whose for id, (*_, whose) in found.items()},
@@ -376,29 +410,35 @@ def bits(kept):
 
 
 def heads(kept):
-    """Return the scores of each head, of two models side by side."""
+    """Return the scores of each head: a column of prose, and one of repetitions."""
     two = kept["long"], kept["repeats"]
-    lines = ["              induction    token before    first token"]
-    lines += ["layer.head   prose   rep.   prose   rep.   prose   rep."]
+    columns = [
+        [run["induction"] for run in two], [run["other"]["induction"] for run in two],
+        [run["previous"] for run in two], [run["on_first"] for run in two],
+    ]  # fmt: skip
+    lines = [
+        f"{'':11s}  induction, {REPEATED}  induction, {OTHER}    token before     "
+        "first token",
+        f"layer.head {'   prose   rep.' * len(columns)}",
+    ]
     for layer, h in np.ndindex(np.shape(two[0]["induction"])):
-        each = [
-            "".join(f"{run[name][layer][h]:7.2f}" for run in two)
-            for name in ("induction", "previous", "on_first")
-        ]
-        lines.append(f"{f'{layer + 1}.{h + 1}':11s}{'  '.join(each)}")
+        each = [f"{x[layer][h]:7.2f}" for pair in columns for x in pair]
+        each = [f" {a}{b}" for a, b in zip(each[::2], each[1::2])]
+        lines.append(f"{f'{layer + 1}.{h + 1}':11s}{''.join(each)}")
     return "\n".join(lines)
 
 
 def repetition(kept):
-    """Return the bits of a random text, of its repetition, and of prose."""
-    lines = [f"{'trained on':28s}random text   its repetition   prose"]
+    """Return the bits of random texts, of their repetition, and of prose."""
+    lines = [f"{'':29s}random text   its repetition   prose"]
     rows = {"prose": kept["long"]["without"]["none"]}
     for row in kept["repeats"]["without"].values():
         off = " and ".join(f"{layer + 1}.{h + 1}" for layer, h in row["heads"])
         rows["repetitions" + f", no {off}" * bool(off)] = row
+    rows[f"repetitions, after {OTHER}"] = kept["repeats"]["other"]
     for name, row in rows.items():
-        first, again, prose = row["first"], row["again"], row["prose"]
-        lines.append(f"{name:28s}{first:11.2f}{again:17.2f}{prose:8.2f}")
+        prose = f"{row['prose']:8.2f}" if "prose" in row else ""
+        lines.append(f"{name:29s}{row['first']:11.2f}{row['again']:17.2f}{prose}")
     return "\n".join(lines)
 
 
@@ -413,23 +453,30 @@ def speed(kept):
 
 def picture(kept):
     """Draw the bits by position, and those of a repeated text without some heads."""
-    fig, (left, right) = figure("What does your GPT use?", columns=2, size=(8.4, 3.2))
+    fig, (left, right) = figure("What do they use?", columns=2, size=(8.4, 3.2))
     by_position = kept["long"]["by_position"]
     left.plot(range(1, len(by_position) + 1), by_position, color=BLUE, label="your GPT")
     trigrams = kept["baselines"]["counted trigrams"]
     left.axhline(trigrams, color=GREY, linestyle="--", label="counted trigrams")
     left.set(xlabel="characters that are read", ylabel="bits of the next character")
     left.legend()
-    rows = {"prose only": kept["long"]["without"]["none"]}
-    for name, row in kept["repeats"]["without"].items():
-        rows["repetitions" if name == "none" else f"without\n{name}"] = row
+    found = kept["repeats"]["without"]
+    rows = {
+        "prose": kept["long"]["without"]["none"], "repetitions": found["none"],
+        "rep., best\ntwo off": found["best two"],
+        "rep., two\nothers off": found["others"],
+        f"rep.,\nafter {OTHER}": kept["repeats"]["other"],
+    }  # fmt: skip
     for part, shift, colour in (("first", -0.2, GREY), ("again", 0.2, ORANGE)):
         label = {"first": "a random text", "again": "its repetition"}[part]
         heights = [row[part] for row in rows.values()]
         right.bar(np.arange(len(rows)) + shift, heights, 0.4, color=colour, label=label)
     right.set_xticks(range(len(rows)), rows, fontsize=8)
     highest = max(row["again"] for row in rows.values())
-    right.set(ylabel="bits per character", ylim=(0, 1.4 * highest))
+    uniform = math.log2(kept["characters"][2])
+    right.axhline(uniform, color=GREY, linestyle=":")
+    right.text(4.5, uniform + 0.1, "uniform", color=GREY, fontsize=8, ha="right")
+    right.set(ylabel="bits per character", ylim=(0, 1.5 * highest))
     right.legend()
     return fig
 

@@ -172,16 +172,17 @@ print(f"equal gradients of {sum(close)} of {len(close)} parameters")
 # ```
 #
 # The first command trains the model above, with the text of this book. It takes five
-# minutes on two cores, prints a sample every thirty seconds, and can be stopped with Ctrl-C and
-# started again. Watch the order in which the samples become better: first the
+# minutes on two cores, prints a sample every thirty seconds, and can be stopped with
+# Ctrl-C and started again. Watch the order in which the samples become better: first the
 # frequency of letters, then spaces and short words, then words, at last the form of a
 # page, with its headings and its code. The other commands are faster: they train on any
 # file, with characters or byte pairs, and print the bits per character beside the two
 # baselines.
 #
-# How many bits do you expect, if counting two characters back is the least to beat? The
-# record of the first command, with the course's answers in place of yours. The library's
-# model of the same size has GELU in place of tanh, biases, and other pairs for RoPE.
+# How many bits do you expect, if counting two characters back is the least to beat?
+# This is the record of the first command, with the course's answers in place of yours.
+# Beside it stands the library's model with its usual settings: GELU in place of tanh,
+# biases, and other pairs for RoPE. Which of them makes the difference was not tested.
 
 # %% [folded]
 def more(name):
@@ -206,12 +207,12 @@ print("\nyours minus the library's:", written(gap))
 # {{ size["context"] }} characters in {{ size["layers"] }} layers of width
 # {{ size["width"] }}, with {{ size["heads"] }} heads each. After all steps it needs
 # {{ f"{long['bits']:.2f}" }} bits, {{ more("counted trigrams") }} than counting. What
-# does it write after its first thirty seconds, and at the end, at the temperature
-# {{ f"{0.8:.1f}" }}?
+# does it write on the way, at the temperature {{ f"{0.8:.1f}" }}? Each sample continues
+# the same held-out characters, which end within a word:
 
 # %% [folded]
 steps = list(long["samples"])
-for step in (steps[0], steps[-1]):
+for step in (*steps[:2], steps[-1]):
     lines = (wrap(line, 74) for line in long["samples"][step].splitlines())
     parts = itertools.chain.from_iterable(lines)
     print("\n".join([f"step {step}:", *(f"  | {part}" for part in parts)]))
@@ -219,12 +220,14 @@ for step in (steps[0], steps[-1]):
 # %% [markdown]
 # ## What could attention do that counting cannot?
 #
-# A text often repeats itself. Where did the present token occur before, and what
+# To count further back than two characters needs ever more text. A head can look at any
+# token. A text often repeats itself: where did the present token occur before, and what
 # followed it? A head that looks there is an *induction head* (Olsson and others 2022).
 # It needs two layers: the first tells each token its predecessor, and the second
 # compares the present token with these predecessors. No training is needed to build
-# one. With one-hot tokens $x_i$ and the scores $`s_{ik} = \beta\, x_i \cdot x_{k-1}`$
-# for $k \le i$, which keys get the weight?
+# one. Take one-hot tokens $x_i$, let the first layer write $`x_{k-1}`$ into token $k$ (0
+# into the first), and score with $`s_{ik} = \beta\, x_i \cdot x_{k-1}`$ for $k \le i$.
+# A large $\beta$ makes the weights sharp. Which keys get the weight?
 
 
 # %% [folded]
@@ -261,38 +264,59 @@ show(
 #
 # Does your GPT have such a head? In prose, few things are repeated exactly within
 # {{ size["context"] }} characters, so it has had little reason. Beside it stands a
-# second model with the same parts and sizes. It was trained for
-# {{ kept["repeats"]["steps"] }} steps, and in every second window ("rep.") the second
-# half repeats the first.
+# second model with the same parts and sizes. Its training had
+# {{ kept["repeats"]["steps"] }} steps, a fifth as many, and in every second window the
+# second half repeated the first, {{ kept["repeated"] }} characters later. "Prose" and
+# "rep." are the two models. The scores are those in random texts that are repeated
+# after {{ str(own.REPEATED) }} characters, as in the second model's training, and after
+# {{ str(own.OTHER) }}:
 
 # %% [folded]
 print(own.heads(kept))
-print(f"\n{own.repetition(kept)}")
 
 # %% [folded]
-prose, repeats = (kept[run]["without"] for run in ("long", "repeats"))
+repeats = kept["repeats"]
+of_prose, at_32 = (np.array(run["induction"]) for run in (long, repeats))
+best = np.unravel_index(at_32.argmax(), at_32.shape)
+at_24 = np.array(repeats["other"]["induction"])[best]
+on_first = np.max([kept[name]["on_first"] for name in ("long", "repeats")])
 
+# %% [markdown]
+# The largest score of the first model is {{ f"{of_prose.max():.2f}" }}, that of the
+# second {{ f"{at_32.max():.2f}" }}. Is this an induction head? With a repetition
+# after {{ str(own.OTHER) }} characters the same head has
+# {{ f"{at_24:.2f}" }}. So it does not compare tokens. It looks at a fixed
+# distance, 31 characters back, because in its training the answer always stood there,
+# and RoPE makes a distance easy to see. One test that has the same distance as the
+# training would have told us the opposite. What does each model gain from a repetition,
+# in bits per character?
 
+# %% [folded]
+print(own.repetition(kept))
+
+# %% [folded]
 def saved(row):
     """Return by how many bits per character a repetition costs less than the text."""
     return row["first"] - row["again"]
 
 
-most = {run: np.max(kept[run]["induction"]) for run in ("long", "repeats")}
-on_first = np.max([kept[run]["on_first"] for run in ("long", "repeats")])
+rows = repeats["without"]
 
 # %% [markdown]
-# The largest induction score is {{ f"{most['long']:.2f}" }} after prose, and
-# {{ f"{most['repeats']:.2f}" }} where windows repeat themselves. The second table is the
-# test of what a score is worth. A random text costs both models more than a uniform
-# guess, because it is not like prose. Its repetition saves the first model
-# {{ f"{saved(prose['none']):.2f}" }} bits per character, and the second one
-# {{ f"{saved(repeats['none']):.2f}" }}. Without its best two heads the second model
-# saves {{ f"{saved(repeats['best two']):.2f}" }}, and without the two of the smallest
-# scores {{ f"{saved(repeats['others']):.2f}" }}. So these two do most of the copying,
-# and they formed where the text rewards it. These are two models and one book. A model that
-# reads far more text, in longer windows, meets repetitions without our help: [the next
-# lesson](../22_real_model/README.md) finds such heads in a real one.
+# A random text costs more than a uniform guess,
+# {{ f"{math.log2(kept['characters'][2]):.2f}" }} bits, because
+# it is not like prose. (Prose is here that of the first held-out windows only.) Its
+# repetition after {{ str(own.REPEATED) }} characters saves the second model
+# {{ f"{saved(rows['none']):.2f}" }} bits; without its best two heads
+# {{ f"{saved(rows['best two']):.2f}" }}, and without the two of the smallest scores
+# {{ f"{saved(rows['others']):.2f}" }}. So these two heads do most of the copying. After
+# {{ str(own.OTHER) }} characters the repetition saves
+# {{ f"{saved(repeats['other']):.2f}" }}.
+#
+# These are two models and one book. We also tried repetitions at changing distances,
+# for some two thousand steps, and no head learned to compare. A model that reads far
+# more text has induction heads: [the next lesson](../22_real_model/README.md) looks at
+# a real one.
 #
 # The first table also has the mean weight in prose on the token before, which the rule
 # needs in the first layer, and on the first token of a window. There, real models rest
@@ -301,20 +325,24 @@ on_first = np.max([kept[run]["on_first"] for run in ("long", "repeats")])
 
 # %% [figure]
 fig = own.picture(kept)
+fig.axes[1].set_xlim(-0.6, 5.4)
+fig.axes[1].texts[0].set_x(5.35)  # beside the bars
 b = long["by_position"]
+again = {name: row["again"] for name, row in rows.items()}
 show(
     fig,
     "inside",
-    alt=f"Left: the bits of the next character by the number of characters that are "
-    f"read, from {b[0]:.2f} after one to {b[-1]:.2f} after {len(b)}. Right: the bits of a "
-    f"random text and of its repetition: {prose['none']['again']:.1f} after prose, "
-    f"{repeats['none']['again']:.1f} after repetitions, and there "
-    f"{repeats['best two']['again']:.1f} without the best two heads.",
+    alt=f"Left: the bits of the next character by the number of characters that your "
+    f"GPT has read, from {b[0]:.2f} after one to {b[-1]:.2f} after {len(b)}. Right: the "
+    f"bits of a random text and of its repetition: "
+    f"{kept['long']['without']['none']['again']:.1f} after prose, {again['none']:.1f} "
+    f"after repetitions, {again['best two']:.1f} there without the best two heads, and "
+    f"{repeats['other']['again']:.1f} with another distance.",
 )
 
 # %% [markdown]
-# Left: with one character the model knows little. The more it reads, the less it is
-# surprised, and where the curve becomes flat, more context does not help this model.
+# Left: with one character the model knows little. From about the tenth on, more
+# characters hardly help this model.
 #
 # ## From probabilities to a text
 #
@@ -345,8 +373,8 @@ for name, q in found.items():
 #
 # To write token $n + 1$ the model needs the keys and values of all $n$ tokens before.
 # They do not change: a token sees only earlier ones. With a *cache* each step computes
-# the queries, keys and values of one token and compares one query with $n$ keys;
-# without it, all is computed again.
+# the queries, keys and values of one token and compares one query with $n$ keys.
+# Without it all is computed again, which is $n$ times as much:
 
 
 # %%
@@ -365,7 +393,9 @@ for n in (16, 64, 256, 1024):
 
 # %% [markdown]
 # And on a clock? A small model spends most of a step outside of the products, so the
-# cache gains less than this ratio (in the record, greedy texts by one process):
+# cache gains less than this ratio. (Greedy texts of the record, the fastest of three.
+# They are longer than those of the training, which matters for what they say and not
+# for the time.)
 
 # %% [folded]
 print(own.speed(kept))
@@ -373,9 +403,10 @@ print(own.speed(kept))
 # %% [markdown]
 # ## Two models write faster than one
 #
-# Reading a few tokens in one pass takes hardly longer than reading one: most of the
-# time goes into reading the weights. So a small model drafts some tokens, with its
-# distribution $q$, and the large one, with $p$, reads all drafts at once. It keeps the
+# In a large model, reading a few tokens in one pass takes hardly longer than reading
+# one: most of the time goes into reading the weights. So a small model drafts some
+# tokens, with its distribution $q$, and the large one, with $p$, reads all drafts at
+# once. It keeps the
 # draft $x$ with the probability $\min(1, p_x / q_x)$. Otherwise it draws from what $q$
 # misses, in proportion to $\max(p - q, 0)$. This is *speculative decoding* (Leviathan
 # and others 2023; Chen and others 2023). Do the tokens then still have the distribution
@@ -385,26 +416,28 @@ print(own.speed(kept))
 p, q = np.array([0.6, 0.3, 0.1]), np.array([0.3, 0.3, 0.4])
 exercise = own.find("E.28")
 answer = own.functions(exercise.answer_text, str(exercise.file))
-kept, both = np.minimum(p, q), answer.outcome(p, q)
+accepted, both = np.minimum(p, q), answer.outcome(p, q)
 print("word  p     q     drafted and kept   replaced by it   sum")
 for v in range(3):
+    replaced = both[v] - accepted[v]
     print(
-        f"{v:4d}  {p[v]:.2f}  {q[v]:.2f}  {kept[v]:16.2f}   {both[v] - kept[v]:14.2f}   "
+        f"{v:4d}  {p[v]:.2f}  {q[v]:.2f}  {accepted[v]:16.2f}   {replaced:14.2f}   "
         f"{both[v]:.2f}"
     )
 
 # %% [markdown]
 # The sum is $p$ for each word: what is drafted too often is kept less often, and what is
 # drafted too seldom replaces it. A draft is kept with the probability
-# $\sum_v \min(p_v, q_v)$, here {{ f"{kept.sum():.2f}" }}: the closer the two models
+# $\sum_v \min(p_v, q_v)$, here {{ f"{accepted.sum():.2f}" }}: the closer the two models
 # are, the more tokens come from one pass. The text is that of the large model in any
 # case. E.28 is this rule, with fractions in place of rounded numbers.
 #
 # ## What would break it?
 #
 # A model of this size has read less than a megabyte. It learns the form of this book,
-# not what it says. Its held-out text comes from the same pages: on other prose it is
-# worse. And a temperature or a top-p that suits one model need not suit another.
+# not what it says. Its held-out text comes from the same pages. Other prose was not
+# tried. A head's score in texts with one distance says little, as seen. And a
+# temperature or a top-p that suits one model need not suit another.
 #
 # **A GPT is a loop around functions that you have written: it draws the next token, and
 # learns by making the tokens of a text less surprising.**
