@@ -1,6 +1,6 @@
 """A model with attention learns to reverse strings of five letters, in a few seconds.
 
-    python -m attention.first_model      # trains it, and writes first_model.png
+    python -m attention.first_model      # trains it, and writes first_model.png here
 
 Letter j of the string has a vector h_j, the sum of two embeddings: one of the letter,
 one of its position. An embedding is a vector of parameters. Step i writes letter i of
@@ -10,6 +10,9 @@ The average is called the context. From it a linear layer computes the logits, o
 number for each of ten letters: the letter with the largest logit is the answer. No step
 reads what other steps wrote.
 """
+
+import os
+import sys
 
 import numpy as np
 
@@ -51,9 +54,13 @@ def main(seed=0, path="first_model.png"):
     print(f"right letters in 1000 strings, most of them new: {accuracy:.1%}")
     _, weights = model(np.array([[LETTERS.index(letter) for letter in "badge"]]))
     alignment_heatmap(weights[0], list("badge"), list("egdab"), path=path)
-    print(f"wrote {path}: the weights with which it reverses badge")
+    print(f"wrote {os.path.abspath(path)}: the weights with which it reverses badge")
     return accuracy
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except OSError as error:
+        text = f"{error.strerror}: {error.filename}."
+        sys.exit(f"{text}\nRun it in a folder that you can write to.")

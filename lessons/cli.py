@@ -12,6 +12,7 @@ import sys
 import time
 
 from attention.app.completion import SHELLS, script
+from attention.app.font_folder import explain_font_folder
 from attention.app.options import Parser, meant
 from attention.stopping import handled
 
@@ -44,6 +45,7 @@ def main(argv=None):
             return _show_version()
         if args.completion:
             return _show_completion(parser)
+        explain_font_folder()
         return args.run(args)
 
     return explained(verb)
@@ -67,21 +69,30 @@ def _explained(verb):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except OSError as error:
-        text = f"{error.strerror}: {error.filename}" if error.filename else error
-        chosen, path = os.environ.get("LESSONS_WORK"), f"{error.filename}{os.sep}"
-        if chosen and f"{work_folder()}{os.sep}".startswith(path):
-            text = (
-                f"{text}. LESSONS_WORK is {chosen}: choose a folder that can be made."
-            )
-        elif error.filename:
-            text = f"{text}. LESSONS_WORK=FOLDER chooses another folder for your files"
-            text += ", and DIR that of site and notebooks."
-        say(without_breaks(text), file=sys.stderr)
+        say(_in_words(error, args), file=sys.stderr)
         return FAILED
     except KeyboardInterrupt as stopped:
         with contextlib.suppress(OSError):  # the terminal may be closed
             print(f"\n{str(stopped) or 'stopped.'}", file=sys.stderr)
         return 130
+
+
+def _in_words(error, args):
+    """Return the text of an error; for a file's, its path and the option that helps."""
+    if not error.filename:
+        return str(error)
+    path, work = pathlib.Path(error.filename), work_folder()
+    text = f"{error.strerror}: {without_breaks(path)}."
+    if args.run in (_site, _notebooks):
+        verb = args.run.__name__[1:]
+        text += f" python -m lessons {verb} DIR writes to another folder."
+    elif getattr(args, "save", None) == path:
+        text += " Choose another place with --save."
+    elif work.is_relative_to(path) or path.is_relative_to(work):
+        if chosen := os.environ.get("LESSONS_WORK"):
+            text += f" LESSONS_WORK is {without_breaks(chosen)}."
+        text += " LESSONS_WORK=FOLDER chooses another folder for your files."
+    return text
 
 
 def _show_version():

@@ -30,8 +30,7 @@ def cache_directory(dtype=""):
     ~/.cache. The directories whose last use is longest ago are removed. None: the
     directory cannot be written, and every process compiles anew.
     """
-    base = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
-    base = pathlib.Path(base or "~/.cache").expanduser() / PROJECT
+    base = base_directory()
     path = base / _key()
     try:
         (path / dtype).mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -42,6 +41,12 @@ def cache_directory(dtype=""):
         for old in sorted(base.iterdir(), key=os.path.getmtime)[:-KEPT]:
             discard(old)
     return path / dtype if os.access(path / dtype, os.W_OK) else None
+
+
+def base_directory():
+    """Return the directory of all states."""
+    base = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
+    return pathlib.Path(base or "~/.cache").expanduser() / PROJECT
 
 
 def is_cached(kernel, dtype):

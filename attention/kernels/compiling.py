@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .cache import cache_directory, discard, is_cached
+from .cache import base_directory, cache_directory, discard, is_cached
 from .choice import fall_back_to_twins, is_compiled
 from .memory import keep_freed_memory
 from .pool import spread
@@ -180,7 +180,9 @@ def _build(numba, function, char, path):
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(path or before)
     name = _name(function)
-    where = "once on this machine" if path is not None else "as there is no cache"
+    where = "once on this machine" if path is not None else "in each run"
+    if path is None:
+        _explain_missing_cache()
     try:
         with _reported(name.removeprefix("attention.kernels."), where):
             if path is None or not is_cached(name, char):
@@ -201,6 +203,15 @@ def _use_wide_vectors(numba):
         features = get_host_cpu_features()
         if "+avx512f" in features:
             numba.config.CPU_FEATURES = f"{features},-prefer-256-bit"
+
+
+@functools.cache
+def _explain_missing_cache():
+    """Print once that compiled loops are not kept, and what helps."""
+    print(
+        f"Compiled loops are not kept: {base_directory()} cannot be written.\n"
+        "NUMBA_CACHE_DIR=FOLDER chooses another folder.", file=sys.stderr,
+    )  # fmt: skip
 
 
 @contextlib.contextmanager

@@ -323,7 +323,7 @@ def _execute(cell, namespace, path):
             value = eval(code, namespace)
             if value is not None:
                 print(repr(value))
-    except BrokenPipeError:  # python -m lessons run 0 | head
+    except OSError:  # a file that cannot be written; python -m lessons run 0 | head
         raise
     except (Exception, SystemExit) as error:
         frames = traceback.extract_tb(error.__traceback__)

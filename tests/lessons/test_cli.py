@@ -115,7 +115,8 @@ MESSAGES = [  # (arguments, exit code, fragments)
     (["experiment", "11", "--model", "x"], 2, ["experiment 11 takes no --model."]),
     (["experiment", "38.4", "--model", "x"], 2, ["38.4 takes no --model."]),
     (["read", "99"], 2, ["There is no lesson 99. There are: start, 00, 01"]),
-    (["site", f"{__file__}/x"], 1, ["DIR that of site and notebooks"]),
+    (["site", f"{__file__}/x"], 1, ["python -m lessons site DIR writes to another"]),
+    (["notebooks", f"{__file__}/x"], 1, ["lessons notebooks DIR writes to another"]),
     (["check", "--help"], 0, ["--seed", "--json", "--pdb", "--all", "--verbose"]),
 ]
 
@@ -131,8 +132,12 @@ def test_a_message_says_what_is_possible(lessons, argv, code, fragments):
 def test_a_work_folder_that_cannot_be_made_is_named(lessons, tmp_path, monkeypatch):
     (tmp_path / "a file").write_text("no folder", encoding="utf-8")
     monkeypatch.setenv("LESSONS_WORK", str(tmp_path / "a file"))
-    code, text = lessons("start", "E.2")
-    assert code == 1 and f"LESSONS_WORK is {tmp_path / 'a file'}" in text
+    for verb in "start E.2", "run 5":
+        code, text = lessons(*verb.split())
+        text = " ".join(text.split())
+        assert code == 1 and f"LESSONS_WORK is {tmp_path / 'a file'}. LESSONS" in text
+        assert "LESSONS_WORK=FOLDER chooses another folder for your files." in text
+    assert "LESSONS_WORK=FOLDER chooses" in " ".join(lessons("doctor")[1].split())
     assert lessons("read", "0")[0] == 0  # reading needs no journal
 
 

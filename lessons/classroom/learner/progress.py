@@ -233,13 +233,14 @@ def doctor():
             _line(name, "not installed", False, f"pip install {name}")
             good &= name != "numpy"  # the others are useful, not necessary
     _line("cores", str(os.cpu_count()))
-    good &= _folder("your folder", work_folder())
-    _folder("second copy", journal.mirror_folder())
+    good &= _folder("your folder", work_folder(), "LESSONS_WORK")
+    _folder("second copy", journal.mirror_folder(), "XDG_STATE_HOME")
     if good:
         from attention.kernels.cache import cache_directory
 
         cache = cache_directory()
-        _line("kernel cache", str(cache), cache is not None, "each run compiles anew")
+        advice = "each run compiles anew; NUMBA_CACHE_DIR=FOLDER chooses another folder"
+        _line("kernel cache", str(cache), cache is not None, advice)
     terminal = f"{width()} columns" if sys.stdout.isatty() else "none: plain text"
     _line("terminal", f"{terminal}, {sys.stdout.encoding}")
     return 0 if good else 1
@@ -272,14 +273,15 @@ def _row(id, title, dots, minutes, needs, state, about="", indent=2):
     print((" " * indent + cells + state + fit(f" {last}", 13)).rstrip())
 
 
-def _folder(name, path):
-    """Print whether files can be written to a folder."""
+def _folder(name, path, variable):
+    """Print whether files can be written to a folder, which ``variable`` chooses."""
     try:
         path.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=path):
             return _line(name, str(path))
     except OSError as error:
-        return _line(name, str(path), False, f"cannot be written: {error.strerror}")
+        advice = f"{error.strerror}; {variable}=FOLDER chooses another folder"
+        return _line(name, str(path), False, advice)
 
 
 def _line(name, value, good=True, advice=""):

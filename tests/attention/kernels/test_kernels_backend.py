@@ -108,6 +108,12 @@ def test_small_work_runs_the_twin(tmp_path):
     assert out == "numba 0.731059 True" and re.fullmatch(line, err)
     assert python(RUN, **place) == ("numba 0.731059 False", "")
     assert python(RUN, **chosen) == ("numba 0.731059 True", "")
+    (tmp_path / "file").write_text("no folder")
+    out, err = python(RUN, **chosen | {"XDG_CACHE_HOME": str(tmp_path / "file")})
+    explained, advice, line = err.splitlines()
+    assert explained.startswith(f"Compiled loops are not kept: {tmp_path / 'file'}/")
+    assert advice == "NUMBA_CACHE_DIR=FOLDER chooses another folder."
+    assert line.startswith("compiling softmax.forward_loop, in each run… ")
 
 
 @pytest.mark.deep
