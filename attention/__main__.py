@@ -63,13 +63,13 @@ def _run(argv, is_program):
             IsADirectoryError, NotADirectoryError, ImportError) as problem:  # fmt: skip
         complain(name, _in_words(problem, args))
         return 2
-    except BrokenPipeError:
-        raise
     except MemoryError as problem:
         reason = (str(problem).splitlines() or ["memory is full"])[0]
         complain(name, f"The memory is too small for these sizes: {reason}.")
         return 1
     except (FloatingPointError, OSError) as problem:
+        if getattr(problem, "strerror", None) and not problem.filename:
+            raise  # of the output
         complain(name, _in_words(problem, args))
         return 1
 

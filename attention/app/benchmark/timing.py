@@ -16,6 +16,7 @@ changes less than their times: ``ratio`` is the median of the ratios of the roun
 import gc
 import math
 import multiprocessing
+import signal
 import statistics
 import time
 import tracemalloc
@@ -23,7 +24,7 @@ import tracemalloc
 import numpy as np
 
 from ... import kernels
-from ...stopping import end_with_parent
+from ...stopping import end_with_parent, handlers
 
 PAUSE = 0.05  # seconds, until the threads of the other processes sleep
 SHORT = 0.05  # seconds: a shorter call is repeated until this much time has passed
@@ -47,7 +48,8 @@ class Side:
         self._pipe, end = context.Pipe()
         arguments = end, make, measure, kernels.threads()
         self._process = context.Process(target=_serve, args=arguments, daemon=True)
-        self._process.start()
+        with handlers({signal.SIGINT: signal.SIG_IGN}):  # Ctrl-C is for this process
+            self._process.start()
         end.close()  # so that receiving raises EOFError when the process ends
 
     def result(self):

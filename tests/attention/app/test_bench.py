@@ -3,6 +3,7 @@
 import functools
 import json
 import os
+import signal
 
 import numpy as np
 import pytest
@@ -79,6 +80,18 @@ def test_a_side_in_a_process_of_its_own():
         with pytest.raises(Missing, match=reason):
             side.result()
         side.close()
+
+
+def ignores_ctrl_c():
+    return lambda: [np.array(signal.getsignal(signal.SIGINT) == signal.SIG_IGN)]
+
+
+def test_ctrl_c_ends_the_command_and_it_ends_its_processes():
+    """A process that is still importing would print a traceback."""
+    before = signal.getsignal(signal.SIGINT)
+    side = Side(ignores_ctrl_c, timing.seconds)
+    assert side.result() == [True] and signal.getsignal(signal.SIGINT) is before
+    side.close()
 
 
 def test_the_mean_of_a_short_call_that_is_repeated(monkeypatch):

@@ -202,7 +202,7 @@ def test_signals_at_random_moments(seed, tmp_path):
     [
         (ValueError("Wrong."), 2), (TypeError("Wrong."), 2),
         (FileNotFoundError("Wrong."), 2), (OSError("Wrong."), 1),
-        (FloatingPointError("Wrong."), 1),
+        (FloatingPointError("Wrong."), 1), (OSError(28, "Wrong."), 1),
         (KeyboardInterrupt("Wrong."), 130), (KeyboardInterrupt(), 130),
     ],
 )  # fmt: skip
@@ -213,7 +213,7 @@ def test_every_end_is_a_sentence_and_an_exit_code(problem, code, monkeypatch, ca
     monkeypatch.setattr(reversal, "run", run)
     assert main(["reversal"]) == code
     error = capsys.readouterr().err
-    assert "Traceback" not in error
+    assert "Traceback" not in error and "Errno" not in error
     assert ("Wrong." in error) == ("Wrong." in str(problem))
     assert ("stopped." in error) == (repr(problem) == "KeyboardInterrupt()")
 
