@@ -38,9 +38,11 @@ from .course.run import FAILED, USAGE
 def main(argv=None):
     """Run a command line; return the exit code."""
 
+    args = argparse.Namespace()
+
     def verb():
         parser = _parser()
-        args = parser.parse_args(argv)
+        parser.parse_args(argv, args)
         if args.version:
             return _show_version()
         if args.completion:
@@ -48,16 +50,19 @@ def main(argv=None):
         explain_font_folder()
         return args.run(args)
 
-    return explained(verb)
+    return explained(verb, args)
 
 
-def explained(verb):
-    """Call a function that returns an exit code; print its errors as sentences."""
+def explained(verb, args=None):
+    """Call a function that returns an exit code; print its errors as sentences.
+
+    args   of the command line, which may name a folder
+    """
     with prepared(), handled(False):  # children end where a signal is caught
-        return _explained(verb)
+        return _explained(verb, args)
 
 
-def _explained(verb):
+def _explained(verb, args):
     try:
         code = verb()
         sys.stdout.flush()  # a closed pipe raises here
@@ -83,7 +88,7 @@ def _in_words(error, args):
         return str(error)
     path, work = pathlib.Path(error.filename), work_folder()
     text = f"{error.strerror}: {without_breaks(path)}."
-    if args.run in (_site, _notebooks):
+    if getattr(args, "run", None) in (_site, _notebooks):
         verb = args.run.__name__[1:]
         text += f" python -m lessons {verb} DIR writes to another folder."
     elif getattr(args, "save", None) == path:

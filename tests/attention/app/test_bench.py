@@ -2,6 +2,7 @@
 
 import functools
 import json
+import math
 import os
 import signal
 
@@ -13,6 +14,7 @@ from attention.app.benchmark import NAMES, rows, timing
 from attention.app.benchmark.rows import ROWS, Row
 from attention.app.benchmark.timing import Missing, Side, measured
 from attention.app.commands import bench
+from attention.app.document import print_json
 
 # -- timing ----------------------------------------------------------------------------
 
@@ -270,3 +272,10 @@ def test_without_torch_our_sides_are_measured(monkeypatch, capsys):
     found = capsys.readouterr()
     assert "No torch here: measuring without it." in found.err
     assert "nothing to compare with" in found.out
+
+
+def test_a_document_has_numbers_of_json_alone(capsys):
+    print_json({"x": np.float32(0.5), "y": np.ones(2)})
+    assert capsys.readouterr().out == '{"x": 0.5, "y": [1.0, 1.0]}\n'
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        print_json({"x": math.nan})
