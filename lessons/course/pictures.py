@@ -81,10 +81,10 @@ def images(fig):
 
 
 def has_curve(fig, x, y, tag, what):
-    """Fail unless one curve of the figure has these points."""
-    for a, b, _ in lines(fig):
+    """Return the label of the curve with these points; fail unless there is one."""
+    for a, b, label in lines(fig):
         if a.shape == np.shape(x) and np.allclose(a, x) and np.allclose(b, y):
-            return
+            return label
     for a, b, _ in lines(fig):
         if a.shape == np.shape(y) and np.allclose(a, y) and np.allclose(b, x):
             text = "found it with the two axes exchanged"

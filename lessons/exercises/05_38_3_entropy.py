@@ -122,19 +122,15 @@ EPSILON = 1e-10  # so that log(p + 1e-12) is near enough
 
 
 def known_entropies(my, rng):
-    """entropies of random weights, of 1/2, 1/3, 1/6 and of equal ones"""
+    """entropies of random weights, of 1/2, 1/3, 1/6, of equal ones, of 0"""
     known = [[1 / 2, 1 / 4, 1 / 4], [1 / 3, 1 / 3, 1 / 3], [1 / 2, 1 / 3, 1 / 6]]
-    for p in (rng.dirichlet(np.ones(7), (3, 5)), np.array(known)):
+    zeros = [[1.0, 0.0, 0.0], [0.5, 0.0, 0.5]]
+    for p in (rng.dirichlet(np.ones(7), (3, 5)), np.array(known), np.array(zeros)):
         my.near(EPSILON).entropy(p)
 
 
-def weights_of_0(my, rng):
-    """the entropy of weights that are exactly 0"""
-    my.near(EPSILON).entropy(np.array([[1.0, 0.0, 0.0], [0.5, 0.0, 0.5]]))
-
-
 def both_curves(my, rng):
-    """both curves, of 7 and of 11 queries"""
+    """both curves, of 7 and of 11 queries, one key, and scores whose exp overflows"""
     for wanted in (True, False):
         source, unused = (np.random.default_rng(3) for _ in range(2))
         my.only.entropy_curve(7, (3, 5), wanted, source, 11)
@@ -143,10 +139,6 @@ def both_curves(my, rng):
         my.holds("entropy_curve", is_used, *text, "own-generator")
         my.near(EPSILON).entropy_curve(7, (3, 5, 17), wanted, rng, 11)
         my.near(EPSILON).entropy_curve(7, (5, 7, 11), wanted, rng, 7)
-
-
-def certain(my, rng):
-    """one key, and scores whose exp overflows"""
     alone = my.only.entropy_curve(1, (5, 3), True, rng, 3)
     is_right = np.shape(alone) == (2,) and np.allclose(alone, 0, 0, EPSILON)
     my.holds("entropy_curve", is_right, "[0. 0.], with one key", alone)
@@ -189,9 +181,8 @@ def the_plot(my, rng):
     pictures.has_level(fig, math.log(T), "no-level", f"log {T} = {math.log(T):.4g}")
     pictures.is_labelled(fig, r"\bd\b|width|dim", r"entrop|nat|\bH\b")
     for y, what in ((scaled, "scaled"), (unscaled, "unscaled")):
-        pictures.has_curve(fig, ds, y, "curves", f"the {what} entropies against ds")
-        curves = [curve for curve in pictures.lines(fig) if len(curve[1]) == len(ds)]
-        label = next(label for _, b, label in curves if np.allclose(b, y))
+        name = f"the {what} entropies against ds"
+        label = pictures.has_curve(fig, ds, y, "curves", name)
         words = label.lower().replace("not scaled", "unscaled")
         text = f'label="{what}" for this curve in the legend', repr(label)
         my.holds("draw", "scaled" in words, *text, "unlabelled")
@@ -224,7 +215,6 @@ def is_prediction(found):
 
 
 HINTS = """
-entropy  Where p is 0 the term is 0: which argument of the logarithm avoids ln 0 there?
 1  A row of _scores belongs to one query: compute softmax and entropy along it, and the
    mean over the rows last.
 2  ln p_j = e_j - ln Z, so H = ln Z - sum_j p_j e_j. This also gives the limit: replace

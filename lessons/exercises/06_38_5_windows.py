@@ -166,14 +166,10 @@ def every_window(my, rng):
 
 
 def where_reversal_looks(my, rng):
-    """the centre for reversal"""
+    """the centre for reversal, and a padded batch"""
     for length in (7, 5, 1, 0):
         for t in range(7):
             my.center_for_reversal(t, length)
-
-
-def a_padded_batch(my, rng):
-    """a padded batch"""
     my.batch_masks(np.array([3, 6, 5]), 7, 5, 1)
     my.batch_masks(np.array([3, 6, 5]), 7, 7, 2)
 
@@ -229,8 +225,6 @@ def it_learns(my, rng):
 
 
 HINTS = """
-training_step  Which lines does every step have, in which order, and which gradients are
-   there before?
 1  Write the positions of the keys as a row and the centres as a column. Broadcasting
    compares each with each.
 2  The row is np.arange(S)[None, :], the column has shape (T, 1). Compare the distance

@@ -80,7 +80,6 @@ def masked_lse(x, mask):
     #! lse = np.where(mask.any(-1), base + np.log(total), 0.0)  | lse with 0 in a row without an allowed key
     #! lse = np.where(mask, x, 0.0).sum(-1)  | the sum of the allowed scores
     #! lse = (y * np.where(mask, x, 0.0)).sum(-1)  | sum y x, the average of the scores
-    #! lse = np.log(np.exp(s).sum(-1))  | ln sum exp(x), infinite for large scores
 
     def backward(g):
         return y * g[..., None]  #? How much does ln sum_j exp(x_j) grow when x_i grows?
@@ -110,60 +109,41 @@ def both(my, x, mask):
 def weights(my, rng):
     """weights and lse of random masks"""
     for shape in ((3, 5, 7), (5, 5), (2, 7)):
-        mask = a_mask(rng, shape)
-        x = rng.normal(size=shape)
+        x, mask = rng.normal(size=shape), a_mask(rng, shape)
         both(my, x, mask)
         leak = np.abs(my.only.masked_softmax(x, mask)[0][~mask]).max()
         text = "a weight of exactly 0 wherever the mask is False", f"up to {leak:.3g}"
         my.holds("masked_softmax", leak == 0, *text, "mask-leak")
 
 
-def no_influence(my, rng):
-    """masked scores of 742, 1e4 and -1e4"""
-    x = rng.normal(size=(5, 7))
-    mask = a_mask(rng, x.shape)
+def far_from_0(my, rng):
+    """masked scores of 742, 1e4 and -1e4, and allowed ones of 1e4, -1e4 and -1e10"""
+    x, mask = rng.normal(size=(5, 7)), a_mask(rng, (5, 7))
     for score in (742.0, 1e4, -1e4):  # exp(x - 742) has one or two digits
         both(my, np.where(mask, x, score), mask)
+    for far in (1e4, -1e4):
+        both(my, x + far, mask)
+    my.masked_softmax(x - 1e10, mask)
+    my.near(1e-5).masked_lse(x - 1e10, mask)  # exp(x - lse) is right, with few digits
 
 
-def far_below(my, rng):
-    """scores of 1e4, and scores far below 0"""
-    both(my, np.array([[1e4, 1e4 - np.log(3), -1e4]]), np.ones((1, 3), bool))
-    near = rng.normal(size=(5, 7))
-    mask = a_mask(rng, near.shape)
-    both(my, near - 1e4, mask)
-    my.masked_softmax(near - 1e10, mask)
-    my.near(1e-5).masked_lse(near - 1e10, mask)  # exp(x - lse) is right, with few digits
-
-
-def nothing_allowed(my, rng):
-    """a row without an allowed key"""
-    mask = np.arange(3)[:, None] != np.ones(5)
-    both(my, rng.normal(size=(3, 5)), mask)
-
-
-def masked_nan(my, rng):
-    """NaN and infinity in masked scores, beside scores of 1e4"""
+def empty_rows_and_nan(my, rng):
+    """a row without an allowed key, NaN and infinity in masked and in allowed scores"""
+    both(my, rng.normal(size=(3, 5)), np.arange(3)[:, None] != np.ones(5))
     x = np.array([[1e4, 1e4 - np.log(3), -1e4], [np.nan, 1.0, np.inf], [0.0, 0.0, -np.inf]])
     both(my, x, np.array([[True, True, True], [False, True, False], [True, True, False]]))
     both(my, np.where([[True], [False]], 1.0, [np.nan] * 3), np.array([[True] * 3, [False] * 3]))
-
-
-def allowed_nan(my, rng):
-    """NaN in an allowed score"""
     x = np.array([[np.nan, 1.0, 2.0, 3.0], [0.0, 0.0, 5.0, np.nan], [np.nan, 1.0, 2.0, np.nan]])
     both(my, x, np.array([[True] * 3 + [False], [True, True, False, False], [True] * 3 + [False]]))
 
 
 HINTS = """
-1  Which number can replace a masked score, so that its exp is exactly 0? The usual
-   softmax then does most of the rest.
+1  Which number can replace a masked score, so that its exp is exactly 0?
 2  In a row without an allowed key the maximum is -inf, and -inf - (-inf) is NaN: subtract
-   another number there, and divide by another number. The backward is that of the
-   softmax, computed from y. 0 * NaN is NaN: np.where selects without a product.
+   another number there, and divide by another number.
 3  Take np.where(mask, x, -np.inf) and its maximum, replace a maximum of -inf by 0, take
    exp of the difference and divide it by its sum, or by 1 where the key is masked. The
-   backward subtracts sum(y g) from g and multiplies by y; that of lse is y times g.
+   backward is that of E.2, computed from y; that of lse is y times g.
 """
 WHY = """A masked score is left out of the maximum, the sum and the gradient, so no value of
 it can reach a result. 0 times NaN or infinity is NaN, so the mask selects before the

@@ -25,16 +25,12 @@ def attn_bytes(T, d_model, heads, dtype):
     #! scores = T * T * (d_model // heads)  | that with d_model / heads for heads
     #! scores = T * T // heads  | the number of one head / heads: each head has scores of its own
     #! scores = heads * T * (T + 1) // 2  | that of T (T + 1) / 2 scores, but there is no mask
-    #! scores = heads * T * (T - 1)  | that of T (T - 1) scores
     #! scores = heads * T * T + T * d_model  | the number with the values as well
     #! scores = 2 * heads * T * T  | twice the number
     size = np.dtype(dtype).itemsize  #? How many bytes takes one number of each type?
     #! size = 4  | the number for float32
-    #! size = 8  | the number for float64
     #! size = 8 * np.dtype(dtype).itemsize  | the number of bits
     return scores * size  #? Which unit is expected: bytes, kilobytes, or megabytes?
-    #! return scores * size // 2**10  | the number of KiB
-    #! return scores * size // 10**6  | the number of MB
     #! return scores * size / 2**20  | the number of MiB
 
 
@@ -74,7 +70,6 @@ def attention_in_blocks(Q, K, V, block):
         #! z = np.exp(e); p = z / z.sum()  | attention with weights that sum to 1 over a whole block
         out[rows] = p @ V
     return out  #? Where does ``return`` stand: inside the loop, or after it?
-    #! return out[:block]  | the output of the first block, alone
 
 
 def explanation():
@@ -98,45 +93,36 @@ def explanation():
 import itertools
 
 from lessons.course.measure import peak_numbers, python_steps
-from lessons.course.words import self_assessed
+from lessons.course.words import your_own_words  # noqa: F401
 
-BYTES = {"int8": 1, "float16": 2, "float32": 4, "float64": 8}
+DTYPES = "int8", "float16", "float32", "float64"
 
 
 def megabytes(my, rng):
-    """few positions; 2 MB, 4 MB, 67 MB, 4.3 GB; with 32 heads, 137 GB"""
-    for case in itertools.product((3, 7), (10, 2, 512, 10**6), (1, 5), BYTES):
+    """few positions, and 32768: 4.3 GB; with 32 heads, 137 GB"""
+    for case in itertools.product((3, 7, 32768), (10, 2, 512, 10**6), (1, 5, 32), DTYPES):
         my.attn_bytes(*case)
-    for T, heads in ((1000, 1), (4096, 1), (32768, 1), (32768, 32)):
-        my.attn_bytes(T, 512, heads, "float32")
 
 
 def one_further(my, rng):
-    """the longest sequence: T fits, T + 1 does not"""
-    my.only.longest(100, "int8")
+    """the longest sequence: T fits, T + 1 does not, also where floats are not exact"""
+    memories = [0, 100, 10**6, 4_000_000, 3_999_999, 2**34]
+    for case in itertools.product(memories, DTYPES):
+        my.longest(*case)
     few, many = (python_steps(my.made["longest"], n * n, "int8") for n in (100, 3000))
-    limits = [0, 10**6, 4_000_000, 3_999_999, 2**34]
     # a loop over all T is exact, and would take minutes here; it has no largest T
-    limits.append(4 * (2**30 + 1) ** 2 - 1 if many < few + 500 else 2**40)
-    for memory, (dtype, size) in itertools.product(limits, BYTES.items()):
-        T = my.only.longest(memory, dtype)
-        expected = f"an integer, the largest T with T * T * {size} <= {memory}"
-        is_right = T == longest(memory, dtype)
-        found, tag = f"T = {T}, with {T * T * size} bytes", "law"
-        if memory > 2**53:
-            found, tag = f"{found}: floats above 2^53 are not exact", "rounding"
-        my.holds("longest", is_right, expected, found, tag)
+    large = 4 * (2**30 + 1) ** 2 - 1 if many < few + 500 else 2**40
+    for dtype in DTYPES:
+        T, right = my.only.longest(large, dtype), longest(large, dtype)
+        found = f"T = {T}: floats above 2^53 are not exact"
+        my.holds("longest", T == right, f"T = {right}", found, "rounding")
 
 
 def in_blocks(my, rng):
-    """attention in blocks of 2, 1, 7 and 11 of seven queries, and of square arrays"""
+    """attention in blocks of 2, 1, 7 and 11, square arrays, scores of 1e3, one position"""
     for block in (2, 1, 7, 11):  # the first is no width, and has several queries
         my.attention_in_blocks(*(rng.normal(size=(7, d)) for d in (3, 3, 5)), block)
     my.attention_in_blocks(*rng.normal(size=(3, 5, 5)), 2)
-
-
-def large_scores(my, rng):
-    """scores of 1e3, and one position"""
     Q, V = np.array([[1e3], [-1e3]]), np.array([[1.0], [2.0]])
     K = np.array([[27.3], [27.4]])
     my.attention_in_blocks(Q, Q, V, 1)
@@ -162,11 +148,6 @@ def a_tenth(my, rng):
     expected = "a quarter of the steps of Python, for one block and not 64 blocks"
     found = f"{every} steps and {one}: what is ``block`` used for?"
     my.holds("attention_in_blocks", 4 * every < one, expected, found, "ignores-block")
-
-
-def your_own_words(my, rng):
-    """long sequences, in your own words"""
-    self_assessed(my, my.only.explanation(), *explanation().splitlines())
 
 
 HINTS = """

@@ -136,15 +136,22 @@ def explanation():
 import re
 
 from lessons.course import pictures
-from lessons.course.words import locked, self_assessed
+from lessons.course.words import locked, your_own_words  # noqa: F401
 
 SCALES = (1, 1 / 4, 1 / 20)
 
 
 def weights_and_outputs(my, rng):
-    """weights and outputs, with scale 0.5 and 0.2"""
+    """weights and outputs, also of long vectors and of a single position"""
     for T, d, scale in ((7, 5, 0.5), (7, 5, 0.2), (5, 5, 0.3)):
         my.self_attention(rng.normal(size=(T, d)), scale)
+    for X in (
+        [[100.0, 0.0], [0.0, 0.0]],  # scores of 10000 and of 0
+        [[26.6, 0.0], [26.7, 0.0]],  # scores of 708, 710, 713
+        [[100.0, 0.0], [0.0, 100.0]],
+        [[3.0, 4.0]],
+    ):
+        my.self_attention(np.array(X), 1.0)
 
 
 def cosines(my, rng):
@@ -166,17 +173,6 @@ def ranks(my, rng):
         a = np.exp(2 * rng.normal(size=n))
         my.rank_correlation(a, a + rng.normal(size=n))
     my.rank_correlation(np.array([1.0, 2.0, 4.0]), np.array([10.0, 30.0, 20.0]))
-
-
-def long_vectors(my, rng):
-    """long vectors and a single position"""
-    for X in (
-        [[100.0, 0.0], [0.0, 0.0]],  # scores of 10000 and of 0
-        [[26.6, 0.0], [26.7, 0.0]],  # scores of 708, 710, 713
-        [[100.0, 0.0], [0.0, 100.0]],
-        [[3.0, 4.0]],
-    ):
-        my.self_attention(np.array(X), 1.0)
 
 
 def predicted(my, rng):
@@ -231,11 +227,6 @@ def three_heatmaps(my, rng):
     pictures.keep(my, fig)
 
 
-def your_own_words(my, rng):
-    """what you saw, in your own words"""
-    self_assessed(my, my.only.explanation(), *explanation().splitlines())
-
-
 def is_prediction(found):
     try:
         pairs = [found[scale] for scale in SCALES]
@@ -245,7 +236,6 @@ def is_prediction(found):
 
 
 HINTS = """
-draw  Three panels; the last two share vmin and vmax.
 1  Row i of alpha belongs to position i: it sums to 1, and z_i is computed from it.
 2  For the cosines, first divide each row by its norm; then one product gives all of
    them. The pairs i < j stand above the diagonal: np.triu_indices(T, k=1).

@@ -136,9 +136,6 @@ def of_all(my, rng):
 
 
 HINTS = """
-split  Number the entries of two rows, and write down which of them head 0 has.
-attention  o is a product, p a softmax, s a product. Which gradient does each step need?
-multihead  From Z back: W_o, the heads, the three projections; Y is used twice.
 1  reshape reads numbers in memory order. Which axis can you divide in two without moving
    a number, and which axes do you exchange then?
 2  For y = x W^T, the gradient of x is g W and that of W is g^T x. Backwards: W_o, split,

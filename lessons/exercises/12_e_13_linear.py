@@ -28,7 +28,6 @@ def scan(q, k, v):
         S += np.outer(k[i], v[i])  #? Which of q and k has the place j, which is summed, and is S the sum of all so far?
         #! S = k.T @ v  | the sum over all pairs
         #! S = k[i:].T @ v[i:]  | the sum over the pairs j >= i
-        #! S += np.outer(k[i], v[i]) + (k.T @ v if i == 0 else 0)  | sums that begin with those of all positions
         y[i] = q[i] @ S  #? May query i attend to key i? Is S used before or after key i is added?
         #! y[i] = q[i] @ (S - np.outer(k[i], v[i]))  | the sum over j < i, without the pairs i = j
         #! y[i] = k[i] @ (q[: i + 1].T @ v[: i + 1])  | the sums of (k_i . q_j) v_j, with q and k exchanged
@@ -38,8 +37,6 @@ def scan(q, k, v):
     def backward(g):
         dq, dk, dv = np.empty_like(q), np.empty_like(k), np.empty_like(v)
         S, R = np.zeros((2, k.shape[1], v.shape[1]))  #? With which numbers do both sums begin, in the backward as well?
-        #! S, R = k.T @ v, np.zeros((k.shape[1], v.shape[1]))  | sums that begin with those of all positions
-        #! S, R = np.zeros((k.shape[1], v.shape[1])), q.T @ g  | sums that begin with those of all positions
         for i in range(len(q)):  # compute the states again
             S += np.outer(k[i], v[i])  #? Which keys does S_i contain? It is the same sum as in the forward.
             #! S = k.T @ v  | the sum over all pairs
@@ -55,16 +52,12 @@ def scan(q, k, v):
             #! dk[j] = (R - np.outer(q[j], g[j])) @ v[j]  | the sum over j < i, without the pairs i = j
             #! dk[j] = (q[: j + 1].T @ g[: j + 1]) @ v[j]  | the sum over the pairs j >= i
             #! dk[j] = q.T @ g @ v[j]  | the sum over all pairs
-            #! dk[j] = np.outer(q[j], g[j]) @ v[j]  | the pairs i = j alone
             #! dk[j] = (k[j:].T @ g[j:]) @ v[j]  | the gradient with k in the place of q
-            #! dk[j] = (R + q.T @ g) @ v[j]  | sums that begin with those of all positions
             dv[j] = k[j] @ R  #? Value j is in (q_i . k_j) v_j for each i >= j: what is the gradient for v_j?
             #! dv[j] = k[j] @ (R - np.outer(q[j], g[j]))  | the sum over j < i, without the pairs i = j
             #! dv[j] = k[j] @ (q[: j + 1].T @ g[: j + 1])  | the sum over the pairs j >= i
             #! dv[j] = k[j] @ q.T @ g  | the sum over all pairs
-            #! dv[j] = k[j] @ np.outer(q[j], g[j])  | the pairs i = j alone
             #! dv[j] = k[j] @ (k[j:].T @ g[j:])  | the gradient with k in the place of q
-            #! dv[j] = k[j] @ (R + q.T @ g)  | sums that begin with those of all positions
         return dq, dk, dv
 
     return y, backward
@@ -87,8 +80,6 @@ def linear_attention(q, k, v):
     #! o = y / (1 + np.arange(len(y))[:, None])  | y / i, as if all weights were 1
     #! o = y / c[-1:]  | y / c with the c of the last query
     #! o = y / c.sum()  | y / c with the sum of all c
-    #! o = y / (c + 1e-12)  | y / (c + 1e-12), a small number added
-    #! o = y / (c + 1e-9)  | y / (c + 1e-9), a small number added
     #! o = y / (c + 1e-6)  | y / (c + 1e-6), a small number added
 
     def backward(g):
@@ -111,28 +102,23 @@ def draw(rng, n=5, E=3, Ev=7):
 
 
 def sums(my, rng):
-    """sums of five positions, and their gradients"""
-    for inputs in (draw(rng), draw(rng, 5, 5, 5), draw(rng, 1)):  # also of equal sizes
+    """sums and averages of five positions, their gradients, one scan for both sums"""
+    for inputs in (draw(rng), draw(rng, 5, 5, 5)):  # also of equal sizes
         my.scan(*inputs)
-
-
-def averages(my, rng):
-    """averages of five values, and their gradients, with one scan for both sums"""
-    for inputs in (draw(rng), draw(rng, 5, 5, 5)):
         my.linear_attention(*inputs)
+    my.scan(*draw(rng, 1))
     q, k, v = draw(rng)
     my.linear_attention(1e-6 * q, k, v)  # far below 1, where a small number counts
     with calls_of(my, "scan") as calls:
         _, backward = my.only.linear_attention(*draw(rng))
         backward(rng.normal(size=(5, 7)))
     text = "one call of scan" + ": ones beside v make it sum c too" * bool(calls)
-    found = f"{len(calls)} calls"
     tag = "two-scans" if calls else "no-scan"
-    my.holds("linear_attention", len(calls) == 1, text, found, tag)
+    my.holds("linear_attention", len(calls) == 1, text, f"{len(calls)} calls", tag)
 
 
-def memory(my, rng):
-    """memory, for 1500 positions"""
+def costs(my, rng):
+    """memory, for 1500 positions; for twice the positions, twice the work"""
     n, E, Ev = 1500, 16, 16
     q, k, v = draw(rng, n, E, Ev)
     peak = peak_numbers(lambda: my.made["scan"](q, k, v)[1](v))
@@ -140,19 +126,13 @@ def memory(my, rng):
     all_pairs, states = "does it make an (n, n) array?", "does it store all n states?"
     found, tag = (all_pairs, "all-pairs") if peak > n * n else (states, "states-kept")
     my.holds("scan", peak < n * E * Ev, text, f"{peak:.0f}: {found}", tag)
-
-
-def linear_work(my, rng):
-    """twice the positions, twice the work"""
-    scan, averages = my.made["scan"], my.made["linear_attention"]
-    for name, part, f in (
-        ("scan", "forward", lambda q, k, v: scan(q, k, v)),
-        ("scan", "forward and backward", lambda q, k, v: scan(q, k, v)[1](v)),
-        ("linear_attention", "averages", lambda q, k, v: averages(q, k, v)[1](v)),
-    ):
-        short, long = (work(f, *draw(rng, n, 1, 1)) for n in (64, 128))
+    for name in ("scan", "linear_attention"):
+        f = my.made[name]
+        short, long = (
+            work(lambda q, k, v: f(q, k, v)[1](v), *draw(rng, n, 1, 1)) for n in (64, 128)
+        )
         for what, a, b in zip(("numbers", "Python steps"), short, long):
-            text = f"twice the work of the {part} for twice as many positions"
+            text = "twice the work for twice as many positions"
             found = f"{a} {what} for 64 positions, {b} for 128"
             my.holds(name, b < 3 * a, text, found, "n-squared")
 
@@ -162,10 +142,8 @@ HINTS = """
    contains all that query i may attend to, including position i.
 2  dL/dq_i = S_i g_i; key j appears in y_i as (q_i . k_j) v_j for every i >= j, so dk_j =
    R_j v_j and dv_j = R_j^T k_j. Sum R in a loop from the end.
-3  Forward: S += outer(k_i, v_i), then y_i = q_i @ S. Backward: the same loop again with
-   dq_i = S @ g_i; then from the last position, R += outer(q_j, g_j), dk_j = R @ v_j,
-   dv_j = k_j @ R. For o, the gradient of y is g / c, that of c is -(g . o) / c; pass them
-   side by side to the backward of the scan.
+3  For o, the gradient of y is g / c, that of c is -(g . o) / c; pass them side by side
+   to the backward of the scan.
 """
 WHY = """The sum over j <= i is a state that grows by one outer product for each key, so the
 time is proportional to n and not to n^2. In the backward a key has an influence on all

@@ -190,7 +190,7 @@ def in_blocks(my, rng):
 
 
 def no_keys(my, rng):
-    """rows whose first block, last block, or every block is masked"""
+    """masked blocks and rows, scores of 1e4 and of -1e4, and lse that are far apart"""
     s, V = draw(rng)
     s[0, :4] = s[1, 4:] = s[2] = -np.inf
     my.update(*sums(s[:, :4], V[:4]), s[:, 4:], V[4:])
@@ -198,10 +198,6 @@ def no_keys(my, rng):
     my.merge(*parts(s, V))
     for block in (2, 7):
         my.online_attention(s, V, block)
-
-
-def large(my, rng):
-    """scores of 1e4 and of -1e4, and lse that are far apart"""
     s, V = draw(rng)
     s[0] += 1e4
     s[1] -= 1e4

@@ -126,17 +126,13 @@ def nothing_allowed(my, rng):
     """masked keys, rows without a key, scores and sinks of 1000"""
     s, b, o, lse = draw(rng, 2, 5, 7)
     s[:, :, 2], s[0, 1] = -np.inf, -np.inf
-    my.sink_softmax(s, b)
     o[0, 0, 1], lse[0, 0, 1] = 0.0, -np.inf
     o[:, 1, 2], lse[:, 1, 2] = 0.0, -np.inf  # in no part
-    my.with_sink(o[0], lse[0], b)
-    my.merged(o, lse, b)
-    apart = 1000.0 * np.arange(5), 1000.0 * np.arange(2)  # each row, and each head
-    for above, sink in ((1000.0, 0.0), (0.0, 1000.0), (1000.0, 1000.0), apart):
-        s, b, o, lse = draw(rng, 2, 5, 7)
-        my.sink_softmax(s + np.reshape(above, (-1, 1)), b + sink)
-        my.with_sink(o[0], lse[0] + above, b + sink)
-        my.merged(o, lse + above, b + sink)
+    for far in (0.0, 1000.0):
+        rows, sinks = far * np.arange(5), b + far * np.arange(2)
+        my.sink_softmax(s + rows[:, None], sinks)
+        my.with_sink(o[0], lse[0] + rows, sinks)
+        my.merged(o, lse + rows, sinks)
 
 
 HINTS = """

@@ -137,7 +137,6 @@ def memory(my, rng):
 
 HINTS = """
 write  k @ S is what the key returns, S^T k. np.outer(k, x) is k x^T.
-write_backward  Give b r a letter u. S_t = S + k u^T: what is dL/du?
 delta_rule  S_(t-1) = S_t - k_t u_t^T, if you store the rows u_t = b_t r_t.
 1  Write one token first: read, subtract, write. Then a loop over the tokens with one state.
 2  For S_t = S + k u^T and u = b (v - S^T k): e = dL/du = D^T k, dv = b e, db = e . r. S is
