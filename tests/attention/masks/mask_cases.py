@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from attention import definitions
 from attention.masks import (
     axial,
     causal,
@@ -51,13 +52,15 @@ def cases(L, S):
     table = rng.random((B, H, L, S)) < 0.5
     n, ends = lens.max(), [0, max(L, S) - 1][: max(L, S)]
     return {
-        "causal": (causal, lambda b, h, i, j: j <= i),
+        "causal": (causal, lambda b, h, i, j: definitions.causal(i, j)),
         "causal - 3": (causal(offset=-3), lambda b, h, i, j: j <= i - 3),
         "causal, lower right": (
             causal(offset="lower_right"),
             lambda b, h, i, j: j <= i + d,
         ),
-        "window": (sliding_window(2, 1), lambda b, h, i, j: i - 2 <= j <= i + 1),
+        "window": (
+            sliding_window(2, 1), lambda b, h, i, j: definitions.window(i, j, 2, 1)
+        ),
         "window, left open": (sliding_window(-1, 2), lambda b, h, i, j: j <= i + 2),
         "window, right open": (sliding_window(1, -1), lambda b, h, i, j: i - 1 <= j),
         "window, lower right": (
@@ -66,7 +69,7 @@ def cases(L, S):
         ),
         "dilated": (
             dilated(5, 2),
-            lambda b, h, i, j: abs(i - j) <= 5 and (i - j) % 2 == 0,
+            lambda b, h, i, j: definitions.dilated(i, j, 5, 2),
         ),
         "dilated past itself": (dilated(3, 5), lambda b, h, i, j: i == j),
         "dilated, lower right": (
@@ -90,7 +93,9 @@ def cases(L, S):
             document(ids_2d, query_ids_2d),
             lambda b, h, i, j: ids_2d[b, j] == query_ids_2d[b, i],
         ),
-        "global": (global_tokens(ends), lambda b, h, i, j: {i, j} & {*ends}),
+        "global": (
+            global_tokens(ends), lambda b, h, i, j: definitions.global_tokens(i, j, ends)
+        ),
         "no global": (global_tokens([]), lambda b, h, i, j: False),
         "local, reversed": (
             local(lambda i: S - 1 - i, 1),

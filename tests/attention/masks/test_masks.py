@@ -100,28 +100,6 @@ def test_no_examples():
 # Combinations
 
 
-@pytest.mark.parametrize("L, S", SIZES)
-@pytest.mark.parametrize("seed", range(4))
-def test_a_formula_is_that_of_the_arrays(L, S, seed):
-    rng = np.random.default_rng(seed)
-    parts = list(cases(L, S).values())
-
-    def formula(depth):
-        """A random formula, and the array that it should be."""
-        if depth == 0:
-            mask, rule = parts[rng.integers(len(parts))]
-            return mask, loop(rule, L, S)
-        (x, a), kind = formula(depth - 1), rng.integers(3)
-        if kind == 2:
-            return ~x, ~a
-        y, b = formula(depth - 1)
-        return (x & y, a & b) if kind else (x | y, a | b)
-
-    mask, want = formula(3)
-    np.testing.assert_array_equal(full(mask, L, S), want)
-    check_key_ranges(mask, want, L, S)
-
-
 def even(b, h, q, kv):
     return kv % 2 == 0
 
