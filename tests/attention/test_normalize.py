@@ -12,7 +12,7 @@ from attention.template import attend
 from attention.variants.table import NORMALIZERS as ROWS
 from minigrad import Tensor, where
 
-from ..minigrad.array_cases import draw
+from ..minigrad.array_cases import draw, in_float64
 from .definition_cases import batched, check
 from .exact.multihead_cases import defined, example, layer
 from .exact.paths import dense_attention
@@ -117,9 +117,7 @@ def test_multi_head(normalizer):
 
 def test_a_layer():
     q, k, v = draw((B, L, D), (B, S, D), (B, S, Ev))
-    module = AdditiveAttention(D, D, A, rng=np.random.default_rng(0))
-    for p in module.parameters():
-        p.data = p.data.astype(float)
+    module = in_float64(AdditiveAttention(D, D, A, rng=np.random.default_rng(0)))
     allowed = np.broadcast_to(np.arange(S) < np.reshape([2, 5], (B, 1, 1)), (B, L, S))
 
     def context(q, k, v, *parameters):

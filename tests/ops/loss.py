@@ -30,29 +30,24 @@ def cross_entropy(
 _targets = np.array([[4, 0, 2], [1, 4, 4]])
 _padded = np.array([[4, 0, -100], [1, -100, -100]])
 
-spec(
-    "cross_entropy",
-    cross_entropy,
-    {
-        name: lambda r, s=shape, t=targets, o=options: call(normal(r, s), t, **o)
-        for name, shape, targets, options in (
-            ("rows", (3, 5), _targets[0], {}),
-            (
-                "all",
-                (2, 3, 5),
-                _targets,
-                {"ignore_index": 4, "label_smoothing": 0.1, "reduction": "none"},
-            ),
-            ("sum", (2, 3, 5), _padded, {"reduction": "sum"}),
-            ("one", (5,), np.array(2), {}),
-            ("batched", (2, 3, 5), _targets, {}),
-            ("ignored", (2, 3, 5), _padded, {}),
-            ("none", (2, 3, 5), _padded, {"reduction": "none"}),
-            ("empty", (0, 5), np.zeros(0, int), {"reduction": "none"}),
-            ("empty-sum", (0, 5), np.zeros(0, int), {"reduction": "sum"}),
-        )
-    },
-)
+
+def _logits(shape, targets, **options):
+    return lambda r: call(normal(r, shape), targets, **options)
+
+
+spec("cross_entropy", cross_entropy, {
+    "rows": _logits((3, 5), _targets[0]),
+    "all": _logits(
+        (2, 3, 5), _targets, ignore_index=4, label_smoothing=0.1, reduction="none"
+    ),
+    "sum": _logits((2, 3, 5), _padded, reduction="sum"),
+    "one": _logits((5,), np.array(2)),
+    "batched": _logits((2, 3, 5), _targets),
+    "ignored": _logits((2, 3, 5), _padded),
+    "none": _logits((2, 3, 5), _padded, reduction="none"),
+    "empty": _logits((0, 5), np.zeros(0, int), reduction="none"),
+    "empty-sum": _logits((0, 5), np.zeros(0, int), reduction="sum"),
+})  # fmt: skip
 
 
 def _onehot(targets, n):
@@ -71,18 +66,10 @@ def _ignoring(backward):
     return lambda g, y, x, t, **options: backward(g, *_minus_target(x, t))
 
 
-wrong(
-    "cross_entropy",
-    "ignored-counted",
-    _ignoring(lambda g, d, c: g * d * c / c.size),
-    on="ignored",
-)
-wrong(
-    "cross_entropy",
-    "no-target",
-    lambda g, y, x, t: g * softmax(x) / t.size,
-    on="batched",
-)
+wrong("cross_entropy", "ignored-counted",
+      _ignoring(lambda g, d, c: g * d * c / c.size), on="ignored")  # fmt: skip
+wrong("cross_entropy", "no-target",
+      lambda g, y, x, t: g * softmax(x) / t.size, on="batched")  # fmt: skip
 
 
 def dropout(x, p, training=True, rng=None):

@@ -5,12 +5,6 @@ import numpy as np
 from .spec import call, distinct, normal, reductions, spec, spread, wrong
 
 
-def count(x, axis=None):
-    """How many entries are reduced to one."""
-    axes = range(x.ndim) if axis is None else axis if type(axis) is tuple else (axis,)
-    return int(np.prod([x.shape[a] for a in axes]))
-
-
 def lay(backward):
     """Of backward(g, y, x, axis), with g and y laid over the input."""
 

@@ -10,7 +10,7 @@ import minigrad as mg
 from minigrad import Tensor
 from minigrad.registry import OPS
 
-inf, nan, ln2 = math.inf, math.nan, math.log(2)
+inf, ln2 = math.inf, math.log(2)
 
 
 def value_and_gradient(op, x, g=None, dtype=np.float64, **options):

@@ -14,6 +14,8 @@ from attention.exact.torch_state import load_torch_state, torch_state
 from attention.positions.scheme import Scheme
 from attention.transformer import Block, EncoderDecoder, EncoderDecoderConfig
 
+from ...minigrad.array_cases import in_float64
+
 GOLDEN = pathlib.Path(__file__).parents[2] / "golden" / "torch_transformer.npz"
 PAGE = pathlib.Path(__file__).parents[3] / "lessons" / "PYTORCH.md"
 V, D, H, LAYERS, DECODERS, HIDDEN = 7, 6, 3, 2, 1, 10
@@ -23,19 +25,13 @@ TABLES = {"encoder.embedding", "decoder.embedding"}
 close = dict(rtol=1e-10, atol=1e-12)
 
 
-def in_float64(module):
-    for parameter in module.parameters():
-        parameter.data = parameter.data.astype(float)
-    return module.eval()
-
-
 def ours(norm, activation, **options):
     """A model in float64 whose layers are to be overwritten."""
     config = EncoderDecoderConfig(
         **SIZES, decoder_layers=DECODERS, norm=norm, activation=activation,
         positions="none", **{"final_norm": True, **options},
     )  # fmt: skip
-    return in_float64(EncoderDecoder(config, np.random.default_rng(1)))
+    return in_float64(EncoderDecoder(config, np.random.default_rng(1))).eval()
 
 
 def sentences():
@@ -89,7 +85,7 @@ def test_a_layer_and_a_stack_come_from_torch(side):
     load_torch_state(getattr(model, side), stack, keep=["embedding"])
     start = f"{side}.layers.0."
     layer = {k.removeprefix(start): a for k, a in state.items() if start in k}
-    block = in_float64(Block(model.config, Scheme(), cross=side == "decoder"))
+    block = in_float64(Block(model.config, Scheme(), cross=side == "decoder")).eval()
     load_torch_state(block, layer)
     assert torch_state(block).keys() == layer.keys()
     for name, value in torch_state(getattr(model, side).blocks[0]).items():

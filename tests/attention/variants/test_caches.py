@@ -6,16 +6,10 @@ import pytest
 import attention as A
 from attention import masks
 
-from ...minigrad.array_cases import draw
+from ...minigrad.array_cases import draw, in_float64
 
 rng = np.random.default_rng
 CLOSE = dict(rtol=1e-10, atol=1e-12)
-
-
-def in_float64(layer):
-    for p in layer.parameters():
-        p.data = p.data.astype(float)
-    return layer
 
 
 # -- latent attention ------------------------------------------------------------------

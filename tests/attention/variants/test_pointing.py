@@ -7,15 +7,9 @@ import attention as A
 import minigrad as mg
 from minigrad import Tensor
 
-from ...minigrad.array_cases import draw
+from ...minigrad.array_cases import draw, in_float64
 
 rng = np.random.default_rng
-
-
-def in_float64(layer):
-    for p in layer.parameters():
-        p.data = p.data.astype(float)
-    return layer.eval()
 
 
 # -- pointers --------------------------------------------------------------------------
@@ -154,7 +148,7 @@ def test_certain_stops_are_one_hot_and_hard_stops():
 @pytest.mark.parametrize("layer", [A.MonotonicAttention, A.MoChA])
 def test_hard_stops_are_certain_and_training_has_noise(layer):
     q, k, v = draw((2, 5, 3), (2, 7, 4), (2, 7, 6), seed=3)
-    layer = in_float64(layer(3, 4, 5, rng=rng(0)))
+    layer = in_float64(layer(3, 4, 5, rng=rng(0))).eval()
     one_hot = layer(q, k, v, hard=True)[1].data
     assert set(np.unique(one_hot)) <= {0, 1} and (one_hot.sum(-1) <= 1).all()
     np.testing.assert_array_equal(layer(q, k, v, hard=True)[1].data, one_hot)
