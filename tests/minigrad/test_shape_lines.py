@@ -12,7 +12,6 @@ import minigrad
 from minigrad.arguments import verb
 from minigrad.shape_line import shape_line
 from minigrad.shape_match import Match
-from minigrad.shapes import shapes
 
 from ..messages import check_message
 
@@ -87,22 +86,6 @@ def test_the_right_sides_in_prose_are_listed(package):
     prose = {name for name, contract in contracts.items() if contract.results is None}
     assert len(contracts) > 10
     assert prose == {name for name in PROSE if name.startswith(package.__name__)}
-
-
-def test_the_search_finds_functions_methods_and_lines():
-    found = functions(minigrad)
-    assert {"minigrad.ops.matmul.linear", "minigrad.nn.layers.Linear.forward"} <= set(
-        found
-    )
-
-    def decorated(x):
-        """x (B, D)  ->  y (B, D)"""
-
-    def forgotten(x):
-        """x (B, D)  ->  y (B, D)"""
-
-    both = {"decorated": shapes(decorated), "forgotten": forgotten}
-    assert undecorated(both) == ["forgotten"]
 
 
 # messages: one argument at a time is wrong

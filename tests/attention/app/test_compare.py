@@ -27,17 +27,6 @@ def nearly(rng, wanted):
     ]
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_bleu_of_counts_is_bleu(seed):
-    rng = np.random.default_rng(seed)
-    wanted = sentences(rng, 5 if seed else 1)
-    nothing = [[] for _ in wanted]
-    for said in nearly(rng, wanted), sentences(rng, len(wanted), "ex"), wanted, nothing:
-        counts = bootstrap.counts(said, wanted)
-        want = corpus_bleu(said, wanted)
-        assert bootstrap.bleu(counts.sum(0)) == pytest.approx(want, abs=1e-9)
-
-
 def test_resampling_by_its_definition():
     rng = np.random.default_rng(0)
     wanted = sentences(rng, 7)

@@ -18,20 +18,6 @@ def test_a_file_is_replaced_and_nothing_is_left_beside_it(tmp_path):
     assert os.listdir(tmp_path) == ["a.txt"]
 
 
-@pytest.mark.parametrize("problem", [OSError("full"), KeyboardInterrupt()])
-def test_what_goes_wrong_leaves_the_old_file_alone(problem, tmp_path):
-    write_text(tmp_path / "a.txt", "old")
-
-    def half(file):
-        file.write(b"ne")
-        raise problem
-
-    with pytest.raises(type(problem)):
-        write_whole(tmp_path / "a.txt", half)
-    assert (tmp_path / "a.txt").read_text() == "old"
-    assert os.listdir(tmp_path) == ["a.txt"]
-
-
 def test_a_figure_has_the_name_and_the_kind_that_were_asked_for(tmp_path):
     figure = figures.new_figure((1, 1))
     for name, begins in ("a.svg", b"<?xml"), ("b.pdf", b"%PDF"), ("c", b"\x89PNG"):

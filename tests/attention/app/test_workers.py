@@ -3,7 +3,6 @@
 import argparse
 import multiprocessing
 import os
-import signal
 import time
 
 import numpy as np
@@ -93,26 +92,6 @@ def test_the_numbers_are_those_of_one_after_the_other(tmp_path):
     study = Reversal(small(5))
     results, stopped = train(study, tmp_path)
     assert stopped == [] and results == in_turn(study, tmp_path / "in turn")
-
-
-@pytest.mark.deep
-def test_stopped_by_ctrl_c_and_resumed(tmp_path, monkeypatch):
-    study, sent = Reversal(small(150, ("dot", "scaled"))), []
-
-    class Interrupting(workers.Progress):
-        def update(self, done, loss):
-            if not sent:
-                sent.append(os.kill(os.getpid(), signal.SIGINT))
-
-    monkeypatch.setattr(workers, "Progress", Interrupting)
-    before, stopped = train(study, tmp_path)
-    assert sent and stopped
-    for job, step in stopped:
-        saved = run_folder(tmp_path).load(job)
-        assert step < 150 and saved.get("run", {"step": 0})["step"] in (step, step - 1)
-    after, again = train(study, tmp_path, [job for job, _ in stopped])
-    assert again == []
-    assert before | after == in_turn(study, tmp_path / "in turn")
 
 
 @pytest.mark.deep

@@ -1,13 +1,10 @@
 """Dropout of attention: every path drops the same weights, independently."""
 
-
 import numpy as np
 import pytest
 
 from attention import kernels, masks
 from attention.kernels import dropout
-from attention.kernels.compiling import kernel, reads, writes
-from attention.kernels.dropout import Draws, drop_out, read_draws
 from minigrad import Tensor
 
 from ...memory import peak_bytes
@@ -50,25 +47,6 @@ def test_every_path_drops_the_same_weights(p, options):
     without = run(tiled_attention, inputs, g, **options)
     assert (p == 1e-12) == np.allclose(dense[0], without[0])
     assert p < 1 or not any(x.any() for x in dense)
-
-
-def test_the_kernel_draws_what_numpy_draws():
-    N, L, S = 3, 100, 150
-    draws = dropout.draws(0.37, 11, N, L, S, np.dtype(np.float32))
-
-    @kernel
-    def loop(draws: Draws, n: int, rows: reads(1, int), p: writes(3)):
-        a = np.empty(64, np.uint32)
-        for i in range(len(rows) - 1):
-            read_draws(a, draws, n, rows[i], rows[i + 1])
-            drop_out(p[i], draws, a, 0)
-
-    pytest.importorskip("numba")
-    p = np.ones((2, S, 64), np.float32)
-    with kernels.backend("numba"):
-        loop.version(p.dtype)(draws, 2, np.array([0, 64, 100]), p)
-    found = np.concatenate([p[0].T, p[1].T[:36]])
-    np.testing.assert_array_equal(found, dropout.factors(draws, *EVERY)[2])
 
 
 @pytest.mark.parametrize("p", [0.02, 0.5])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from attention.tasks.batch import EOS, PAD, SOS, assemble, pad
+from attention.tasks.batch import EOS, PAD, SOS
 from attention.tasks.batching import Batches, Splits, in_order, split
 
 from ...messages import check_message
@@ -106,31 +106,11 @@ def test_in_order_lines_up_with_the_pairs():
     assert [row for b in batches for row in unpadded(b)] == listed(pairs)
 
 
-def test_assemble_ignores_ids_beyond_the_length():
-    dirty = np.array([[4, 9, 9], [5, 6, 9]])
-    batch = assemble(dirty, np.array([1, 2]), dirty[:, :2], np.array([1, 0]))
-    assert batch.source.tolist() == [[4, 0, 0], [5, 6, 0]]
-    assert batch.target_in.tolist() == [[1, 4, 0], [1, 0, 0]]
-    assert batch.target_out.tolist() == [[4, 2, 0], [2, 0, 0]]
-
-
 # splitting
 
 
 def sentences(n=200):
     return [(f"s{i}", f"t{i}") for i in range(n)]
-
-
-@pytest.mark.parametrize("dtype", [np.int64, np.int32, np.uint8])
-def test_dtypes_of_a_batch(dtype):
-    """Those of ``pad`` are int64; ``assemble`` keeps that of sources and lengths."""
-    ids, lengths = np.array([[5, 6], [7, 0]], dtype), np.array([2, 1], dtype)
-    batch = assemble(ids, lengths, ids, lengths)
-    assert batch.source.dtype == batch.lengths.dtype == dtype
-    padded = assemble(*pad([ids[0], ids[1, :1]]), *pad([ids[0], ids[1, :1]]))
-    for name in ("source", "lengths", "target_in", "target_out"):
-        assert getattr(padded, name).dtype == np.int64
-        np.testing.assert_array_equal(getattr(padded, name), getattr(batch, name))
 
 
 def test_split_loses_nothing_and_repeats_itself():
@@ -171,31 +151,21 @@ def test_numbers_of_pairs_and_none_at_all():
 
 IDS = [([4, 5], [6])]
 MESSAGES = [
-    (
-        lambda: split(sentences(3), seed=1, validation=2, test=1),
-        ValueError, ["3 pairs", "leave 0 for train", "smaller shares"],
-    ),
-    (
-        lambda: split([("a", "b")] * 9, seed=1, validation=1, test=1),
-        ValueError, ["1 different sources", "leave 0 for train"],
-    ),
+    (lambda: split(sentences(3), seed=1, validation=2, test=1), ValueError,
+     ["3 pairs", "leave 0 for train", "smaller shares"]),
+    (lambda: split([("a", "b")] * 9, seed=1, validation=1, test=1), ValueError,
+     ["1 different sources", "leave 0 for train"]),
     (lambda: split(sentences(), 1, test=1.0), ValueError, ["test is 1.0", "below 1"]),
     (lambda: split(sentences(), 1, validation=-3), ValueError, ["validation is -3"]),
     (lambda: Batches(IDS, 1, seed=1, window=0), ValueError, ["window is 0"]),
     (lambda: Batches(IDS, 1, seed=1)[-1], ValueError, ["the step i is -1"]),
     (lambda: Batches([], 1, seed=1), ValueError, ["no pairs"]),
-    (
-        lambda: list(in_order([*IDS, ([4], [])], 1)),
-        ValueError, ["the target of pair 1 is []", "one id or more"],
-    ),
-    (
-        lambda: Batches([("a b", "c")], 1, seed=1),
-        ValueError, ["the source of pair 0 is 'a b'", "whole numbers"],
-    ),
-    (
-        lambda: Batches([([4, 0], [5])], 1, seed=1),
-        ValueError, ["the source of pair 0 is [4, 0]", "from 3 up"],
-    ),
+    (lambda: list(in_order([*IDS, ([4], [])], 1)), ValueError,
+     ["the target of pair 1 is []", "one id or more"]),
+    (lambda: Batches([("a b", "c")], 1, seed=1), ValueError,
+     ["the source of pair 0 is 'a b'", "whole numbers"]),
+    (lambda: Batches([([4, 0], [5])], 1, seed=1), ValueError,
+     ["the source of pair 0 is [4, 0]", "from 3 up"]),
 ]  # fmt: skip
 
 

@@ -1,19 +1,16 @@
 """The Gaussian score and its layer: definition, gradients, precision, memory."""
 
-
 import numpy as np
 import pytest
 
-from attention import GaussianAttention, definitions, gaussian
+from attention import GaussianAttention, gaussian
 from attention.variants.gaussian import squared_distance
 from minigrad import Tensor
 
 from ...memory import peak_bytes
 from ...minigrad.array_cases import draw
-from ..definition_cases import batched
 
 B, L, S, D, Ev = 2, 3, 5, 4, 6
-each_head = batched(definitions.gaussian, "(l,d),(s,d),(l,m)->(l,s)")
 
 
 def test_near_points_far_from_the_origin():

@@ -1,6 +1,5 @@
 """Linear attention: its definition, masks, the features, and memory."""
 
-
 import numpy as np
 import pytest
 

@@ -1,10 +1,9 @@
 """Local attention: its windows, its memory, its parameters."""
 
-
 import numpy as np
 import pytest
 
-from attention.variants.local import LocalAttention, gather_windows
+from attention.variants.local import LocalAttention
 from minigrad import Tensor, no_grad
 
 from ...memory import peak_bytes
@@ -42,12 +41,6 @@ def test_memory_does_not_grow_with_the_source(kind):
 
     few, many = peak(100), peak(100_000)
     assert many < 1.1 * few < 100_000  # one column of keys has 800 000 bytes
-
-
-def test_gather_windows_gives_0_beyond_the_end_of_a_window():
-    x = np.array([[np.nan], [1.0], [2.0]])
-    y = gather_windows(x, np.array([1, 2, 3]), np.array([3, 3, 3]), 2).data
-    np.testing.assert_array_equal(y[..., 0], [[1, 2], [2, 0], [0, 0]])
 
 
 def test_parameters_and_representation():

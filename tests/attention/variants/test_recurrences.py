@@ -1,6 +1,5 @@
 """Decay, gated linear attention and the delta rule: gates near 0, memory, needs."""
 
-
 import numpy as np
 import pytest
 
@@ -8,14 +7,13 @@ from attention import (
     decay_attention,
     delta_rule,
     gated_linear_attention,
-    kernels,
 )
 from attention.variants import recurrence
 from minigrad import Tensor
 
 from ...memory import peak_bytes
 from ...minigrad.array_cases import draw
-from ..kernels.kernel_cases import BACKENDS, running
+from ..kernels.kernel_cases import running
 
 B, H, L, E, Ev = 2, 3, 70, 4, 6  # L is no multiple of the chunk, 64
 
@@ -69,35 +67,6 @@ def calls():
 
 CALLS = calls()
 every = pytest.mark.parametrize("name", CALLS)
-
-
-def run_delta(q, k, v, b, log_a, S, g, D):
-    """Return o, S and all gradients of the gated delta rule."""
-    leaves = [Tensor(x, requires_grad=True) for x in (q, k, v, b, log_a, S)]
-    o, last = delta_rule(*leaves)
-    ((o * g).sum() + (last * D).sum()).backward()
-    return [o.data, last.data, *(x.grad for x in leaves)]
-
-
-@pytest.mark.deep
-@pytest.mark.parametrize("dtype", ["d", "f"])
-@pytest.mark.parametrize("width", [1, 17, 64])  # without and with vectors
-def test_kernel_and_numpy_agree_in_any_width(width, dtype):
-    """The delta rule has every loop: the forward, its errors, scans in both ways."""
-    pytest.importorskip("numba")
-    q, k = (
-        x / np.sqrt((x * x).sum(-1, keepdims=True)) for x in draw(*[(2, 70, width)] * 2)
-    )
-    v, g = draw(*[(2, 70, 81 - width)] * 2, seed=1)
-    S, D = draw(*[(2, width, 81 - width)] * 2, seed=2)
-    b, log_a = (sigmoid(x) for x in draw((2, 70), (2, 70), seed=3))
-    arrays = [x.astype(dtype) for x in (q, k, v, b, np.log(log_a), S, g, D)]
-    results = []
-    for name in BACKENDS:
-        with kernels.backend(name):
-            results.append(run_delta(*arrays))
-    assert all(x.dtype == dtype for x in results[0])
-    close(*results, roundings=100)
 
 
 @every
