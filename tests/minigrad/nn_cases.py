@@ -23,16 +23,9 @@ class Model(nn.Module):
 
 
 NAMES = [
-    "scale",
-    "embed.weight",
-    "blocks.0.weight_ih_l0",
-    "blocks.0.weight_hh_l0",
-    "blocks.0.bias_ih_l0",
-    "blocks.0.bias_hh_l0",
-    "blocks.1.weight",
-    "heads.a.weight",
-    "heads.a.bias",
-    "heads.norm.weight",
-    "heads.norm.bias",
-]
+    "scale", "embed.weight",
+    "blocks.0.weight_ih_l0", "blocks.0.weight_hh_l0",
+    "blocks.0.bias_ih_l0", "blocks.0.bias_hh_l0", "blocks.1.weight",
+    "heads.a.weight", "heads.a.bias", "heads.norm.weight", "heads.norm.bias",
+]  # fmt: skip
 IDS = np.array([[3, 1, 4, 1, 0], [10, 2, 6, 0, 0]])

@@ -5,28 +5,21 @@ import numpy as np
 from minigrad import optim
 from minigrad.tensor import Tensor
 
+DECAY = dict(lr=0.1, betas=(0.8, 0.95), eps=1e-3, weight_decay=0.2)
 RULES = {
     "SGD": (optim.SGD, dict(lr=0.1)),
     "SGD momentum": (optim.SGD, dict(lr=0.1, momentum=0.9)),
     "SGD dampening": (
-        optim.SGD,
-        dict(lr=0.1, momentum=0.9, dampening=0.3, weight_decay=0.2),
+        optim.SGD, dict(lr=0.1, momentum=0.9, dampening=0.3, weight_decay=0.2)
     ),
     "SGD nesterov": (
-        optim.SGD,
-        dict(lr=0.1, momentum=0.9, nesterov=True, weight_decay=0.2),
+        optim.SGD, dict(lr=0.1, momentum=0.9, nesterov=True, weight_decay=0.2)
     ),
     "Adam": (optim.Adam, dict(lr=0.1)),
-    "Adam decay": (
-        optim.Adam,
-        dict(lr=0.1, betas=(0.8, 0.95), eps=1e-3, weight_decay=0.2),
-    ),
+    "Adam decay": (optim.Adam, DECAY),
     "AdamW": (optim.AdamW, dict(lr=0.1)),
-    "AdamW decay": (
-        optim.AdamW,
-        dict(lr=0.1, betas=(0.8, 0.95), eps=1e-3, weight_decay=0.2),
-    ),
-}
+    "AdamW decay": (optim.AdamW, DECAY),
+}  # fmt: skip
 
 
 def parameters(dtype=np.float32, seed=0, shapes=((3, 4), (), (5,), (0, 2), (2, 1, 3))):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad import no_grad
+from minigrad import lift, no_grad
 from minigrad.graph import reachable
 from minigrad.overwriting import saved_arrays
 from minigrad.recording import is_recording
@@ -64,6 +64,26 @@ def test_a_graph_copies_neither_leaves_nor_plain_arrays():
         return x.reshape(10, -1) + a.reshape(10, -1)
 
     assert peak_bytes(call) < 1.1 * a.nbytes
+
+
+def test_saved_arrays_finds_what_a_closure_holds():
+    x, y = leaf(draw(3)), leaf(draw(3))
+    kept = saved_arrays((x * y)._node)
+    assert {id(a) for a in kept} == {id(x._data), id(y._data)}
+    out = mg.exp(x)
+    assert [a is out._data for a in saved_arrays(out._node)] == [True]
+
+    @lift
+    def nested(x):
+        held = {"list": [x * 2, (x * 3,)]}
+
+        def inner(g):
+            return g * held["list"][0] * held["list"][1][0]
+
+        return x * 1, lambda g: inner(g)
+
+    arrays = saved_arrays(nested(leaf([1.0]))._node)
+    assert sorted(a.sum() for a in arrays) == [2.0, 3.0]
 
 
 # no_grad

@@ -1,6 +1,7 @@
 """Exact attention: two paths in two backends equal the definition and one another."""
 
 import functools
+import inspect
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -247,6 +248,14 @@ def test_a_score_replaces_the_scaled_products():
         found.append([o.data, *(x.grad for x in (*inputs, bias))])
     for x, y in zip(*found):
         close(x, y)
+
+
+def test_the_arguments_are_those_of_torch_in_its_order():
+    found = str(inspect.signature(scaled_dot_product_attention))
+    assert found.startswith(
+        "(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, "
+        "scale=None, enable_gqa=False, *, bias=None, training=True, "
+    )
 
 
 # The choice of the path
