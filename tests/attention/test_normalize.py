@@ -102,13 +102,8 @@ def test_attend(masking):
 def test_multi_head(normalizer):
     module, arrays = layer(2), example({})
     lens = [3, 7]
-    run = functools.partial(
-        module,
-        need_weights=True,
-        normalize=normalizer[0],
-        lengths=lens,
-        is_causal=True,
-    )
+    options = dict(need_weights=True, lengths=lens, is_causal=True)
+    run = functools.partial(module, normalize=normalizer[0], **options)
     i, j = definitions.positions(arrays[0].shape[1], arrays[1].shape[1])
     allowed = definitions.causal(i, j) & (j < np.reshape(lens, (2, 1, 1, 1)))
     definition = defined(module, allowed, normalize=normalizer[1])

@@ -171,24 +171,6 @@ def test_a_scheme_changes_what_its_row_of_the_table_says(positions):
     assert found == [c for c in [POSITIONS[positions].scheme.changes] if c != "nothing"]
 
 
-R, F = 3, 2  # the width of a latent vector, and of its rotated keys
-
-
-@pytest.mark.parametrize("attention, more, options", [
-    ("sink", H, {}),
-    ("qk-norm", 2 * D / H, {}),
-    ("forgetting", H * (D + 1), {}),
-    ("decay", D / H + H * (D + 1), {}),
-    ("delta", D / H + 2 * H * (D + 1), {}),
-    ("latent", (2 * D + 2 * R + H * F) * D + (R + F) * D + R - 4 * (D * D + D),
-     {"latent": R}),
-])  # fmt: skip
-def test_the_parameters_that_a_kind_of_attention_adds(attention, more, options):
-    """As the docstring of decoder_only.py says; in each of two blocks."""
-    found = model("none", attention=attention, **options).num_parameters()
-    assert found - model("none").num_parameters() == 2 * more
-
-
 @pytest.mark.parametrize("kind", [DecoderOnly, EncoderDecoder])
 @pytest.mark.parametrize("positions", ["t5", "learned", "rope"])
 def test_a_file_restores_the_model(kind, positions, tmp_path):
