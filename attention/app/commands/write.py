@@ -1,5 +1,6 @@
 """Write a text with a language model, token by token.
 
+    write run "The query"                         a small model of this book's pages
     write run FOLDER "The query"                  a model that write train has trained
 
 or with the files of a published model:
@@ -41,6 +42,7 @@ from ..document import print_results
 from ..experiments.writing import open_writer
 from ..files import free_path, make_folder
 from ..machine import backend_for
+from ..pretrained import BOOK
 from ..weights_page import check_page, words_of, write_heads
 from .experiment import BEST
 from .write_train import TEMPERATURE
@@ -118,14 +120,17 @@ def parts(text, found):
 def own_model(args):
     """Return the file of a model of write train, or None for a published model.
 
-    Without --model, its folder is the first word that was typed.
+    Without --model, its folder is the first word that was typed. If that is no folder,
+    the model of the package writes.
     """
     if args.model is None:
         if not args.prompt or not os.path.isdir(args.prompt[0]):
-            raise ValueError(
-                "There is no model; expected the folder of a run of write train as "
-                "the first word, or --model NAME."
-            )
+            if len(args.prompt) > 1 and os.sep in args.prompt[0]:
+                raise ValueError(
+                    f"There is no folder {args.prompt[0]}; expected that of a run of "
+                    "write train, or one text in quotes."
+                )
+            return BOOK
         args.model, *args.prompt = args.prompt
         if not os.path.exists(os.path.join(args.model, BEST)):
             raise ValueError(

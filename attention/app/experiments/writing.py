@@ -130,13 +130,16 @@ def model_of(run):
     return model
 
 
-def save(path, writer):
-    """Write a Writer to ``path``, a .safetensors file."""
+def save(path, writer, half=False):
+    """Write a Writer to ``path``, a .safetensors file; half: in half precision."""
+    arrays = writer.model.state_dict()
+    if half:
+        arrays = {name: x.astype(np.float16) for name, x in arrays.items()}
     state = {
         "format": FORMAT,
         "config": writer.model.config.to_dict(),
         "tokenizer": writer.tokenizer.state_dict(),
-        "model": writer.model.state_dict(),
+        "model": arrays,
         "about": writer.about,
     }
     checkpoint.save(path, state)

@@ -1,14 +1,18 @@
 """Small models of the package, to try things without training.
 
 en-fr.safetensors   English to French, sentences of the grammar
-en-fr.json          its origin: the command that trains it, config, versions, scores
+book.safetensors    continues a text, character by character, as the pages of this book
+NAME.json           its origin: the command that trains it, config, versions, scores
 
-The file holds the best model of that command in half precision:
+A file holds the best model of that command in half precision:
 
     best = translator.load(out / "best.safetensors")
     translator.save("en-fr.safetensors", best, half=True)
+
+and for the other one open_writer and save of ``experiments/writing.py``.
 """
 
 import pathlib
 
+BOOK = pathlib.Path(__file__).with_name("book.safetensors")
 EN_FR = pathlib.Path(__file__).with_name("en-fr.safetensors")

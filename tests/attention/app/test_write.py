@@ -10,6 +10,8 @@ import pytest
 
 import minigrad as mg
 from attention.app.commands import write
+from attention.app.experiments.writing import open_writer
+from attention.app.pretrained import BOOK
 from attention.published import open_model
 from attention.published.heads import weights_at_the_last
 
@@ -18,6 +20,7 @@ from ..published.file_cases import TOKENS, VOCABULARY
 from .app_cases import joined, main, refused, start
 
 PROMPT, N = "lower 7é", 20
+MORE = "command", "baselines", "steps"  # what the .json of a model says besides
 END, START = VOCABULARY["<|end|>"], VOCABULARY["<|im_start|>"]
 CHATML = (
     "{{ '<|im_start|>system\\nBe lower.<|im_end|>\\n' }}"
@@ -199,8 +202,18 @@ def test_files_that_cannot_be_used(tmp_path, capsys):
     write_folder(tmp_path)
     (tmp_path / "tokenizer.json").unlink()
     assert f"There is no tokenizer in {tmp_path}" in error(tmp_path)
-    error = refused(capsys, "write", "run", PROMPT)
-    assert "There is no model; expected the folder of a run of write train" in error
+    error = refused(capsys, "write", "run", "runs/none", PROMPT)
+    assert "There is no folder runs/none; expected that of a run of" in error
+
+
+def test_without_a_model_that_of_the_package_writes(capsys):
+    assert main("write", "run", "--tokens", 40, "The query") == 0
+    out, error = capsys.readouterr()
+    assert len(out) == 41 and "wrote 40 tokens" in error
+    about = json.loads(BOOK.with_suffix(".json").read_text())
+    assert open_writer(BOOK).about == {k: about[k] for k in about if k not in MORE}
+    assert about["bits"] < min(about["baselines"].values())
+    assert BOOK.stat().st_size < 2e6
 
 
 def test_ctrl_c_ends_the_text(tmp_path):

@@ -201,7 +201,6 @@ def test_folders_without_a_model(trained, tmp_path, capsys):
     def error(*words):
         return refused(capsys, "write", "run", *words)
 
-    assert "There is no model; expected the folder of a run" in error("the")
     assert "has no best.safetensors; expected a folder that" in error(tmp_path, "the")
     assert "no token for '€'" in error(trained, "5 €")
     assert "--chat needs a chat model" in error(trained, "the", "--chat")
