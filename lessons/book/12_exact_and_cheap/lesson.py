@@ -18,7 +18,6 @@ What do time and memory do as n grows?
 
 # %% [folded]
 import numpy as np
-from matplotlib.patches import Rectangle
 
 import minigrad as mg
 from attention import (
@@ -137,13 +136,14 @@ def draw(i, j):
                 state = f"m = {m:.0f}, l = {l:.2f}, o = {o:.2f}"
                 said.append(f"query {row + 1} has {state}")
     for a, b in np.ndindex(3, 4):
-        corner, now = (BLOCK * b, BLOCK * a), (a + 1, b + 1) == (i, j)
+        now = (a + 1, b + 1) == (i, j)
+        x, y = BLOCK * (b + np.array([0, 1, 1, 0])), BLOCK * (a + np.array([0, 0, 1, 1]))
         look = {"ec": GREY, "fill": False}
         if now:
             look = {"ec": ORANGE, "fc": ORANGE, "alpha": 0.35}
         elif (a + 1, b + 1) < (i, j):
             look |= {"hatch": "///", "lw": 0.5}
-        ax.add_patch(Rectangle(corner, BLOCK, BLOCK, **look))
+        ax.fill(x, y, **look)
     for row in range(BLOCK * i - 2, BLOCK * i):
         for key in range(BLOCK * j - 2, BLOCK * j):
             at = key + 0.5, row + 0.5
