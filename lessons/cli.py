@@ -38,11 +38,9 @@ from .course.run import FAILED, USAGE
 def main(argv=None):
     """Run a command line; return the exit code."""
 
-    args = argparse.Namespace()
-
     def verb():
         parser = _parser()
-        parser.parse_args(argv, args)
+        args = parser.parse_args(argv)
         if args.version:
             return _show_version()
         if args.completion:
@@ -50,19 +48,16 @@ def main(argv=None):
         explain_font_folder()
         return args.run(args)
 
-    return explained(verb, args)
+    return explained(verb)
 
 
-def explained(verb, args=None):
-    """Call a function that returns an exit code; print its errors as sentences.
-
-    args   of the command line, which may name a folder
-    """
+def explained(verb):
+    """Call a function that returns an exit code; print its errors as sentences."""
     with prepared(), handled(False):  # children end where a signal is caught
-        return _explained(verb, args)
+        return _explained(verb)
 
 
-def _explained(verb, args):
+def _explained(verb):
     try:
         code = verb()
         sys.stdout.flush()  # a closed pipe raises here
@@ -74,7 +69,7 @@ def _explained(verb, args):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except OSError as error:
-        say(_in_words(error, args), file=sys.stderr)
+        say(_in_words(error), file=sys.stderr)
         return FAILED
     except KeyboardInterrupt as stopped:
         with contextlib.suppress(OSError):  # the terminal may be closed
@@ -82,22 +77,30 @@ def _explained(verb, args):
         return 130
 
 
-def _in_words(error, args):
+def _in_words(error):
     """Return the text of an error; for a file's, its path and the option that helps."""
     if not error.filename:
         return str(error)
     path, work = pathlib.Path(error.filename), work_folder()
     text = f"{error.strerror}: {without_breaks(path)}."
-    if getattr(args, "run", None) in (_site, _notebooks):
-        verb = args.run.__name__[1:]
-        text += f" python -m lessons {verb} DIR writes to another folder."
-    elif getattr(args, "save", None) == path:
-        text += " Choose another place with --save."
+    if hasattr(error, "advice"):
+        text += f" {error.advice}"
     elif work.is_relative_to(path) or path.is_relative_to(work):
         if chosen := os.environ.get("LESSONS_WORK"):
             text += f" LESSONS_WORK is {without_breaks(chosen)}."
         text += " LESSONS_WORK=FOLDER chooses another folder for your files."
     return text
+
+
+@contextlib.contextmanager
+def _advised(advice, path=None):
+    """Let an OSError in this block have an advice; path: only if it is of this file."""
+    try:
+        yield
+    except OSError as error:
+        if path is None or error.filename == str(path):
+            error.advice = advice
+        raise
 
 
 def _show_version():
@@ -263,13 +266,15 @@ def _run_lesson(args):
 def _site(args):
     from .pages.site import site
 
-    return site(args)
+    with _advised("python -m lessons site DIR writes to another folder."):
+        return site(args)
 
 
 def _notebooks(args):
     from .pages.notebooks import notebooks
 
-    return notebooks(args)
+    with _advised("python -m lessons notebooks DIR writes to another folder."):
+        return notebooks(args)
 
 
 def _grade(args):
@@ -329,7 +334,8 @@ def _check(args):
     options = {"seed": abs(args.seed), "verbose": args.verbose, "as_json": args.json}
     if not args.all:
         exercise = _exercise(args)
-        return report.check(exercise, pdb=args.pdb, save=args.save, **options)
+        with _advised("Choose another place with --save.", args.save or ""):
+            return report.check(exercise, pdb=args.pdb, save=args.save, **options)
     if args.id or args.pdb or args.save:
         raise UsageError("check --all takes no ID, no --pdb and no --save.")
     return report.check_all(**options)

@@ -141,6 +141,17 @@ def test_a_work_folder_that_cannot_be_made_is_named(lessons, tmp_path, monkeypat
     assert lessons("read", "0")[0] == 0  # reading needs no journal
 
 
+def test_a_file_of_save_that_cannot_be_written(lessons, monkeypatch):
+    def refused(*args, **options):
+        raise OSError(13, "Permission denied", "a.npz")
+
+    lessons("start", "E.2")
+    monkeypatch.setattr(report, "check", refused)
+    text = lessons("check", "E.2", "--save", "a.npz")[1]
+    assert text == "Permission denied: a.npz. Choose another place with --save.\n"
+    assert "--save" not in lessons("check", "E.2")[1]
+
+
 def test_no_verb_loses_a_text(lessons, runs):
     lessons("start", "E.2")
     assert "undo" not in lessons("reset", "E.2")[1]  # there is nothing to undo
