@@ -75,33 +75,54 @@ print(f"L = {loss(x):.4f}, and it changes {slope:.4f} times as much as x")
 a = np.tanh(x)
 values = {"x": x, "3": 3, r"a = \tanh\,x": a, "u = 3a": 3 * a}
 values |= {r"v = a \cdot a": a * a, "L = u + v": loss(x)}
-grads = {"x": slope, "3": a, "a": 3 + 2 * a, "u": 1, "v": 1, "L": 1}
 shares = [("L", "v", 1), ("L", "u", 1), ("v", "a", 2 * a), ("u", "a", 3)]
 shares += [("u", "3", a), ("a", "x", slope)]
-fig, ax = diagram((7.2, 3.5), (-0.8, 9.3), (-2.75, 1.25))
-fig.suptitle("What does each value send back?")
 at = {text[0]: 1.7 * k for k, text in enumerate(values)}  # where each box stands
-for text, value in values.items():
-    here, slope_here = at[text[0]], grads[text[0]]
-    box(ax, (here, 0), f"${text}$\n{value:.2f}", BLUE, width=1.3, height=0.85)
-    under = f"$dL/d{text[0]}$\n{slope_here:.2f}"
-    ax.text(here, -0.55, under, ha="center", va="top", fontsize=9)
-for user, parent, share in shares:
-    left, right = at[parent] + 0.25, at[user] - 0.25
-    arrow(ax, (left, 0.45), (right, 0.45), BLUE, 0.15, bend=-0.45)
-    arrow(ax, (right, -1.25), (left, -1.25), ORANGE, 0.15, bend=-0.45)
-    # the number of a long arrow stands under it, of a short one above
-    y = -1.42 - 0.225 * (right - left) if right - left > 1.7 else -1.2
-    middle = (left + right) / 2
-    ax.text(middle, y, f"{share:.2f}", ha="center", va="center", fontsize=9)
-ax.plot([], [], color=BLUE, label="is used by")
-ax.plot([], [], color=ORANGE, label="sends a share of the gradient")
-ax.legend(loc="lower center", ncols=2, fontsize=9)
+backward = ["L", "v", "u", "a"]  # the order in which they send
+
+
+def draw(step):
+    """Draw the tape after a step: the boxes that are there, and the shares sent."""
+    way, name = step.split()
+    computed = [*at] if way == "backward" else [*at][: [*at].index(name) + 1]
+    sent = backward[: backward.index(name) + 1] if way == "backward" else []
+    grads = {"L": 1.0} if sent else {}
+    fig, ax = diagram((7.2, 3.5), (-0.8, 9.3), (-2.75, 1.25))
+    fig.suptitle("What does each value send back?")
+    for user, parent, share in shares:
+        left, right = at[parent] + 0.25, at[user] - 0.25
+        if user in computed:
+            arrow(ax, (left, 0.45), (right, 0.45), BLUE, 0.15, bend=-0.45)
+        if user in sent:
+            grads[parent] = grads.get(parent, 0) + share
+            arrow(ax, (right, -1.25), (left, -1.25), ORANGE, 0.15, bend=-0.45)
+            # the number of a long arrow stands under it, of a short one above
+            y = -1.42 - 0.225 * (right - left) if right - left > 1.7 else -1.2
+            middle = (left + right) / 2
+            ax.text(middle, y, f"{share:.2f}", ha="center", va="center", fontsize=9)
+    for text, value in values.items():
+        here = at[text[0]]
+        if text[0] in computed:
+            box(ax, (here, 0), f"${text}$\n{value:.2f}", BLUE, width=1.3, height=0.85)
+        if text[0] in grads:
+            under = f"$dL/d{text[0]}$\n{grads[text[0]]:.2f}"
+            ax.text(here, -0.55, under, ha="center", va="top", fontsize=9)
+    ax.plot([], [], color=BLUE, label="is used by")
+    ax.plot([], [], color=ORANGE, label="sends a share of the gradient")
+    ax.legend(loc="lower center", ncols=2, fontsize=9)
+    if not sent:
+        [value] = (v for text, v in values.items() if text[0] == name)
+        return fig, f"Forward: {name} is {value:.2f}, and the tape keeps it."
+    to = [f"{share:.2f} to {p}" for user, p, share in shares if user == name]
+    return fig, f"Backward: {name} has {grads[name]:.2f} and sends {', '.join(to)}."
+
+
+steps = [f"forward {name}" for name in at] + [f"backward {name}" for name in backward]
 alt = f"""Six boxes in a row, a tape: x, 3, a = tanh x, u = 3a, v = a a and L = u + v,
 with their values. Arrows above lead from each value to those computed from it. Arrows
 below lead back: L sends 1 to v and 1 to u, v sends {2 * a:.2f} to a, u sends 3.00 to
 a and {a:.2f} to 3, and a, which has {3 + 2 * a:.2f} in sum, sends {slope:.2f} to x."""
-show(fig, "tape", alt)
+show(draw, "tape", alt, frames={"step": steps})
 
 # %% [markdown]
 # At the box $a$ the shares of two boxes meet: 3 from $u$, and {{ f"{2 * a:.2f}" }} from

@@ -43,23 +43,35 @@ for d in (4, 64, 1024):
         print("weights", *(f"{y:.3f}" for y in p))
 
 # %% [figure]
-fig, axes = figure("What do more numbers do to a preference?", columns=2, sharey=True)
-looks = ((GREY, ""), (BLUE, "//"), (ORANGE, ".."))
-for ax, (name, rows) in zip(axes, preference.items()):
-    for k, ((d, p), (colour, hatch)) in enumerate(zip(rows.items(), looks)):
-        ax.bar(np.arange(4) + 0.27 * (k - 1), p, 0.25, label=f"d = {d}", fc="none",
-               ec=colour, hatch=hatch, lw=1.4)  # fmt: skip
-    ax.set(title=name, xticks=range(4), xticklabels=words, xlabel="word")
-    ax.grid(axis="x", visible=False)
-axes[0].set_ylabel("attention weight")
-axes[1].legend()
+def draw(d):
+    """Draw the weights at widths 4, d and 1024, with the root and without."""
+    title = "What do more numbers do to a preference?"
+    fig, axes = figure(title, columns=2, sharey=True)
+    largest = []
+    for ax, (name, root) in zip(axes, (("unscaled", 1), ("scaled", d**0.5))):
+        p = mg.softmax(h[:, :d] @ s[:d] / root).data
+        largest.append(f"{p.max():.2f} {name}")
+        rows = (4, preference[name][4]), (d, p), (1024, preference[name][1024])
+        for k, (width, y) in enumerate(rows):
+            look = {"ec": (GREY, BLUE, ORANGE)[k], "hatch": ("", "//", "..")[k]}
+            at = np.arange(4) + 0.27 * (k - 1)
+            ax.bar(at, y, 0.25, fc="none", lw=1.4, label=f"d = {width}", **look)
+        ax.set(title=name, xticks=range(4), xticklabels=words, xlabel="word")
+        ax.set(ylim=(0, 1.05))
+        ax.grid(axis="x", visible=False)
+    axes[0].set_ylabel("attention weight")
+    axes[1].legend(loc="upper right")
+    return fig, f"With d = {d} the largest weight is {' and '.join(largest)}."
+
+
 raw4, raw1024 = (preference["unscaled"][d].max() for d in (4, 1024))
 [winner] = {words[p.argmax()] for rows in preference.values() for p in rows.values()}
 alt = f"""Weights of the four words at three widths d. The largest is always that of
 "{winner}". Unscaled, it is {raw4:.2f} at d = 4 and {raw1024:.2f} at d = 1024. Scaled,
 every word keeps a share at each width; the largest of all is
 {max(p.max() for p in preference["scaled"].values()):.2f}."""
-show(fig, "four-words", alt)
+widths = [4, 8, 16, 32, 64, 128, 256, 512, 1024]
+show(draw, "four-words", alt, frames={"width d": widths}, start=(64,))
 
 # %% [markdown]
 # The scores grow with the width, and the softmax turns large differences into all or

@@ -350,7 +350,10 @@ alt = f"""Attention of four models that reverse the word "{word}". Additive and 
 have a blurred band from the upper right to the lower left. Dot and general have a
 sharp one, one letter further to the right. The first row is uniform for dot, general
 and scaled."""
-show(fig, "alignment", alt)
+show(fig, "alignment", alt, hover={
+    ax: (word[::-1], word, of("masked", kind, "alignment")[0])
+    for ax, kind in zip(axes, KINDS)
+})
 
 # %%
 for kind in KINDS:

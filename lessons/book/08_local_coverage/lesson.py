@@ -53,38 +53,47 @@ for s, word in enumerate(words):
     print(f"{s} {word:7s} in the window: {str(inside[s]):5s}  weight {weights[s]:.3f}")
 
 # %% [figure]
-fig, ax = diagram((7.2, 3.7), (-0.8, 10.8), (-3.1, 2.6))
-fig.suptitle("Which words may the step that writes \"dort\" look at?")
-step = 1.25
-centre, right = step * p_t, step * 8 - 0.6
-for s, word in enumerate(words):
-    box(ax, (step * s, 0), word, BLUE if inside[s] else GREY, width=1.1)
-    ax.text(step * s, -0.36, str(s), ha="center", va="top", fontsize=9)
-    if inside[s]:
-        arrow(ax, (step * s, 0.25), (centre, 1.95), BLUE, weights[s])
-        weight_label(ax, step * s, 0.36, weights[s], 1 if s > p_t else -1)
-low, high = centre - step * (D + 0.5), centre + step * (D + 0.5)
-ax.plot([low, low, high, high], [-0.7, -0.85, -0.85, -0.7], color=BLUE, lw=1.6)
-arrow(ax, (centre, -1.4), (centre, -0.9), BLUE)
-under = f"centre $p_t = {p_t}$; the window reaches $D = {D}$ words to either side"
-ax.text(centre, -1.45, under, ha="center", va="top")
-box(ax, (centre, 2.2), "context", ORANGE, width=1.3)
-box(ax, (right, 1.2), '"le chat noir"', GREEN, width=2.0)
-ax.text(right, 0.9, "has written", ha="center", va="top", fontsize=9)
-box(ax, (right, 2.2), '"dort"', PURPLE, width=1.2)
-arrow(ax, (centre + 0.65, 2.2), (right - 0.6, 2.2), ORANGE)
-arrow(ax, (right, 1.45), (right, 1.95), GREEN)
-for colour, label in (
-    (BLUE, "word in the window"), (GREY, "word not looked at"), (ORANGE, "context"),
-    (GREEN, "state of the decoder"), (PURPLE, "next word"),
-):  # fmt: skip
-    ax.fill([], [], fill=False, ec=colour, lw=1.6, label=label)
-ax.legend(loc="lower center", ncols=3, fontsize=9)
+def draw(p):
+    """Draw the window of centre p, with the scores of the step that writes dort."""
+    fig, ax = diagram((7.2, 3.7), (-0.8, 10.8), (-3.1, 2.6))
+    fig.suptitle("Which words may the step that writes \"dort\" look at?")
+    step, last = 1.25, len(words) - 1
+    centre, right = step * p, step * 8 - 0.6
+    seen = np.abs(np.arange(9) - p) <= D
+    a = np.where(seen, np.exp(e), 0) / np.exp(e[seen]).sum()
+    for s, word in enumerate(words):
+        box(ax, (step * s, 0), word, BLUE if seen[s] else GREY, width=1.1)
+        ax.text(step * s, -0.36, str(s), ha="center", va="top", fontsize=9)
+        if seen[s]:
+            arrow(ax, (step * s, 0.25), (centre, 1.95), BLUE, a[s])
+            weight_label(ax, step * s, 0.36, a[s], 1 if s > p else -1)
+    low, high = (step * min(max(p + k, -0.5), last + 0.5) for k in (-D - 0.5, D + 0.5))
+    ax.plot([low, low, high, high], [-0.7, -0.85, -0.85, -0.7], color=BLUE, lw=1.6)
+    arrow(ax, (centre, -1.4), (centre, -0.9), BLUE)
+    under = f"centre $p_t = {p}$; the window reaches $D = {D}$ words to either side"
+    ax.text(centre, -1.45, under, ha="center" if p > 1 else "left", va="top")
+    box(ax, (centre, 2.2), "context", ORANGE, width=1.3)
+    box(ax, (right, 1.2), '"le chat noir"', GREEN, width=2.0)
+    ax.text(right, 0.9, "has written", ha="center", va="top", fontsize=9)
+    box(ax, (right, 2.2), '"dort"', PURPLE, width=1.2)
+    arrow(ax, (centre + 0.65, 2.2), (right - 0.6, 2.2), ORANGE)
+    arrow(ax, (right, 1.45), (right, 1.95), GREEN)
+    for colour, label in (
+        (BLUE, "word in the window"), (GREY, "word not looked at"), (ORANGE, "context"),
+        (GREEN, "state of the decoder"), (PURPLE, "next word"),
+    ):  # fmt: skip
+        ax.fill([], [], fill=False, ec=colour, lw=1.6, label=label)
+    ax.legend(loc="lower center", ncols=3, fontsize=9)
+    most = f'"{words[a.argmax()]}", {a.max():.2f}'
+    said = f"Centre {p}: {seen.sum()} words are in the window; the largest weight is"
+    return fig, f"{said} that of {most}."
+
+
 alt = f"""Nine words of the source, numbered 0 to 8. A bracket marks the window, words 1
 to 5, around the centre 3, "sleeps". Arrows lead from these five words to the context,
 as thick as their weights: {", ".join(f"{a:.2f}" for a in weights[inside])}. The other
 four words are grey and have no arrow. Context and state give the word "dort"."""
-show(fig, "local-window", alt)
+show(draw, "local-window", alt, {"centre of the window": [*range(6)]}, (3,))
 
 # %% [markdown]
 # Attention to all words is called *global*. Attention to a window is called

@@ -414,12 +414,14 @@ def of_heads(value):  # (seeds, 8)
 
 # %% [figure]
 fig, axes = figure("Where do two of eight heads look?", columns=2, size=(7.2, 4.4))
+cells = {}  # of the heatmaps
 tokens = ["^", *script.EXAMPLE.split()]
 marked = tokens.index("children"), tokens.index("dog")  # the subject, before the verb
 for k, ax in enumerate(axes):
     h = of_heads(script.excess)[0, layers == k].argmax()
     p = np.array(found["runs"][0]["example"])[layers == k][h]  # (T, T)
     image = ax.imshow(p, cmap="Blues", vmin=0, vmax=1)
+    cells[ax] = tokens, tokens, p
     ax.set_title(f"layer {k + 1}, head {h + 1}")
     ax.set_xticks(range(len(tokens)), tokens, rotation=90)
     ax.set_yticks(range(len(tokens)), tokens)
@@ -432,7 +434,7 @@ alt = f"""Two heatmaps, a head of each layer of one of the six models, for the s
 "{script.EXAMPLE}", queries down and keys across; ^ is the start sign. A square
 marks the weight from the word before the verb, "dog", to the subject, "children". Both
 are lower triangles, because the model is causal."""
-show(fig, "two-heads", alt)
+show(fig, "two-heads", alt, hover=cells)
 
 # %% [markdown]
 # A verb *agrees* with its subject in *number*, singular or plural: "the woman sees",

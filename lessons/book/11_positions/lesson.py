@@ -183,6 +183,39 @@ hands turn by less than 20 degrees."""
 show(fig, "hands", alt)
 
 # %% [markdown]
+# How far does a hand turn between two places? Choose a hand and a distance:
+
+# %% [figure]
+def draw(r, n):
+    """Draw hand r at the places 0 and n, and the cosines of all distances."""
+    w = frequencies(32)[r]
+    fig, axes = figure("What does a hand tell about a distance?", columns=2,
+                       size=(7.2, 2.7), width_ratios=(1, 2))  # fmt: skip
+    clock, ax = axes
+    turn = np.linspace(0, 2 * np.pi, 60)
+    clock.plot(np.sin(turn), np.cos(turn), color=GREY, lw=1)
+    for place, colour, style in ((0, GREY, "--"), (n, BLUE, "-")):
+        at = np.sin(place * w), np.cos(place * w)
+        clock.plot([0, at[0]], [0, at[1]], style, color=colour)
+        clock.text(1.2 * at[0], 1.2 * at[1], f"{place}", color=colour, ha="center",
+                   va="center")  # fmt: skip
+    clock.set(xlim=(-1.4, 1.4), ylim=(-1.4, 1.4), aspect="equal")
+    clock.set_axis_off()
+    steps = np.arange(33)
+    ax.plot(steps, np.cos(steps * w), "o-", color=GREY, lw=1, ms=2.5)
+    ax.plot(n, np.cos(n * w), "o", color=BLUE, ms=8)
+    ax.set(xlabel="distance n", ylabel="cosine", xlim=(-1, 33), ylim=(-1.15, 1.15))
+    said = f"Over {n} places hand {r} turns by {np.degrees(n * w):.1f} degrees"
+    return fig, f"{said}; the cosine is {np.cos(n * w):.3f}."
+
+
+alt = """Left a clock with one hand at two places, dashed at place 0. Right the cosine of
+the angle between the two against the distance: a fast hand turns several times and
+comes back, a slow one changes little and never repeats within this distance."""
+hands, distances = [0, 2, 4, 8, 15], [0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32]
+show(draw, "turning", alt, {"hand r": hands, "distance n": distances}, (4, 6))
+
+# %% [markdown]
 # The dot product of the vectors of two places has a special form. At the two places a
 # hand has two angles, $\theta$ and $\phi$. Because
 # $\sin\theta \sin\phi + \cos\theta \cos\phi = \cos(\theta - \phi)$, it contributes the

@@ -211,19 +211,32 @@ for way, rows in kept_at.items():
     print(f"  {way:9s}", *np.flatnonzero(rows[-1]))
 
 # %% [figure]
-fig, axes = figure("Which tokens does a cache of 7 hold?", columns=3, size=(7.2, 3.0))
-for ax, (way, rows) in zip(axes, kept_at.items()):
-    ax.plot(*np.nonzero(rows.T), "s", color=BLUE, ms=3.6)
-    for token in (3, 9):
-        ax.axvline(token, color=ORANGE, lw=1, ls=":")
-        ax.text(token, -1, "fits", color=ORANGE, fontsize=8, ha="center", va="bottom")
-    ax.set(xlabel="token", ylim=(tokens, -1))
-    ax.set_title(way, pad=14)
-axes[0].set(ylabel="step")
+def draw(step):
+    """Draw the tokens of each cache up to a step."""
+    title = "Which tokens does a cache of 7 hold?"
+    fig, axes = figure(title, columns=3, size=(7.2, 3.0))
+    for ax, (way, rows) in zip(axes, kept_at.items()):
+        for t in range(step + 1):
+            held = np.flatnonzero(rows[t])
+            ax.plot(held, np.full(held.shape, t), "s", color=BLUE, ms=3.6)
+        for token in (3, 9):
+            ax.axvline(token, color=ORANGE, lw=1, ls=":")
+            ax.text(token, -1, "fits", color=ORANGE, fontsize=8, ha="center",
+                    va="bottom")  # fmt: skip
+        ax.set(xlabel="token", xlim=(-1, tokens), ylim=(tokens, -1))
+        ax.set_title(way, pad=14)
+    axes[0].set(ylabel="step")
+    held = "; ".join(
+        f"{way}: {' '.join(map(str, np.flatnonzero(rows[step])))}"
+        for way, rows in kept_at.items()
+    )
+    return fig, f"After token {step} the caches hold, {held}."
+
+
 alt = """Three panels; a row is a step, a mark a token in the cache. The window holds
 the newest seven, the stream the first two and the newest five, and eviction keeps the
 two tokens whose keys fit."""
-show(fig, "kept", alt)
+show(draw, "kept", alt, frames={"token that arrives": [*range(tokens)]})
 
 # %% [markdown]
 # Eviction keeps tokens 3 and 9, and also two early tokens: when these arrived there

@@ -22,7 +22,9 @@ from attention import scaled_dot_product_attention as sdpa
 from lessons.classroom.records import how_made, record
 from lessons.instrument import fair
 from lessons.instrument.verdict import above
-from lessons.pages.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, figure, show
+from lessons.pages.figures import (
+    BLUE, GREEN, GREY, ORANGE, PURPLE, RED, arrow, box, diagram, figure, show,
+)  # fmt: skip
 
 study = import_module("lessons.book.18_memories.experiment")
 rng = np.random.default_rng(18)
@@ -131,6 +133,39 @@ for name, value in writes:
     k = keys[name]
     S = S + k * (value - k @ S)  # b = 1
 print("the delta rule:          Ann {:.2f}  Ben {:.2f}".format(*S))
+
+# %% [markdown]
+# All three rules, write by write:
+
+# %% [figure]
+def draw(rule, token):
+    """Draw the state after a write, by a rule; return it and what it returns."""
+    S, wanted = np.zeros(2), {}
+    for name, value in writes[:token]:
+        k, wanted[name] = keys[name], value
+        written = value - k @ S if rule == "delta rule" else value
+        S = (0.5 if rule == "a = 1/2" else 1) * S + k * written
+    fig, ax = diagram((7.2, 2.2), (-0.7, 7.4), (-1.0, 1.3))
+    fig.suptitle("What does the memory return?")
+    box(ax, (0.3, 0.4), f"{name} {value:.0f}", GREY, below=f"token {token}", width=1.3)
+    ax.text(1.9, 0.75, f"writes {written:.0f}", ha="center")
+    for k, (each, at) in enumerate((("Ann", 3.4), ("Ben", 5.6))):
+        box(ax, (at, 0.4), f"{S[k]:.2f}", BLUE, below=each, width=1.3)
+        last = f"last value {wanted[each]:.0f}" if each in wanted else "no value yet"
+        ax.text(at, -0.55, last, ha="center", va="top", color=GREY)
+    end = (2.7, 0.4) if name == "Ann" else (4.9, -0.0)
+    bend = 0 if name == "Ann" else 0.3
+    arrow(ax, (1.0, 0.4), end, ORANGE, bend=bend)
+    read = ", ".join(f"{each} {S[k]:.2f}" for k, each in enumerate(keys))
+    last = ", ".join(f"{each} {v:.0f}" for each, v in wanted.items())
+    return fig, f"{rule}, after token {token}: it returns {read}; last values {last}."
+
+
+alt = """The state as two boxes, one for each name, after a write. The sum returns for
+Ann the sum of her values; the decay halves what Ben has; the delta rule returns the last
+value of both. An arrow shows what the token writes."""
+rules = ["sum", "a = 1/2", "delta rule"]
+show(draw, "overwritten", alt, frames={"rule": rules, "token": [1, 2, 3]})
 
 # %% [markdown]
 # ## More keys than coordinates

@@ -111,14 +111,23 @@ def heatmaps(title, panels, height=2.7):
     return fig
 
 
-moments = [seen[k] for k in (0, 3, 6, -1)]
-panels = [(w, "badge", f"step {step}: {right:.2f} right") for step, right, w in moments]
-largest = [weights.max(-1).mean() for _, _, weights in moments]
+largest = [weights.max(-1).mean() for _, _, weights in seen]
+
+
+def draw(step):
+    """Draw the weights before training, after ``step`` steps, and at the end."""
+    moments = [seen[k] for k in (0, step // 10, -1)]
+    panels = [(w, "badge", f"step {n}: {right:.2f} right") for n, right, w in moments]
+    said = f"""After {step} steps {moments[1][1]:.0%} of the letters are right; the
+    largest weight of a row is {largest[step // 10]:.2f} on average."""
+    return heatmaps("When does it find where to look?", panels, 2.4), said
+
+
 alt = f"""The weights with which the model reverses "badge", and the share of right
 letters in 200 strings. After {STEPS} steps the dark weights, {largest[-1]:.2f} on
 average, are the diagonal from the upper right to the lower left: the first letter of
 the answer is read from the last letter of the string."""
-show(heatmaps("When does it find where to look?", panels, 2.4), "diagonal", alt)
+show(draw, "diagonal", alt, {"step of training": [*range(0, 201, 10), 300]}, (60,))
 
 # %% [markdown]
 # Training showed the model the right answers, never the diagonal. The weights moved
