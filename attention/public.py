@@ -17,7 +17,7 @@ from .plotting.curves import accuracy_bars, loss_curves
 from .plotting.heatmaps import alignment_heatmap, show_heatmaps
 from .positions import (
     LearnedPositions, LinearScaling, NTKScaling, T5RelativeBias, YaRNScaling,
-    alibi_bias, alibi_slopes, disentangled_scores, grid, patches, rope, rope_2d,
+    alibi_by_offset, alibi_slopes, disentangled_scores, grid, patches, rope, rope_2d,
     shaw_scores, sinusoidal, t5_bucket, transformer_xl_distances, transformer_xl_scores,
 )  # fmt: skip
 from .scores import additive, concat, dot, general, scaled_dot

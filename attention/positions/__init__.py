@@ -23,7 +23,7 @@ sequences longer than in training. grid.py cuts images into patches and rotates 
 and columns.
 """
 
-from .alibi import alibi_bias, alibi_by_offset, alibi_slopes
+from .alibi import alibi_by_offset, alibi_slopes
 from .contextual import cope_scores
 from .disentangled import disentangled_scores
 from .fire import FIRE
@@ -42,6 +42,6 @@ __all__ = [
     "sinusoidal", "frequencies", "LearnedPositions", "t5_bucket", "T5RelativeBias",
     "OffsetBias", "toeplitz", "shaw_scores", "transformer_xl_scores",
     "transformer_xl_distances", "disentangled_scores", "KERPLE", "FIRE", "cope_scores",
-    "alibi_slopes", "alibi_bias", "alibi_by_offset", "rope", "rope_2d", "grid",
+    "alibi_slopes", "alibi_by_offset", "rope", "rope_2d", "grid",
     "patches", "LinearScaling", "Llama3Scaling", "NTKScaling", "YaRNScaling",
 ]  # fmt: skip

@@ -36,19 +36,14 @@ def alibi_slopes(num_heads, dtype=np.float32):
     return np.concatenate([_slopes_of_power(c), between])[:num_heads].astype(dtype)
 
 
-def alibi_bias(num_heads, L, S, first=0, dtype=np.float32):
-    """Return -m_h |i - j| as a matrix for each head: an array (H, L, S).
+def alibi_by_offset(num_heads, L, S, first=0, dtype=np.float32):
+    """Return -m_h |i - j| as an ``OffsetBias`` of values (H, L + S - 1).
 
     first   the position of the first query. S - L: the last query has the position of
             the last key
     dtype   of the result; float32 keeps float32 scores float32
     """
-    return alibi_by_offset(num_heads, L, S, first, dtype).matrix(L, S).data
-
-
-def alibi_by_offset(num_heads, L, S, first=0, dtype=np.float32):
-    """Return the same as an ``OffsetBias`` of values (H, L + S - 1)."""
-    distance = np.abs(offsets("alibi_bias", L, S, first))  # (L + S - 1,)
+    distance = np.abs(offsets("alibi_by_offset", L, S, first))  # (L + S - 1,)
     slopes = alibi_slopes(num_heads, np.float64)
     return OffsetBias((slopes[:, None] * -distance).astype(dtype))
 

@@ -48,7 +48,7 @@ CALLS = [
     (of(positions.t5_bucket, [3], True), dict(num_buckets=8, max_distance=20),
      dict(num_buckets=4, max_distance=5)),
     (positions.alibi_slopes, dict(num_heads=3), {}),
-    (positions.alibi_bias, dict(num_heads=3, L=3, S=3), dict(L=0, S=0)),
+    (positions.alibi_by_offset, dict(num_heads=3, L=3, S=3), dict(L=0, S=0)),
     (KERPLE, dict(num_heads=3), {}),
     (KERPLE(2).by_offset, dict(L=3, S=3), dict(L=0, S=0)),
     (FIRE, dict(num_heads=3, length=3), {}),

@@ -9,7 +9,7 @@ from attention.positions import (
     Llama3Scaling,
     T5RelativeBias,
     YaRNScaling,
-    alibi_bias,
+    alibi_by_offset,
     disentangled_scores,
     rope,
     shaw_scores,
@@ -44,7 +44,7 @@ CALLS = [
     (lambda: t5_bucket([0.5]), "t5_bucket: relative positions are float64"),
     (lambda: t5_bucket(0, 1), "bidirectional is 1", "True or False"),
     (lambda: T5RelativeBias(2)(5, 5, "left"), "first is 'left'", "a whole number"),
-    (lambda: alibi_bias(2, 5, 5, True), "first is True"),
+    (lambda: alibi_by_offset(2, 5, 5, True), "first is True"),
     # scores
     (lambda: shaw(rows=4), "the table has 4 rows", "2c + 1"),
     (lambda: shaw(first=0.5), "first is 0.5"),

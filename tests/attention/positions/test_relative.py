@@ -10,7 +10,7 @@ from attention.positions import (
     FIRE,
     KERPLE,
     T5RelativeBias,
-    alibi_bias,
+    alibi_by_offset,
     alibi_slopes,
     disentangled_scores,
     shaw_scores,
@@ -111,7 +111,7 @@ def test_slopes_for_any_number_of_heads(H):
 def test_empty_biases(L, S):
     module = T5RelativeBias(3)
     bias = module(L, S)
-    assert bias.shape == alibi_bias(3, L, S).shape == (3, L, S)
+    assert bias.shape == alibi_by_offset(3, L, S).matrix(L, S).shape == (3, L, S)
     bias.backward(np.ones((3, L, S)))
     assert not module.table.grad.any()
 
