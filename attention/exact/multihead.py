@@ -169,7 +169,7 @@ class MultiHeadAttention(nn.Module):
                      with need_weights: return their mean over the heads instead
         bias         added to the scores: what broadcasts to (B, H, L, T), or an
                      OffsetBias; or a function (L, T, first) that makes it, such
-                     as a T5RelativeBias or its by_offset
+                     as a T5RelativeBias
         score        a function (q, k, first) -> (B, H, L, T) that replaces the
                      scaled products of q (B, H, L, E) and k (B, Hk, T, E)
         rotate       a function (x, positions) -> x such as ``rope``, which rotates q

@@ -30,8 +30,8 @@ class KERPLE(nn.Module):
         one = np.full(num_heads, np.log(np.expm1(1)), np.float32)  # softplus gives 1
         self.x_r, self.x_a = nn.Parameter(one.copy()), nn.Parameter(one.copy())
 
-    def by_offset(self, L, S, first=0):
-        """Return the bias as an ``OffsetBias`` of values (H, L + S - 1)."""
+    def forward(self, L, S, first=0):
+        """Return the ``OffsetBias`` of values (H, L + S - 1)."""
         distance = np.abs(offsets("KERPLE", L, S, first))
         r, a = softplus(self.x_r)[:, None], softplus(self.x_a)[:, None]
         return OffsetBias(-r * log1p(a * distance.astype(a.dtype)))
@@ -47,7 +47,7 @@ class Kerple(Scheme):
 
     def options(self, attention, positions=None):
         """Return the bias."""
-        return {"bias": self.bias.by_offset}
+        return {"bias": self.bias}
 
 
 ROWS = [

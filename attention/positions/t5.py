@@ -80,7 +80,7 @@ def first_distances(nb, max_distance):
 
 
 class T5RelativeBias(nn.Module):
-    """(L, S)  ->  (H, L, S), a learned bias to be added to the scores.
+    """A learned bias to be added to the scores: (L, S, first) -> an ``OffsetBias``.
 
     table   (num_buckets, num_heads), initially 0: no distance is preferred
 
@@ -96,14 +96,10 @@ class T5RelativeBias(nn.Module):
         self.table = nn.Parameter(np.zeros((num_buckets, num_heads), np.float32))
 
     def forward(self, L, S, first=0):
-        """Return the bias as a matrix for each head: (H, L, S).
+        """Return the ``OffsetBias`` of values (H, L + S - 1).
 
         first   the position of the first query, where key 0 has position 0
         """
-        return self.by_offset(L, S, first).matrix(L, S)
-
-    def by_offset(self, L, S, first=0):
-        """Return the same as an ``OffsetBias`` of values (H, L + S - 1)."""
         relative = offsets(repr(self), L, S, first)
         buckets = t5_bucket(
             relative, self.bidirectional, self.num_buckets, self.max_distance
@@ -138,7 +134,7 @@ class T5(Scheme):
 
     def options(self, attention, positions=None):
         """Return the bias; all layers share its table."""
-        return {"bias": self.bias.by_offset}
+        return {"bias": self.bias}
 
 
 ROWS = [

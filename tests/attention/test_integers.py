@@ -50,7 +50,7 @@ CALLS = [
     (positions.alibi_slopes, dict(num_heads=3), {}),
     (positions.alibi_by_offset, dict(num_heads=3, L=3, S=3), dict(L=0, S=0)),
     (KERPLE, dict(num_heads=3), {}),
-    (KERPLE(2).by_offset, dict(L=3, S=3), dict(L=0, S=0)),
+    (KERPLE(2), dict(L=3, S=3), dict(L=0, S=0)),
     (FIRE, dict(num_heads=3, length=3), {}),
     (of(FIRE(2, 9), np.arange(2)), dict(S=3), dict(S=0)),
     (positions.LearnedPositions, dict(n_max=3, d=3), {}),
@@ -134,7 +134,7 @@ SAID = {"n": "the length"}  # an option by another word
 def title(call):
     call = getattr(call, "func", call)
     call = getattr(call, "__name__", repr(call))
-    return {"by_offset": "KERPLE", "from_mask": "BlockMask"}.get(call, call)
+    return {"from_mask": "BlockMask"}.get(call, call)
 
 
 OPTIONS = {f"{title(row[0])} {name}": (row, name) for row in CALLS for name in row[1]}

@@ -40,7 +40,7 @@ OPTIONS = {
     "plain": {},
     "lengths": {"lengths": [9, 4, 0]},
     "rope": {"rotate": rope},
-    "t5": {"bias": T5.by_offset},
+    "t5": {"bias": T5},
     "alibi": {"bias": functools.partial(alibi_by_offset, H)},
     "window": {"mask": masks.sliding_window(2, 0, "lower_right")},
     "all": {"rotate": rope, "bias": T5, "lengths": np.array([2, 9, 5])},

@@ -122,17 +122,16 @@ def test_queries_and_keys_are_rotated_by_their_own_positions():
 
 @pytest.mark.parametrize("make", [
     lambda t5: t5,
-    lambda t5: t5.by_offset,
     lambda t5: t5(L, S),
-    lambda t5: t5.by_offset(L, S),
-    lambda t5: t5(L, S).data[None],
+    lambda t5: t5(L, S).matrix(L, S),
+    lambda t5: t5(L, S).matrix(L, S).data[None],
 ])  # fmt: skip
 def test_a_bias_in_all_its_forms(make):
     module, arrays = layer(scale=1.0), example({})
     t5 = T5RelativeBias(H)
     t5.table.data = draw(t5.table.shape, seed=5)[0]
     parameters = [p.data for p in module.parameters()]
-    o, _ = defined(module, added=t5(L, S).data)(*arrays, *parameters)
+    o, _ = defined(module, added=t5(L, S).matrix(L, S).data)(*arrays, *parameters)
     np.testing.assert_allclose(module(*arrays, bias=make(t5)).data, o, **close)
 
 
