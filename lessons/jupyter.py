@@ -26,7 +26,7 @@ from minigrad.draw.colours import GREEN, GREY, ORANGE, RED
 from minigrad.draw.html import pre
 
 from . import cli
-from .classroom import copies, journal
+from .classroom import journal
 from .classroom.catalogue import UsageError, find
 from .classroom.learner import report
 from .classroom.terminal import COLOURS, display_path, say, without_breaks
@@ -217,7 +217,7 @@ def _first(function):
 def _save(exercise, text):
     """Write the learner's file; the text before is kept for ``undo``."""
     text = text.encode()
-    if copies.hash_of(text) == copies.hash_of(exercise.work):
+    if journal.hash_of(text) == journal.hash_of(exercise.work):
         return
     of_cells = [e["work"] for e in journal.events(exercise.id) if e.get("why") == "cell"]
     before = journal.snapshot(exercise, "before a cell")
@@ -226,7 +226,7 @@ def _save(exercise, text):
             f"{_path(exercise)} had another text, which is kept: python -m lessons undo "
             f"{exercise.id} brings it back."
         )
-    copies.write(exercise.work, text)
+    journal.write(exercise.work, text)
     journal.snapshot(exercise, "cell")
 
 

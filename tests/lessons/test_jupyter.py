@@ -218,7 +218,7 @@ def test_the_functions_of_a_notebook_are_checked(notebook):
     ("exercise", ("E.99",), "There is no exercise 'E.99'."),
     ("exercise", ("", "x"), "There is no exercise ''."),
     ("hint", ("",), "No exercise is started yet. %lessons list shows them all."),
-    ("lessons", ("chek E.2",), "There is no verb 'chek'. Perhaps check."),
+    ("lessons", ("chek E.2",), "There is no verb 'chek'. Did you mean 'check'?"),
 ])  # fmt: skip
 def test_a_wrong_line_is_answered_by_a_sentence(shell, notebook, magic, arguments, said):
     shown, errors = notebook(shell.magics[magic], *arguments)

@@ -98,7 +98,7 @@ def contents(folder):
 def test_source_is_what_stands_in_a_file_of_the_project():
     for name, begins in (
         ("minigrad.tanh", "@differentiable\ndef tanh(x):"),
-        ("minigrad.tensor.Tensor.item", "def item(self):"),
+        ("minigrad.tensor.Tensor.item", "def item(self) -> Any:"),
     ):
         found = source(name, "here")
         assert found.text.startswith(begins)
