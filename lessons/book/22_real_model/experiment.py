@@ -34,7 +34,7 @@ from attention.app.progress_line import watched
 from attention.published import open_model
 from attention.published.heads import weights_at_the_last
 from attention.variants.table import POSITIONS
-from lessons.classroom import copies
+from lessons.classroom import journal
 from lessons.classroom.catalogue import lesson_folders, number, work_folder
 from lessons.classroom.records import SCRIPT, fingerprint, write_record
 from lessons.classroom.terminal import say
@@ -286,13 +286,20 @@ def read_prose(files, model):
 # -- Induction heads -------------------------------------------------------------------
 
 REPEATED, SEQUENCES, BEST, CONTROLS = 48, 10, 5, 3
+BEFORE = 2  # heads with the largest scores of looking at the token before
+OTHER = 29  # tokens of a text whose repetition is nearer
 
 
-def repeated(files, *key):
-    """Draw random tokens, and the same again: (SEQUENCES, 2 REPEATED)"""
-    ordinary = sorted(files.tokenizer.bytes.keys() - files.tokenizer.special.values())
-    half = np.random.default_rng(key).choice(ordinary, (SEQUENCES, REPEATED))
+def repeated(files, *key, n=REPEATED):
+    """Draw n random tokens, and the same again: (SEQUENCES, 2 n)"""
+    half = random_tokens(files, *key)[:, :n]
     return np.concatenate([half, half], 1)
+
+
+def random_tokens(files, *key):
+    """Draw ids (SEQUENCES, REPEATED)."""
+    ordinary = sorted(files.tokenizer.bytes.keys() - files.tokenizer.special.values())
+    return np.random.default_rng(key).choice(ordinary, (SEQUENCES, REPEATED))
 
 
 def scores(p):
@@ -301,9 +308,9 @@ def scores(p):
     induction   the weight on the token after the earlier occurrence of this one
     before      the weight on the token before this one
     """
-    i = np.arange(REPEATED, 2 * REPEATED)
-    j = np.arange(1, 2 * REPEATED)
-    return [p[:, :, i, i - REPEATED + 1].mean(2), p[:, :, j, j - 1].mean(2)]
+    n = p.shape[-1] // 2
+    i, j = np.arange(n, 2 * n), np.arange(1, 2 * n)
+    return [p[:, :, i, i - n + 1].mean(2), p[:, :, j, j - 1].mean(2)]
 
 
 def named(heads):
@@ -320,21 +327,31 @@ def find_heads(files, model):
     """Return the scores of heads, and losses with the best of them switched off.
 
     The best heads are chosen with other sequences than those whose losses are kept.
+    The controls are others of the same layers.
     """
     seen = []
     with Attending(model, watching(seen, scores)):
         losses(model, repeated(files, 1))
     chosen = largest(np.array(seen)[:, 0].mean(1), BEST)
+    first_step = largest(np.array(seen)[:, 1].mean(1), BEFORE)
     ids, seen = repeated(files, 2), []
     with Attending(model, watching(seen, scores)):
         bits = {"all heads": losses(model, ids)}
     induction, before = np.moveaxis(seen, 1, 0)  # (layers, B, H) each
+    nearer = []
+    with Attending(model, watching(nearer, scores)):
+        losses(model, repeated(files, 5, n=OTHER))
     rng = np.random.default_rng(3)
-    others = [h for h in named(np.ndindex(len(seen), model.config.heads))
-              if h not in chosen]  # fmt: skip
+    layers = {layer for layer, _ in chosen}
+    others = [[layer, h] for layer in sorted(layers) for h in range(model.config.heads)
+              if [layer, h] not in chosen]  # fmt: skip
     controls = [rng.choice(others, BEST, replace=False) for _ in range(CONTROLS)]
+    new = np.concatenate([ids[:, :REPEATED], random_tokens(files, 4)], 1)
+    bits["new tokens"] = losses(model, new)
     with without(model, chosen):
         bits["without the best"] = losses(model, ids)
+    with without(model, first_step):
+        bits["without the token before"] = losses(model, ids)
     for n, heads in enumerate(watched("heads", controls), 1):
         with without(model, heads):
             bits[f"without others, {n}"] = losses(model, ids)
@@ -349,7 +366,10 @@ def find_heads(files, model):
         "induction": plain(induction.mean(1)),
         "before": plain(before.mean(1)),
         "chosen": chosen,
+        "first step": first_step,
         "of chosen": plain(induction[best[0], :, best[1]]),  # (BEST, sequences)
+        "nearer": plain(np.array(nearer)[best[0], 0, :, best[1]].mean(1)),  # (BEST,)
+        "other": OTHER,
         "controls": [named(heads) for heads in controls],
         "curve": {name: plain(x.mean(0), 3) for name, x in bits.items()},
         "second": {name: x[:, REPEATED:].mean(1) for name, x in bits.items()},
@@ -594,7 +614,7 @@ def main(name):
         if not path.exists():
             say(f"{part} …")
             text = json.dumps(measure(files, model), default=lambda x: x.tolist())
-            copies.write(path, text.encode())
+            journal.write(path, text.encode())
         found[part] = json.loads(path.read_text(encoding="utf-8"))
     found["model"] = files.settings.get("general.name", files.architecture)
     write_record("real_model", found, seeds=[0])

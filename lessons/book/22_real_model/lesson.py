@@ -196,16 +196,16 @@ x = np.arange(LAYERS)
 LINES = (
     (first.mean(2), BLUE, "first token", (20, 0.62)),
     (other, ORANGE, "another token", (1.2, 0.46)),
-    (value, GREEN, "length of the first value,\npart of the others'", (12, 1.33)),
+    (value, GREEN, "length of the first value,\ndivided by the others'", (12, 1.33)),
 )
 for y, colour, words, at in LINES:
     right.plot(x, y.mean(0), "o-", color=colour, ms=3)
     right.fill_between(x, y.min(0), y.max(0), color=colour, alpha=0.2, lw=0)
     right.text(*at, words, color=colour, fontsize=8)
-right.set(xlabel="layer", ylabel="weight, or part", ylim=(0, None))
+right.set(xlabel="layer", ylabel="weight, or ratio", ylim=(0, None))
 late, alone = first[:, LATE].mean(), other[:, EARLY].mean()
 alt = f"""Left: mean weight on the first token for each head of each layer. It is large
-in layers 3 to 9 and from layer 12 on. Right: the mean over heads, with the range of the
+from layer 12 on. Right: the mean over heads, with the range of the
 texts. From layer 12 on the first token has {late:.2f} of the weight; in layers 3 to 9
 one other token has {alone:.2f}. Where the weight is large, the value is short."""
 show(fig, "sinks", alt)
@@ -217,13 +217,16 @@ print(judged("its value is shorter than half of the others', there", below(0.5),
              over(value[:, LATE].mean(1))))  # fmt: skip
 
 # %% [markdown]
-# From layer 12 on, two fifths of all weight go to the first token, whatever word it is.
-# And the model has learned what a sink needs: the value of this token is short, so its
+# (We chose the layers after we saw the picture.) From layer 12 on, two fifths of all
+# weight go to the first token, which is one of {{ len(set(prose["words"])) }} words. And
+# the model has learned what a sink needs: the value of this token is short, so its
 # weight adds little to any output. It has made a sink of the first token, as Xiao and
 # others (2024) found in larger models.
 #
 # One thing we did not expect. In layers 3 to 9 there is a second sink, which is no
-# first token. Which one? Here is the one of layer 5:
+# first token. (In the short prompt above, all weight of these layers is on the first
+# one.) Which token is it? Of each text, the one with the largest mean weight from
+# tokens that stand 16 or more places later, in layer 5:
 
 # %%
 for text, (words, lesson) in zip(prose["other"], zip(prose["words"], prose["lessons"])):
@@ -233,7 +236,7 @@ for text, (words, lesson) in zip(prose["other"], zip(prose["words"], prose["less
 # %% [markdown]
 # It is a frequent word or sign without much meaning, near the beginning. Sun and others
 # (2024) found such tokens in many models. In layers 10 and 11 the first token is no
-# sink, and its value is as long as the others; from layer 12 on it is one again.
+# sink, and its value is longer than the others'; from layer 12 on it is one again.
 #
 # ## Who copies?
 #
@@ -247,7 +250,7 @@ for text, (words, lesson) in zip(prose["other"], zip(prose["words"], prose["less
 #
 # ```math
 # \text{induction score} = \frac{1}{n} \sum_{i=n}^{2n-1} p_{i,\, i-n+1}, \qquad
-# \text{previous-token score} = \frac{1}{2n-1} \sum_{i=1}^{2n-1} p_{i,\, i-1}
+# \text{score of the token before} = \frac{1}{2n-1} \sum_{i=1}^{2n-1} p_{i,\, i-1}
 # ```
 #
 # | letter | meaning |
@@ -258,13 +261,13 @@ for text, (words, lesson) in zip(prose["other"], zip(prose["words"], prose["less
 # In which layers do you expect each kind?
 
 # %% [figure]
-scores = {"induction": heads["induction"], "previous": heads["before"]}
+scores = {"induction": heads["induction"], "token before": heads["before"]}
 scores = {name: np.array(y) for name, y in scores.items()}  # (layers, H)
 fig, axes = figure("Which heads copy?", columns=2, size=(7.6, 3.6), sharey=True)
 for ax, (name, y) in zip(axes, scores.items()):
     image = ax.imshow(y, cmap="viridis", vmin=0, vmax=1, aspect="auto")
     ax.grid(False)
-    ax.set(xlabel="head", title=f"{name} score", xticks=range(H))
+    ax.set(xlabel="head", title=name, xticks=range(H))
     ax.set(yticks=range(0, LAYERS, 5))
 axes[0].set(ylabel="layer")
 fig.colorbar(image, ax=axes, label="mean weight")
@@ -272,75 +275,86 @@ top = {name: np.unravel_index(y.argmax(), y.shape) for name, y in scores.items()
 alt = f"""Scores of all heads on repeated random tokens. Left, induction: few heads,
 most in layers 17 to 24; the largest is {scores["induction"].max():.2f}, in layer
 {top["induction"][0]}. Right, weight on the token before: the largest is
-{scores["previous"].max():.2f}, in layer {top["previous"][0]}."""
+{scores["token before"].max():.2f}, in layer {top["token before"][0]}."""
 show(fig, "copies", alt)
 
 # %%
 print("the best five, chosen with other sequences: layer.head, score")
-for (layer, h), y in zip(heads["chosen"], heads["of chosen"]):
-    print(f"  {layer:2d}.{h}   {written(over(y, 'sequences'), sign='')}")
-order = np.argsort(-scores["previous"].ravel())[:5]
+each = zip(heads["chosen"], heads["of chosen"], heads["nearer"])
+for (layer, h), y, nearer in each:
+    print(f"  {layer:2d}.{h}   {written(over(y, 'sequences'), sign='')}   "
+          f"repeated after {heads['other']}: {nearer:.2f}")  # fmt: skip
+order = np.argsort(-scores["token before"].ravel())[:5]
 print("looking at the token before:")
 for layer, h in np.transpose(np.unravel_index(order, (LAYERS, H))):
-    print(f"  {layer:2d}.{h}   {scores['previous'][layer, h]:.2f}")
+    print(f"  {layer:2d}.{h}   {scores['token before'][layer, h]:.2f}")
 
 # %% [markdown]
+# The heads of the first kind are in later layers than the two best of the second kind,
+# as the rule needs. And they keep their scores where the repetition is nearer, so they
+# do not look at a fixed distance, as a head of the [lesson
+# before](../21_own_gpt/README.md) did.
+#
 # A score shows where a head looks, not what it is good for. So switch the best five
-# off: their columns of $W_o$ become 0. As a control, switch off five others, drawn from
-# all other heads; there are {{ len(heads["controls"]) }} such draws. What happens to
-# the loss on the second half?
+# off: their columns of $W_o$ become 0. As a control, switch off five others of the same
+# layers; there are {{ len(heads["controls"]) }} draws of them. If the rule needs two
+# steps, it must also suffer without the two best heads that look at the token before.
+# And a text whose second half is *new* random tokens shows what the model gains by
+# having read any random tokens. What happens to the loss on the second half?
 
 # %% [folded]
-ARMS = {  # name here: beginning of the names in the record
-    "all heads": "all heads", "without the best five": "without the best",
-    "without five others": "without others",
+ARMS = {  # name here: that in the record
+    "all heads": "all heads",
+    "without the best five": "without the best",
+    **{f"without five others, {n}": f"without others, {n}"
+       for n in range(1, 1 + len(heads["controls"]))},
+    "without two of the first step": "without the token before",
+    "all heads, new tokens": "new tokens",
 }  # fmt: skip
-
-
-def of_arm(half, arm):
-    """Return the bits of that half (controls, sequences) of the text."""
-    return np.array([y for key, y in heads[half].items() if key.startswith(ARMS[arm])])
-
-
-print(f"{'bits per token':24s}{'first half':>12s}   second half")
+first_half, second = (
+    {arm: np.array(heads[half][name]) for arm, name in ARMS.items()}
+    for half in ("first", "second")
+)  # (sequences,) each
+print(f"{'bits per token':30s}{'first half':>12s}   second half")
 for arm in ARMS:
-    before, after = of_arm("first", arm).mean(), of_arm("second", arm).mean(0)
-    print(f"{arm:24s}{before:12.2f}   {written(over(after, 'sequences'), sign='')}")
+    after = written(over(second[arm], "sequences"), sign="")
+    print(f"{arm:30s}{first_half[arm].mean():12.2f}   {after}")
+print(f"a uniform guess: {np.log2(c['vocab_size']):.2f}")
 
 # %% [figure]
-curves = heads["curve"]
 fig, ax = figure("Does it copy without its induction heads?", size=(7.2, 3.0))
-n, LOOKS = heads["repeated"], {"all heads": BLUE, "without the best": RED}
-for name, y in curves.items():
-    at = np.arange(1, len(y) + 1)
-    ax.plot(at, y, color=LOOKS.get(name, GREY), lw=1 if name not in LOOKS else 1.6)
+n = heads["repeated"]
+LOOKS = {  # arm: colour, width, label, and where it stands above the mean
+    "all heads": (BLUE, 1.6, "all heads", -1.2),
+    "without the best five": (RED, 1.6, "without the\nbest five", -0.4),
+    "without two of the first step": (ORANGE, 1.6, "without two of\nthe first step", -2.4),
+    "all heads, new tokens": (GREEN, 1, "new tokens", 0.4),
+}
+for arm, name in ARMS.items():
+    y = heads["curve"][name]
+    colour, width, label, up = LOOKS.get(arm, (GREY, 1, "", 0))
+    ax.plot(np.arange(1, len(y) + 1), y, color=colour, lw=width)
+    ax.text(97, second[arm].mean() + up, label, color=colour, fontsize=8)
+others = np.mean([x for arm, x in second.items() if "others" in arm], 0)
+ax.text(97, others.mean() + 0.9, "without five others", color=GREY, fontsize=8)
 ax.axvline(n, color=GREY, ls=":", lw=1)
 ax.text(n + 1, 1, "repeated from here", fontsize=8)
-whole, best, others = (of_arm("second", arm).mean() for arm in ARMS)
-for y, words, colour in (
-    (whole - 1.2, "all heads", BLUE), (best, "without the\nbest five", RED),
-    (whole + 0.6, "without\nfive others", GREY),
-):  # fmt: skip
-    ax.text(97, y, words, color=colour, fontsize=8)
-ax.set(xlabel="token", ylabel="bits per token", xlim=(0, 112), ylim=(0, None))
-alt = f"""Bits per token along the text. In the first half all lines are near
-{np.mean(curves["all heads"][: n - 1]):.0f} bits. In the second half the mean is
-{whole:.1f} with all heads, {others:.1f} without five random heads, and {best:.1f}
-without the best five."""
+ax.set(xlabel="token", ylabel="bits per token", xlim=(0, 116), ylim=(0, None))
+means = "; ".join(f"{arm} {x.mean():.1f}" for arm, x in second.items())
+alt = f"""Bits per token along the text. Means of the second half: {means}."""
 show(fig, "without", alt)
 
 # %%
-arms = "without the best five", "without five others"
-best, others = (of_arm("second", arm) for arm in arms)  # (1, ·), (controls, sequences)
-worst = best[0] - others.max(0)
-print(judged("the best five cost more than each control", above(0),
-             over(worst, "sequences")))  # fmt: skip
-whole, costs = of_arm("second", "all heads").mean(), others.mean(1)
-costliest = heads["controls"][costs.argmax()]
-layer, h = max(costliest, key=lambda at: scores["previous"][tuple(at)])
-print("each control costs", " ".join(f"{x - whole:+.2f}" for x in costs), "bits")
-print(f"the costliest has head {layer}.{h}, whose weight on the token before is",
-      f"{scores['previous'][layer, h]:.2f}")  # fmt: skip
+best, whole = second["without the best five"], second["all heads"]
+worst = np.max([x for arm, x in second.items() if "others" in arm], 0)
+for words, more in (
+    ("the best five cost more than each control", best - worst),
+    ("without the first step: more than all heads",
+     second["without two of the first step"] - whole),
+    ("new tokens cost more than the best five off",
+     second["all heads, new tokens"] - best),
+):  # fmt: skip
+    print(judged(words, above(0), over(more, "sequences")))
 
 # %%
 on = {name: np.array(y) for name, y in heads["prose"].items()}
@@ -348,14 +362,15 @@ for name in ("without the best", "without others"):
     print(f"prose, {name:17s} {written(over(on[name] - on['all heads']), 3)}")
 
 # %% [markdown]
-# Five heads of {{ LAYERS * H }} carry most of the copying. Two of the controls cost
-# nearly nothing. The third costs more, and has a head that looks at the token before,
-# the first step of the rule. That fits, but one control does not prove it. In prose,
-# where few pieces are repeated exactly, the five cost no more than five others.
+# Five heads of {{ LAYERS * H }} carry most of the copying: five others of the same two
+# layers cost little. Without the two heads that look at the token before, more than half
+# of it is gone, too: these two lie in earlier layers, and the best five need what they write. In
+# prose, where few pieces are repeated exactly, the five cost no more than five others.
 #
-# The loss does not return to that of the first half: other heads copy as well, and one
-# may take over what another one did. So such a number says what these heads *add*, not
-# all that depends on them.
+# Without the five the repetition still costs less than new tokens do. So other heads
+# copy as well, and one may take over what another one did. Such a number says what
+# these heads *add*, not all that depends on them. (The first half costs more than a
+# uniform guess, because the model expects prose.)
 #
 # ## What may its cache forget?
 #
@@ -371,7 +386,8 @@ for name in ("without the best", "without others"):
 # %% [folded]
 bits = {name: np.array(y) for name, y in caches["bits"].items()}
 whole, WAYS = bits["whole"], ("window", "window and first", "eviction")
-print(f"whole cache: {written(over(whole), sign='')} bits; the differences from it:")
+at = caches["bytes"]["whole"] / 2**20
+print(f"whole cache, {at:.2f} MiB: {written(over(whole), sign='')} bits; minus that:")
 for name, y in bits.items():
     if name != "whole":
         at = caches["bytes"][name] / 2**20
@@ -416,8 +432,9 @@ print(judged("8 bits cost less than 0.02", below(0.02), over(bits["8 bits"] - wh
 
 # %% [markdown]
 # Compare the smallest cache that has the first tokens with the largest window that has
-# not: {{ caches["sinks"] }} first tokens are worth about as much as
-# {{ caches["budgets"][-1] - caches["budgets"][0] }} newer ones. The heads put their
+# not. They lose about as much: here the {{ caches["sinks"] }} first tokens and
+# {{ caches["budgets"][0] - caches["sinks"] }} newest ones do what the
+# {{ caches["budgets"][-1] }} newest do. The heads put their
 # weight there, and a window that drops it changes all their outputs. Eviction keeps the
 # sinks by itself, because they are read most. In lesson 17 it was the best of the three,
 # in a lookup; here the window with the first tokens is ahead in the mean at each size.
@@ -432,24 +449,25 @@ print(judged("8 bits cost less than 0.02", below(0.02), over(bits["8 bits"] - wh
 # loses nearly everything that the model knows. A cache with fewer tokens or bits is
 # made afterwards; fewer heads must be trained.
 #
-# ## Where does it contradict the small models?
+# ## Do the small models agree?
 #
 # | question | small models | this model |
 # |---|---|---|
-# | who makes a sink? | we did: a first token with the value 0, or a learned score ([15](../15_weights/README.md), [17](../17_caches/README.md)) | training did: the first token, and a frequent word in layers 3 to 9, with short values |
-# | must the sink be near? | yes: at distances that training did not have, the rotation turned it away | no: all distances here are within the {{ trained }} tokens of its training |
-# | is eviction ahead of a window? | yes, because half of the questions ask for three names | yes, because it keeps the sinks; but it is not ahead of a window with the first tokens |
+# | who makes a sink? | we did: a first token with the value 0, or a learned score ([15](../15_weights/README.md), [17](../17_caches/README.md)) | training did: the first token, with a short value, and a frequent word in layers 3 to 9 |
+# | must the sink be near? | yes: at distances that training did not have, the rotation turned it away | not tested apart from the rest of a far half ([further](#further-how-far-away-can-it-read)) |
+# | is eviction ahead of a window? | yes, in a lookup of names of which some are asked for often | yes, because it keeps the sinks; but it is not ahead of a window with the first tokens |
 # | 8 bits | lose nothing | lose nothing |
 # | distances beyond the training ([further](#further-how-far-away-can-it-read)) | RoPE as it is fails near and far, with YaRN it answers ([11](../11_positions/README.md)) | as it is, it fails; with YaRN it keeps writing, and the far half still does not help |
 #
 # In one sentence: **what we had to build into the tasks of small models, a real model
 # has made by itself.** All of this holds for one model of 135 million parameters, in
-# prose of one book; the papers named above report the same of larger ones.
+# prose of one book; the papers named above report the same of larger ones. (The tables
+# use other texts and other parts of them, so their bits are compared within a table.)
 #
 # ## What would break it?
 #
-# - To choose the best heads and to measure what they do with the same sequences: the
-#   best of {{ LAYERS * H }} noisy scores look better than they are.
+# - Sequences that choose the best heads, and also measure what these do: the best of
+#   {{ LAYERS * H }} noisy scores look better than they are.
 # - Texts that the model may have read in its training. It then says what it remembers.
 # - A control that differs in two things. Five random heads are five heads, too.
 # - Rows of $W_q$ and $W_k$ in another order. A GGUF file has the pairs of a rotation
@@ -459,7 +477,7 @@ print(judged("8 bits cost less than 0.02", below(0.02), over(bits["8 bits"] - wh
 #
 # **To take away: a published model is a file of numbers for parts that you know. Its
 # heads can be read like those of small models: many rest on the first token, few copy,
-# and its cache may forget nearly everything but the first tokens and the newest.**
+# and a small cache loses least if it keeps the first tokens and the newest.**
 #
 # Exercises: its parts are the masked softmax of E.7, the heads of E.10 and the rotation
 # of E.11: `python -m lessons start E.11`. Your own text, and all heads in a picture:
@@ -502,9 +520,10 @@ for words, more in (
     print(judged(words, above(0), over(more)))
 
 # %% [markdown]
-# With angles that it has never seen the model loses far more than the first half can
-# give. YaRN keeps it usable, and costs a little where nothing is far. But a model that
-# is not lost does not yet read: the far half, whose first token is also the sink, is
+# At a distance that the training had, the first half is not shown to help. With angles
+# that it has never seen, the model loses far more than the first half can give. YaRN
+# keeps it usable, and costs a little where nothing is far. But a model that is not lost
+# does not yet read: the far half, whose first token is also the sink, is
 # worse than none. In lesson 11 the answer stood far away and nowhere else, and the
 # models had to find it. Here the first half is worth
 # {{ f"{(far['alone'] - far['as trained, 0']).mean():.2f}" }} bits where it is near. The
