@@ -173,7 +173,9 @@ class Site:
         root = os.path.relpath(".", os.path.dirname(where) or ".").replace(os.sep, "/")
         about = html.escape(" ".join(description.split()))
         root = "" if root == "." else f"{root}/"
-        moves = MOVING.replace("${root}", root) if 'class="moving"' in body else ""
+        moves = ""
+        if '<figure class="moving">' in body:
+            moves = MOVING.replace("${root}", root)
         return PAGE.substitute(
             parts, title=html.escape(name), body=body, description=about, root=root,
             moving=moves,

@@ -215,7 +215,7 @@ steps = list(long["samples"])
 for step in (*steps[:2], steps[-1]):
     lines = (wrap(line, 74) for line in long["samples"][step].splitlines())
     parts = itertools.chain.from_iterable(lines)
-    print("\n".join([f"step {step}:", *(f"  | {part}" for part in parts)]))
+    print("\n".join([f"step {step}:", *(f"    {part}" for part in parts)]))
 
 # %% [markdown]
 # ## What could attention do that counting cannot?
