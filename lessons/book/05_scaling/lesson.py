@@ -53,7 +53,7 @@ def draw(d):
         largest.append(f"{p.max():.2f} {name}")
         rows = (4, preference[name][4]), (d, p), (1024, preference[name][1024])
         for k, (width, y) in enumerate(rows):
-            look = {"ec": (GREY, BLUE, ORANGE)[k], "hatch": ("", "//", "..")[k]}
+            look = {"ec": (GREY, BLUE, ORANGE)[k], "hatch": ("", "//", r"\\")[k]}
             at = np.arange(4) + 0.27 * (k - 1)
             ax.bar(at, y, 0.25, fc="none", lw=1.4, label=f"d = {width}", **look)
         ax.set(title=name, xticks=range(4), xticklabels=words, xlabel="word")

@@ -299,28 +299,48 @@ for tau in (0.1, 0.5, 1.0, 2.0, 5.0):
     print(f"{tau:4.1f}{columns}   {b:8.3f} {t:8.3f}")
 
 # %% [figure]
-taus, peaks = np.geomspace(0.1, 50, 28), {}
-title = "From a hard lookup to a mean: where is the gradient?"
-fig, axes = figure(title, columns=2)
-for name, e, colour, style, *spots in (
-    ("unscaled", raw, ORANGE, "--", (7, 1.1), (3.6, 0.012)),
-    ("scaled", fix, BLUE, "-", (0.25, 1.1), (2.2, 0.2)),
-):
-    H, _, J = np.array([at(e[:300], tau) for tau in taus]).T
-    axes[0].semilogx(taus, H, style, color=colour)
-    axes[1].semilogx(taus, J, style, color=colour)
-    for ax, spot in zip(axes, spots):
-        ax.text(*spot, name, color=colour)
+taus, peaks, curves = np.geomspace(0.1, 50, 28), {}, {}
+for name, e in (("unscaled", raw), ("scaled", fix)):
+    H, _, J = curves[name] = np.array([at(e[:300], tau) for tau in taus]).T
     peaks[name] = f"{J.max():.3f} high near {taus[J.argmax()]:.1f}"
-axes[0].axhline(np.log(8), color=GREY, lw=0.8, ls=":")
-axes[0].text(0.1, np.log(8) + 0.05, "ln 8: equal weights", color=GREY)
-axes[0].set(xlabel="temperature", ylabel="entropy (nats)", ylim=(-0.1, 2.5))
-axes[1].set(xlabel="temperature", ylabel="median of |dp/de|", ylim=(0, 0.25))
-alt = f"""Two panels against temperature. Entropy rises from 0 to almost
+spread = np.asarray(attention_entropy(mg.softmax(fix).data)).ravel()
+one = fix.reshape(-1, 8)[abs(spread - spread.mean()).argmin()]  # an average query
+
+
+def draw(tau):
+    """Draw the curves, a line at a temperature, and one query's weights there."""
+    title = "From a hard lookup to a mean: where is the gradient?"
+    fig, axes = figure(title, columns=3)
+    for name, colour, style, *spots in (
+        ("unscaled", ORANGE, "--", (7, 1.1), (3.6, 0.012)),
+        ("scaled", BLUE, "-", (0.25, 1.1), (2.2, 0.2)),
+    ):
+        H, _, J = curves[name]
+        axes[0].semilogx(taus, H, style, color=colour)
+        axes[1].semilogx(taus, J, style, color=colour)
+        for ax, spot in zip(axes, spots):
+            ax.text(*spot, name, color=colour)
+            ax.axvline(tau, color=GREY, lw=0.8)
+    axes[0].axhline(np.log(8), color=GREY, lw=0.8, ls=":")
+    axes[0].text(0.1, np.log(8) + 0.05, "ln 8: equal weights", color=GREY)
+    axes[0].set(xlabel="temperature", ylabel="entropy (nats)", ylim=(-0.1, 2.5))
+    axes[1].set(xlabel="temperature", ylabel="median of |dp/de|", ylim=(0, 0.25))
+    p = mg.softmax(one / tau).data  # (8,)
+    axes[2].bar(range(8), p, color=BLUE)
+    axes[2].set(xlabel="key", ylabel="weight", ylim=(0, 1), title="one query, scaled")
+    axes[2].set_xticks(range(8))
+    H = attention_entropy(p[None]).mean()
+    said = f"Temperature {tau}: the largest weight of this query is {p.max():.2f},"
+    return fig, f"{said} its entropy {H:.2f} nats."
+
+
+alt = f"""Two panels against temperature, and the weights of one query. Entropy
+rises from 0 to almost
 {np.log(8):.2f} nats; the scaled curve is the unscaled one, moved to temperatures four
 times lower. Gradient: a hump, {peaks["scaled"]} when scaled and {peaks["unscaled"]}
 when not, which falls towards 0 at either end."""
-show(fig, "temperature", alt)
+chosen = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50]
+show(draw, "temperature", alt, {"temperature": chosen}, (1,))
 
 # %% [markdown]
 # - The derived slope and the numeric one agree.

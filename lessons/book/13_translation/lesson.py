@@ -40,7 +40,9 @@ from lessons.instrument.verdict import (
     Measured, above, below, judged, over_seeds, share, verdict,
 )  # fmt: skip
 from lessons.pages.claims import claim, over_draws
-from lessons.pages.figures import BLUE, GREY, ORANGE, figure, show
+from lessons.pages.figures import (
+    BLUE, GREY, ORANGE, arrow, box, diagram, figure, show,
+)  # fmt: skip
 from minigrad import safetensors
 
 
@@ -513,7 +515,47 @@ for word, p in first.items():
 # Greedy takes "le", and the best that it can then write is "le chat". The more probable
 # pair begins with the less probable word. [Beam search](../../GLOSSARY.md#beam-search)
 # keeps the $K$ most probable beginnings of each length, its *beam*, and extends them
-# all. With $K = 2$ it finds "la souris"; with $K = 1$ it is greedy. Longer sentences
+# all. With $K = 2$ it finds "la souris"; with $K = 1$ it is greedy:
+
+# %% [figure]
+def draw(K, step):
+    """Draw the beginnings that a beam of K has after a step; grey: dropped."""
+    fig, ax = diagram((7.2, 2.6), (-0.9, 7.1), (-1.9, 1.9))
+    fig.suptitle("Which beginnings does the beam keep?")
+    ones = sorted(first, key=first.get, reverse=True)
+    kept = ones[:K]  # after the first word
+    pairs_of = {(w, x): first[w] * p for w in ones for x, p in second[w].items()}
+    at = {(): (0, 0)} | {(w,): (2.2, 0.9 - 1.8 * k) for k, w in enumerate(ones)}
+    at |= {pair: (5.2, 1.5 - k) for k, pair in enumerate(pairs_of)}
+    live = [pair for pair in pairs_of if pair[0] in kept]
+    best = sorted(live, key=pairs_of.get, reverse=True)[:K]
+    shown = {(): 1.0} | {(w,): first[w] for w in ones}
+    if "second" in step:
+        shown |= {pair: pairs_of[pair] for pair in live}
+    dropped = {(w,) for w in ones if w not in kept} if step != "first words" else set()
+    dropped |= {*live} - {*best} if step == "keep second" else set()
+    for words, p in shown.items():
+        colour = GREY if words in dropped else BLUE
+        box(ax, at[words], f"{words[-1] if words else '…'}  {p:.2f}", colour, 1.5, 0.5)
+        if words:
+            start = at[words[:-1]]
+            arrow(ax, (start[0] + 0.75, start[1]), (at[words][0] - 0.75, at[words][1]),
+                  colour, 0.1)  # fmt: skip
+    now = [words for words in shown if words and words not in dropped]
+    now = [words for words in now if len(words) == max(map(len, now))]
+    names = ", ".join(f'"{" ".join(words)}" {shown[words]:.2f}' for words in now)
+    return fig, f"K = {K}, {step}: the beginnings are {names}."
+
+
+alt = f"""A tree of beginnings with their probabilities. A beam of two keeps both first
+words, extends them, and keeps la souris, {first["la"] * second["la"]["souris"]:.2f},
+and le chat, {first["le"] * second["le"]["chat"]:.2f}. A beam of one keeps le alone and
+ends with le chat. Grey boxes are dropped."""
+order = ["first words", "keep first", "second words", "keep second"]
+show(draw, "beam", alt, frames={"beam K": [1, 2], "step": order})
+
+# %% [markdown]
+# Longer sentences
 # have smaller products, so beam search prefers short sentences. To correct that, the
 # library can divide the logarithm of the product by $`((5 + N) / 6)^a`$ (Wu and others
 # 2016), where $N$ is the number of words, the end mark included, and you choose $a$.
