@@ -274,6 +274,33 @@ axes[0].set_ylabel("query i")
 show(fig, "patterns", alt + f"of {24 * 24} pairs.")
 
 # %% [markdown]
+# Such masks are put together with `&` and `|`. In the next figure *dilation* 2 leaves out
+# every second token of the window, and padding stands at the end:
+
+# %% [figure]
+def draw(reach, dilation, globals_, pads):
+    """Draw a mask of 16 queries and keys, put together from four parts."""
+    mask = masks.dilated(reach, dilation)
+    if globals_:
+        mask |= masks.global_tokens(range(globals_))
+    mask &= masks.padding([16 - pads])
+    seen = mask.dense(1, 1, 16, 16)[0, 0]
+    fig, ax = figure("Which pairs does a mask of four parts allow?", size=(7.2, 3))
+    ax.imshow(np.where(seen, 0.6, np.nan), cmap="Blues", vmin=0, vmax=1)
+    ax.set(xlabel="key j", ylabel="query i", xticks=(0, 5, 10, 15))
+    ax.set_yticks((0, 5, 10, 15))
+    ax.grid(False)
+    return fig, f"{mask!r} allows {seen.sum()} of {16 * 16} pairs."
+
+
+alt = """A mask of 16 queries by 16 keys; the coloured pairs are allowed. A window is a
+band around the diagonal, a global token a row and a column, and no query may attend to
+padding, the columns at the right."""
+parts = {"reach of the window": [1, 2, 4], "dilation": [1, 2]}
+parts |= {"global tokens": [0, 1, 2], "padding": [0, 4]}
+show(draw, "parts", alt, frames=parts, start=(2, 1, 1, 4))
+
+# %% [markdown]
 # How do the multiplications, and the memory of a call, grow when $n$ doubles? Here are
 # the powers of $n$, by the library's formulas. *Linear* is the next section.
 
