@@ -74,6 +74,7 @@ def test_write_run_writes_the_weights_of_its_prompt(tmp_path, capsys, monkeypatc
     weights, n = weights_of(model, ids), len(ids)
     np.testing.assert_allclose(weights[:, :, -1], weights_at_the_last(model, ids), 1e-5)
     assert not np.triu(weights, 1).any()  # no token reads a later one
+    np.testing.assert_allclose(weights.sum(-1), 1, 1e-5)
     path = tmp_path / "new" / "heads.html"
     run = "write", "run", "--model", tmp_path, "--tokens", 3, "--html"
     assert main(*run, path, PROMPT) == 0
