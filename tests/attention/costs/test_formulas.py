@@ -168,5 +168,5 @@ def test_a_notebook_shows_a_cost_and_the_lines_of_a_table():
     assert re.findall(r"<td.*?>(.*?)</td>", shown)[2:4] == [
         "multiplications", f"{cost.multiplications:,}"
     ]  # fmt: skip
-    text = table.long_contexts()
+    text = table.long_contexts_text([table.long_context(1000, 64)], 64)
     assert "\nmultiplications\n" in text._repr_html_() and "<pre" in text._repr_html_()
