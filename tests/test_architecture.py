@@ -223,7 +223,7 @@ def test_the_command_line_of_the_course_appears_at_once():
 # Lines of Python a folder may have, with its subfolders, in hundreds: what was reached.
 # Whoever needs more raises a number in the same commit, with a reason for a reader.
 LINES = {
-    "minigrad": 85, "minigrad/checking": 18, "minigrad/ops": 20, "attention": 315,
+    "minigrad": 85, "minigrad/checking": 18, "minigrad/ops": 20, "attention": 316,
     "attention/app": 54, "attention/exact": 14, "attention/kernels": 39,
     "attention/masks": 17, "attention/positions": 18, "attention/seq2seq": 13,
     "attention/transformer": 9, "attention/variants": 55, "lessons": 404,

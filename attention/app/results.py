@@ -1,0 +1,60 @@
+"""The results of a finished run, from its folder; a notebook shows numbers and pictures.
+
+    from attention.app.results import Results
+    Results("runs/reversal")
+"""
+
+import base64
+import json
+import pathlib
+from html import escape
+
+from minigrad.draw.html import table
+
+LONGEST = 40  # letters of a text that stands in the table
+
+
+class Results:
+    """What a command wrote into a folder.
+
+    folder    its path
+    numbers   what results.json holds, a dict
+    """
+
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder)
+        path = self.folder / "results.json"
+        try:
+            self.numbers = json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise FileNotFoundError(
+                f"There is no {path}; expected the folder of a finished run, such as "
+                "`python -m attention reversal` writes."
+            ) from None
+
+    def rows(self):
+        """Return the table of all runs: names of the numbers and short texts, values."""
+        runs = self.numbers.get("runs", [self.numbers])
+        names = [name for name, value in runs[0].items() if _is_short(value)]
+        return [names, *([_rounded(run.get(name, "")) for name in names] for run in runs)]
+
+    def __repr__(self):
+        lines = ["  ".join(map(str, row)) for row in self.rows()]
+        return "\n".join([f"results of {self.folder}", *lines])
+
+    def _repr_html_(self):
+        shown = [table(self.rows(), f"results of {self.folder}")]
+        for path in sorted(self.folder.glob("*.png")):
+            data = base64.b64encode(path.read_bytes()).decode()
+            name = escape(path.stem, quote=True)
+            shown.append(f'<img src="data:image/png;base64,{data}" alt="{name}">')
+        return "\n".join(shown)
+
+
+def _rounded(value):
+    return float(f"{value:.4g}") if isinstance(value, float) else value
+
+
+def _is_short(value):
+    is_value = isinstance(value, (int, float, str))
+    return is_value and len(str(value)) <= LONGEST and "\n" not in str(value)
