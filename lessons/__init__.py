@@ -13,7 +13,7 @@ In a notebook, ``%load_ext lessons`` adds ``%%exercise E.2``, which checks its c
 
 from .stubs import NotWritten, earlier
 
-IN_NOTEBOOKS = "check", "hint", "load_ipython_extension"
+IN_NOTEBOOKS = "check", "load_ipython_extension"
 __all__ = ["NotWritten", "earlier", *IN_NOTEBOOKS]
 
 

@@ -44,15 +44,15 @@ def load_ipython_extension(shell):
 
     def exercise(line, cell=None):
         if cell is None:
-            _show(lambda: _offer(shell, find(line.strip())))
+            _show(lambda: _offer(shell, find(" ".join(_words(line)))))
         else:
             _show(lambda: _check_cell(shell, line, cell))
 
     def hint(line):
-        _show(lambda: cli.main(["hint", *shlex.split(line)]))
+        _show(lambda: cli.main(["hint", *_words(line)]))
 
     def lessons(line):
-        _show(lambda: cli.main(shlex.split(line)))
+        _show(lambda: _run(_words(line)))
 
     shell.register_magic_function(exercise, "line_cell", "exercise")
     shell.register_magic_function(hint, "line", "hint")
@@ -66,11 +66,6 @@ def check(id, **functions):
     functions, your file is checked as it is.
     """
     _show(lambda: _check_functions(find(str(id)), functions))
-
-
-def hint(id):
-    """Show the next hint: first on the mistake that was found, then in general."""
-    _show(lambda: cli.main(["hint", str(id)]))
 
 
 class Printed:
@@ -114,28 +109,55 @@ def _show(verb):
         contextlib.redirect_stdout(_Commands(printed, colours=True)),
         contextlib.redirect_stderr(_Commands(sys.stderr)),
     ):
-        cli.explained(verb)
-    if text := NO_TERMINAL.sub("", printed.getvalue()):
+        try:
+            with contextlib.suppress(SystemExit):  # after --help
+                cli.explained(verb)
+        finally:
+            text = NO_TERMINAL.sub("", printed.getvalue())
+    if text:
         builtins.display(Printed(text))
+
+
+def _words(line):
+    """Return the words of a line; what follows # is a comment."""
+    try:
+        return shlex.split(line, comments=True)
+    except ValueError as error:
+        raise UsageError(f"{line.strip()}: {error}; expected its end.") from None
+
+
+def _run(words):
+    """Run a verb, but one that goes on printing for minutes."""
+    if words[:1] in (["watch"], ["experiment"]):
+        command = " ".join(["python -m lessons", *words])
+        raise UsageError(
+            f"{words[0]} shows its progress in a terminal; expected {command} there."
+        )
+    return cli.main(words)
 
 
 def _offer(shell, exercise):
     """Put a cell below this one: the learner's text, or the stub."""
-    text, what = exercise.stub_text, "the stub"
-    if exercise.work.exists():
-        text, what = read.text_of(exercise.work), "your text"
-    text = re.sub(rf"\A# {MAGIC}.*\n", "", text)
+    text, what = _own_text(exercise), "your text"
+    if not text:
+        text, what = exercise.stub_text, "the stub"
     shell.set_next_input(f"{MAGIC} {exercise.id}\n{text}")
     say(f"The cell below has {what} of {exercise.id}. Running it checks it.")
     return 0
 
 
+def _own_text(exercise):
+    """Return the learner's text without the line of a magic, or ""."""
+    text = read.text_of(exercise.work) if exercise.work.exists() else ""
+    return re.sub(rf"\A# {MAGIC}.*\n", "", text)
+
+
 def _check_cell(shell, line, cell):
     """Save a cell as the learner's file, check it, and define its functions here."""
-    exercise = find(line.strip())
-    is_stub = cell.strip() == exercise.stub_text.strip()
+    exercise = find(" ".join(_words(line)))
+    stub = exercise.stub_text.strip()
     text = f"# {MAGIC} {line}\n{cell.rstrip()}\n"
-    if is_stub and exercise.work.exists() and read.text_of(exercise.work) != text:
+    if cell.strip() == stub and _own_text(exercise).strip() not in ("", stub):
         say(
             f"This cell is the stub of {exercise.id}, and {_path(exercise)} has a text "
             f"of yours, which stays. python -m lessons start {exercise.id} puts it into "

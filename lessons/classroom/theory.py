@@ -53,15 +53,17 @@ def check_chain(my, chain, first, last, draw, times=8):
         found = f"the same expression in links {k} and {k + 1}, but for + 0 or * 1"
         is_step = a != b or a[0] is None
         holds(my, is_step, "chain-repeats", "a step in each link", found)
-    ends = [(first, "the left side"), *chain.links, (last, "the right side")]
+    ends = [first, *links, last]
+    names = [f"link {k} ({words})" for k, (_, words) in enumerate(chain.links, 1)]
+    names = ["the start that the task names", *names, "the end that the task names"]
     tags = ["starts-elsewhere", *["false-link"] * len(links[1:]), "arrives-elsewhere"]
     for _ in range(times):
         arguments = draw()
         links_that_run(my, chain, arguments)
-        found = [np.asarray(f(*arguments)) for f, _ in ends]
+        found = [np.asarray(f(*arguments)) for f in ends]
         for k, (a, b) in enumerate(zip(found, found[1:])):
-            expected = f"{_brief(a)}, which link {k} ({ends[k][1]}) gives"
-            found = f"{_brief(b)} in link {k + 1} ({ends[k + 1][1]})"
+            expected = f"{_brief(a)}, which {names[k]} gives"
+            found = f"{_brief(b)} in {names[k + 1]}"
             holds(my, equal(a, b), tags[k], expected, found)
     return links
 

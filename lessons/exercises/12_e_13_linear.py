@@ -80,6 +80,7 @@ def linear_attention(q, k, v):
     #! o = y / (1 + np.arange(len(y))[:, None])  | y / i, as if all weights were 1
     #! o = y / c[-1:]  | y / c with the c of the last query
     #! o = y / c.sum()  | y / c with the sum of all c
+    #! o = y / (c + 1e-12)  | y / (c + 1e-12), a small number added
     #! o = y / (c + 1e-6)  | y / (c + 1e-6), a small number added
 
     def backward(g):

@@ -166,11 +166,11 @@ def explanation():
     Write ten words or more; they are not graded. The check then prints a good answer.
     """
     return (  #? Which words make a row leave the diagonal?
-        "The five words go nearly along the diagonal. The fifteen step back where the "
-        "adjective follows the noun, and two words look at one. At thirty, twice what "
-        "the model was trained on, the diagonal breaks: it stops early, or returns to "
-        "the start. In the Transformer the mean of all heads is paler than one head "
-        "and aligns better than each."
+        "the five words go nearly along the diagonal; the fifteen step back where the "
+        "adjective follows the noun\n"
+        "at thirty, beyond the lengths of the training, the diagonal breaks\n"
+        "the mean of all heads is paler than one head and aligns better than each; an "
+        "alignment is not yet a cause"
     )
 
 
