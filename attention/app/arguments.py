@@ -117,7 +117,7 @@ def _write_run(parser):
     add = parser.add_argument
     add("prompt", nargs="*", metavar="FOLDER | TEXT",
         help="the text to continue (-, or no text: read it from stdin), and before it "
-        "the folder of a run of write train, without --model; without both, a small "
+        "the folder of a run of write train. Without a folder and without --model a small "
         "model of this book writes")  # fmt: skip
     add("--model", metavar="NAME",
         help="a .gguf file, a folder with config.json, or an installed package that "
@@ -196,7 +196,7 @@ COMMANDS = {
         _study("write", "WritingConfig"), runs_models=True,
     ),
     "write run": Command(
-        "write a text with a published language model, or your own", "write",
+        "continue a text, with a small model, your own or another", "write",
         _write_run,
     ),
     "compare": Command(

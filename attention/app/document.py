@@ -15,7 +15,8 @@ def print_results(results, of_lines, as_json):
     of_lines   whether there is a result for each line of stdin, not for one argument;
                the document is then a list
 
-    Raises the ValueError of a result, with the number of its line.
+    Raises the ValueError of a result, with the number of its line; the document then
+    ends before it.
     """
     n = 0
     try:
@@ -26,6 +27,8 @@ def print_results(results, of_lines, as_json):
     except ValueError as problem:
         if not of_lines:
             raise
+        if as_json:
+            print("]" if n else "[]", flush=True)
         raise ValueError(f"Line {n + 1}: {problem}") from None
     if as_json and of_lines:
         print("]" if n else "[]", flush=True)

@@ -224,3 +224,15 @@ def wrapped(text, width=80):
 def complain(command, problem):
     """Print to stderr what is wrong, in lines of 80 columns where words allow it."""
     print(wrapped(f"{command}: {problem}"), file=sys.stderr)
+
+
+def utf8(text):
+    """Return a text that was typed or read; raise ValueError if it was not UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            f"The text has a byte that is not UTF-8, after {text[: error.start]!r}; "
+            "expected UTF-8."
+        ) from None
+    return text

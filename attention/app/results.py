@@ -1,4 +1,4 @@
-"""The results of a finished run, from its folder; a notebook shows numbers and pictures.
+"""The results of a finished run, from its folder, with pictures in a notebook.
 
     from attention.app.results import Results
     Results("runs/reversal")
@@ -26,17 +26,19 @@ class Results:
         path = self.folder / "results.json"
         try:
             self.numbers = json.loads(path.read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            raise FileNotFoundError(
-                f"There is no {path}; expected the folder of a finished run, such as "
-                "`python -m attention reversal` writes."
+            self.rows()
+        except (OSError, ValueError, AttributeError, IndexError) as error:
+            raise ValueError(
+                f"{path} cannot be read ({type(error).__name__}); expected that of a "
+                "finished run, such as `python -m attention reversal` writes."
             ) from None
 
     def rows(self):
-        """Return the table of all runs: names of the numbers and short texts, values."""
+        """Return a table: the names of numbers and short texts, and a row of each run."""
         runs = self.numbers.get("runs", [self.numbers])
         names = [name for name, value in runs[0].items() if _is_short(value)]
-        return [names, *([_rounded(run.get(name, "")) for name in names] for run in runs)]
+        values = ([_rounded(run.get(name, "")) for name in names] for run in runs)
+        return [names, *values]
 
     def __repr__(self):
         lines = ["  ".join(map(str, row)) for row in self.rows()]

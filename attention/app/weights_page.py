@@ -17,11 +17,14 @@ def check_page(path):
         raise ValueError(f"--html is {path}; expected a name that ends with .html.")
 
 
-def write_alignment(found, source, path):
-    """Write the weights of a ``Translation``; source: its words as they were read."""
-    axes, weights = ("target word", "source word"), np.asarray(found.weights)
+def write_alignment(found, source, unit, path):
+    """Write the weights of a ``Translation``.
+
+    source, unit   its words as they were read; "word", or "symbol" of a question
+    """
+    axes, weights = (f"target {unit}", f"source {unit}"), np.asarray(found.weights)
     text = f"{' '.join(source)} → {' '.join(found.target)}"
-    title = "Where did each word look?"
+    title = f"Where did each {unit} look?"
     page = weights_page(title, text, weights[None, None], axes, found.target, source)
     _write(page, path)
 

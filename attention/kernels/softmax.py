@@ -23,14 +23,14 @@ def softmax_over_allowed(x, mask=None, temperature=1.0):
     loop = forward_loop.on_threads(x.dtype, EXP * x.size)
     if loop is None:
         return NotImplemented
-    shape = x.shape
+    shape, dtype, size = x.shape, x.dtype, x.size  # backward does not keep x
     rows = np.ascontiguousarray(x).reshape(math.prod(shape[:-1]), shape[-1])
     p = np.empty_like(rows)
     masks, mask_of = NO_MASK if mask is None else _own_rows(mask, shape)
     loop(len(rows), rows, masks, mask_of, 1 / temperature, p)
 
     def backward(g):
-        back = backward_loop.on_threads(x.dtype, EXP * x.size)
+        back = backward_loop.on_threads(dtype, EXP * size)
         if back is None:  # another backend was chosen after the forward
             return gradient_of_scores(p.reshape(shape), g, temperature), None, None
         g, dx = np.ascontiguousarray(g).reshape(p.shape), np.empty_like(p)

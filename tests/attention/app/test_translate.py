@@ -97,7 +97,7 @@ def test_without_attention_there_is_no_figure(tmp_path, capsys):
     assert results["data"] == translation.load(config).checksum
     figure = tmp_path / "x.png"
     main("translate", "run", "--model", tmp_path, "--figure", figure, "the cat .")
-    assert "no figure: the model has no attention" in capsys.readouterr().err
+    assert "nothing is drawn: the model has no attention" in capsys.readouterr().err
     assert not figure.exists()
 
 
@@ -254,7 +254,7 @@ def test_the_line_that_cannot_be_translated_is_named(trained, monkeypatch, capsy
     assert main("translate", "run", "-") == 2
     printed = capsys.readouterr()
     assert len(printed.out.splitlines()) == 1
-    assert "translate run: Line 2: The sentence holds a byte" in printed.err
+    assert "translate run: Line 2: The text has a byte" in printed.err
 
 
 @pytest.mark.parametrize("more", [[], ["--json"]])

@@ -107,7 +107,7 @@ def test_an_end_token_ends_the_text(tmp_path, capsys):
         assert out == tokenizer.decode(ids[:n]) + "\n"
     write_folder(tmp_path, eos_token_id=ids[0])
     out, error = written(capsys, tmp_path, PROMPT)
-    assert out == "\n" and "wrote 1 tokens; read" in error
+    assert out == "\n" and "wrote nothing: the first token ends the text" in error
 
 
 def test_a_text_as_long_as_the_model_reads(tmp_path, capsys):
