@@ -51,6 +51,7 @@ document.addEventListener("keydown", (event) => {
     event.preventDefault();
     input.focus();
   } else if (event.key === "Escape") {
+    if (results.contains(document.activeElement)) input.focus();
     results.hidden = true;
   } else if (/^Arrow(Up|Down)$/.test(event.key) && input.form.contains(document.activeElement)) {
     const all = [input, ...$("a", results)];

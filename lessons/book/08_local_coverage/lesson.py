@@ -311,8 +311,8 @@ show(fig, "training", alt)
 # %% [markdown]
 # **Copying.** With attention to all, {{ f"{of('copy', 'global'):.2f}" }} of the strings
 # are right, with the window of local-m {{ f"{of('copy', 'local-m'):.2f}" }} and with
-# that of local-p {{ f"{of('copy', 'local-p'):.2f}" }}. The window takes nothing away:
-# without attention the share is {{ f"{of('copy', 'none'):.2f}" }}.
+# that of local-p {{ f"{of('copy', 'local-p'):.2f}" }}. Without
+# attention the share is {{ f"{of('copy', 'none'):.2f}" }}.
 #
 # **Reversal.** The count above predicts that local-m fails: of 6 to 12 letters at most
 # {{ str(max(reached)) }} are in their window. It has
@@ -326,8 +326,7 @@ show(fig, "training", alt)
 # Local-p finds the letters: {{ f"{of('reversal', 'local-p'):.2f}" }} of the strings are
 # right, and its attention goes back in
 # {{ f"{of('reversal', 'local-p', 'back'):.0%}" }} of the steps. It needs more steps
-# than global attention: a key outside the window has no influence on the gradient of
-# the centre.
+# than global attention.
 #
 # ## What does it save?
 #

@@ -514,8 +514,6 @@ show(fig, "pronoun", alt)
 #   the noun that fits: which noun has more weight does not depend on the adjective.
 #   "it" collects the adjective and both nouns, and the network behind the attention
 #   chooses. A right answer does not need a head that looks at the right noun.
-#   (In the table above its noun leads by less than with two blocks. At twice the rate
-#   and on other seeds this was not so in all runs, so it is no verdict.)
 # - In the model that is *read later*, no answer is read at "it", and hiding the noun
 #   from "it" leaves {{ hidden["meant"]["read later"] }} right. Heads look where that
 #   lowers the loss.

@@ -6,8 +6,8 @@ What does a program need to write prose, and which parts of it are yours already
 # %% [markdown]
 # "The key is near the q…" You know how this goes on. A *language model* gives each
 # possible next token a probability; drawn again and again, the tokens become a text.
-# A *GPT* is such a model made of causal attention. You have written its parts: softmax
-# and its backward (E.2), masks (E.7), heads (E.10), rotary positions (E.11).
+# A *GPT* is such a model made of causal attention. Its parts are exercises: softmax and
+# its backward (E.2), masks (E.7), heads (E.10), rotary positions (E.11).
 #
 # **Why it matters:** this model, with more layers and more text, is what writes and
 # answers in the chat programs of today.
@@ -120,9 +120,9 @@ for n in (100, 1000, 10_000, len(train)):
 # | rotation of queries and keys by their positions | E.11, `rope` |
 # | the hidden layer of the feed-forward network, and the loss | E.2, `tanh` and `log_softmax` |
 #
-# Layer norm, the matrix products, and Adam are the library's. If you have not solved
-# one of the exercises, the course's answer takes its place, and the command below says
-# so. These are the forward and the attention of the model; each of your functions is an
+# `python -m lessons start E.2` begins the first of them. Layer norm, the matrix
+# products, and Adam are the library's. If you have not solved one of the exercises, the
+# course's answer takes its place, and the command below says so. These are the forward and the attention of the model; each of your functions is an
 # operation with its own backward.
 
 # %% [source] lessons.book.21_own_gpt.experiment.Gpt.forward
@@ -167,7 +167,8 @@ print(f"equal gradients of {sum(close)} of {len(close)} parameters")
 # python -m lessons experiment 21          # your parts, on the pages of this book
 # python -m attention write train          # the library's model, compiled
 # python -m attention write train --text FILE --vocabulary 512
-# python -m attention write run runs/write "The query"
+# python -m attention write run lessons/work/own_gpt "The query"   # the first model
+# python -m attention write run runs/write "The query"             # the second one
 # python -m attention write run "The query"   # a model of this book, in the package
 # ```
 #
@@ -193,6 +194,7 @@ def more(name):
 
 kept = record("own_gpt")
 long, size = kept["long"], kept["size"]
+even = np.mean(1 / np.arange(own.REPEATED + 1, 2 * own.REPEATED + 1))
 print(how_made(kept))
 by_seed = {
     arm: [run["bits"] for run in kept["short"] if run["arm"] == arm] for arm in own.ARMS
@@ -207,7 +209,7 @@ print("\nyours minus the library's:", written(gap))
 # {{ size["context"] }} characters in {{ size["layers"] }} layers of width
 # {{ size["width"] }}, with {{ size["heads"] }} heads each. After all steps it needs
 # {{ f"{long['bits']:.2f}" }} bits, {{ more("counted trigrams") }} than counting. What
-# does it write on the way, at the temperature {{ f"{0.8:.1f}" }}? Each sample continues
+# does it write on the way, at the temperature {{ f"{own.TEMPERATURE}" }}? Each sample continues
 # the same held-out characters, which end within a word:
 
 # %% [folded]
@@ -260,13 +262,13 @@ show(
 # such a place, is the *induction score* of a head (E.26). It needs no labels, so it can
 # be read off any trained model: repeat a random text, and look where each head looks in
 # the second half. In a random text of {{ kept["repeated"] }} different characters a head
-# that looks at all places alike has a score of about {{ f"{1 / 48:.2f}" }}.
+# that looks at all places alike has a score of about {{ f"{even:.2f}" }}.
 #
 # Does your GPT have such a head? In prose, few things are repeated exactly within
 # {{ size["context"] }} characters, so it has had little reason. Beside it stands a
 # second model with the same parts and sizes. Its training had
-# {{ kept["repeats"]["steps"] }} steps, a fifth as many, and in every second window the
-# second half repeated the first, {{ kept["repeated"] }} characters later. "Prose" and
+# {{ kept["repeats"]["steps"] }} steps, and in every second window the second half
+# repeated the first, {{ kept["repeated"] }} characters later. "Prose" and
 # "rep." are the two models. The scores are those in random texts that are repeated
 # after {{ str(own.REPEATED) }} characters, as in the second model's training, and after
 # {{ str(own.OTHER) }}:
@@ -278,17 +280,20 @@ print(own.heads(kept))
 repeats = kept["repeats"]
 of_prose, at_32 = (np.array(run["induction"]) for run in (long, repeats))
 best = np.unravel_index(at_32.argmax(), at_32.shape)
-at_24 = np.array(repeats["other"]["induction"])[best]
+at_24, as_before = (
+    np.array(repeats["other"][name])[best] for name in ("induction", "as before")
+)
 on_first = np.max([kept[name]["on_first"] for name in ("long", "repeats")])
 
 # %% [markdown]
 # The largest score of the first model is {{ f"{of_prose.max():.2f}" }}, that of the
 # second {{ f"{at_32.max():.2f}" }}. Is this an induction head? With a repetition
-# after {{ str(own.OTHER) }} characters the same head has
-# {{ f"{at_24:.2f}" }}. So it does not compare tokens. It looks at a fixed
-# distance, 31 characters back, because in its training the answer always stood there,
-# and RoPE makes a distance easy to see. One test that has the same distance as the
-# training would have told us the opposite. What does each model gain from a repetition,
+# after {{ str(own.OTHER) }} characters the same head has {{ f"{at_24:.2f}" }} on the
+# right places, and still {{ f"{as_before:.2f}" }} on what stands
+# {{ str(own.REPEATED - 1) }} characters back. So it does not compare tokens, it looks at
+# a fixed distance: in its training the answer always stood there, and RoPE makes a
+# distance easy to see. One test with the distance of the training would have told us
+# the opposite. What does each model gain from a repetition,
 # in bits per character?
 
 # %% [folded]
@@ -313,20 +318,17 @@ rows = repeats["without"]
 # {{ str(own.OTHER) }} characters the repetition saves
 # {{ f"{saved(repeats['other']):.2f}" }}.
 #
-# These are two models and one book. We also tried repetitions at changing distances,
-# for some two thousand steps, and no head learned to compare. A model that reads far
-# more text has induction heads: [the next lesson](../22_real_model/README.md) looks at
-# a real one.
+# These are two models and one book. (The heads were chosen with other random texts.)
+# Does a model that has read far more have induction heads? [The next
+# lesson](../22_real_model/README.md) looks at a real one.
 #
 # The first table also has the mean weight in prose on the token before, which the rule
 # needs in the first layer, and on the first token of a window. There, real models rest
 # much of their weight. Here it is {{ f"{on_first:.2f}" }} at most, and an even share
-# would be about {{ f"{1 / 48:.2f}" }}.
+# would be about {{ f"{even:.2f}" }}.
 
 # %% [figure]
 fig = own.picture(kept)
-fig.axes[1].set_xlim(-0.6, 5.4)
-fig.axes[1].texts[0].set_x(5.35)  # beside the bars
 b = long["by_position"]
 again = {name: row["again"] for name, row in rows.items()}
 show(
@@ -392,10 +394,9 @@ for n in (16, 64, 256, 1024):
     print(f"{n:12d} {a:14,d} {b:12,d} {b // a:6d}")
 
 # %% [markdown]
-# And on a clock? A small model spends most of a step outside of the products, so the
-# cache gains less than this ratio. (Greedy texts of the record, the fastest of three.
-# They are longer than those of the training, which matters for what they say and not
-# for the time.)
+# And on a clock, for all tokens of a text? (Greedy texts of the record, the fastest of
+# three. They are longer than those of the training, which matters for what they say and
+# not for the time.)
 
 # %% [folded]
 print(own.speed(kept))

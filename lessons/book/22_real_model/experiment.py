@@ -566,8 +566,6 @@ def tune(files, model):
 
     The texts of the training are later parts of the same pages as those of the test.
     """
-    import resource  # not on Windows
-
     test = texts(files)[:, :SHORT]
     later = [files.tokenizer.encode(prose(x))[TOKENS:] for x in LESSONS]
     start = {name: p.data.copy() for name, p in model.named_parameters()}
@@ -590,11 +588,18 @@ def tune(files, model):
         result["after"].append([losses(model, ids[None])[0].mean() for ids in test])
         for name, p in model.named_parameters():
             p.data, p.grad = start[name].copy(), None
+    about = {"steps": STEPS, "length": LENGTH, "rate": RATE, "peak": largest_memory()}
+    return result | about
+
+
+def largest_memory():
+    """Return the most bytes that this process has had, or None on Windows."""
+    try:
+        import resource
+    except ImportError:
+        return None
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return result | {
-        "steps": STEPS, "length": LENGTH, "rate": RATE,
-        "peak": peak * (1 if sys.platform == "darwin" else 1024),
-    }  # fmt: skip
+    return peak * (1 if sys.platform == "darwin" else 1024)
 
 
 PARTS = {

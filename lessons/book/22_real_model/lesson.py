@@ -224,8 +224,8 @@ print(judged("its value is shorter than half of the others', there", below(0.5),
 # others (2024) found in larger models.
 #
 # One thing we did not expect. In layers 3 to 9 there is a second sink, which is no
-# first token. (In the short prompt above, all weight of these layers is on the first
-# one.) Which token is it? Of each text, the one with the largest mean weight from
+# first token. (In the short prompt above, the first token has
+# {{ f"{read[EARLY, :, 0].mean():.2f}" }} of their weight.) Which token is it? Of each text, the one with the largest mean weight from
 # tokens that stand 16 or more places later, in layer 5:
 
 # %%
@@ -308,7 +308,7 @@ ARMS = {  # name here: that in the record
     "without the best five": "without the best",
     **{f"without five others, {n}": f"without others, {n}"
        for n in range(1, 1 + len(heads["controls"]))},
-    "without two of the first step": "without the token before",
+    "without two, token before": "without the token before",
     "all heads, new tokens": "new tokens",
 }  # fmt: skip
 first_half, second = (
@@ -327,7 +327,7 @@ n = heads["repeated"]
 LOOKS = {  # arm: colour, width, label, and where it stands above the mean
     "all heads": (BLUE, 1.6, "all heads", -1.2),
     "without the best five": (RED, 1.6, "without the\nbest five", -0.4),
-    "without two of the first step": (ORANGE, 1.6, "without two of\nthe first step", -2.4),
+    "without two, token before": (ORANGE, 1.6, "without two,\ntoken before", -2.4),
     "all heads, new tokens": (GREEN, 1, "new tokens", 0.4),
 }
 for arm, name in ARMS.items():
@@ -349,8 +349,8 @@ best, whole = second["without the best five"], second["all heads"]
 worst = np.max([x for arm, x in second.items() if "others" in arm], 0)
 for words, more in (
     ("the best five cost more than each control", best - worst),
-    ("without the first step: more than all heads",
-     second["without two of the first step"] - whole),
+    ("without two of the token before: more than all heads",
+     second["without two, token before"] - whole),
     ("new tokens cost more than the best five off",
      second["all heads, new tokens"] - best),
 ):  # fmt: skip
@@ -364,8 +364,8 @@ for name in ("without the best", "without others"):
 # %% [markdown]
 # Five heads of {{ LAYERS * H }} carry most of the copying: five others of the same two
 # layers cost little. Without the two heads that look at the token before, more than half
-# of it is gone, too: these two lie in earlier layers, and the best five need what they write. In
-# prose, where few pieces are repeated exactly, the five cost no more than five others.
+# of it is gone, too, which fits the rule: these two lie in earlier layers. In prose,
+# where few pieces are repeated exactly, the five cost no more than five others.
 #
 # Without the five the repetition still costs less than new tokens do. So other heads
 # copy as well, and one may take over what another one did. Such a number says what
@@ -387,7 +387,7 @@ for name in ("without the best", "without others"):
 bits = {name: np.array(y) for name, y in caches["bits"].items()}
 whole, WAYS = bits["whole"], ("window", "window and first", "eviction")
 at = caches["bytes"]["whole"] / 2**20
-print(f"whole cache, {at:.2f} MiB: {written(over(whole), sign='')} bits; minus that:")
+print(f"whole cache, {at:.2f} MiB: {written(over(whole), sign='')} bits; more than that:")
 for name, y in bits.items():
     if name != "whole":
         at = caches["bytes"][name] / 2**20
@@ -455,9 +455,9 @@ print(judged("8 bits cost less than 0.02", below(0.02), over(bits["8 bits"] - wh
 # |---|---|---|
 # | who makes a sink? | we did: a first token with the value 0, or a learned score ([15](../15_weights/README.md), [17](../17_caches/README.md)) | training did: the first token, with a short value, and a frequent word in layers 3 to 9 |
 # | must the sink be near? | yes: at distances that training did not have, the rotation turned it away | not tested apart from the rest of a far half ([further](#further-how-far-away-can-it-read)) |
-# | is eviction ahead of a window? | yes, in a lookup of names of which some are asked for often | yes, because it keeps the sinks; but it is not ahead of a window with the first tokens |
+# | is eviction ahead of a window? | yes, in a lookup of names of which some are asked for often | yes, in the mean; but it is not ahead of a window with the first tokens |
 # | 8 bits | lose nothing | lose nothing |
-# | distances beyond the training ([further](#further-how-far-away-can-it-read)) | RoPE as it is fails near and far, with YaRN it answers ([11](../11_positions/README.md)) | as it is, it fails; with YaRN it keeps writing, and the far half still does not help |
+# | distances beyond the training ([further](#further-how-far-away-can-it-read)) | RoPE as it is fails near and far, with YaRN it answers ([11](../11_positions/README.md)) | as it is, it fails; with YaRN it loses less, and the far half still does not help |
 #
 # In one sentence: **what we had to build into the tasks of small models, a real model
 # has made by itself.** All of this holds for one model of 135 million parameters, in
@@ -551,8 +551,8 @@ print(f"memory at its largest: {tuning['peak'] / 2**30:.1f} GiB, for "
       f"{4 * file['parameters'] / 2**30:.1f} GiB of weights")  # fmt: skip
 
 # %% [markdown]
-# Weights, gradients, and the two means of Adam take four times the bytes of the
-# weights; the rest is what the backward passes of 30 blocks and of the logits remember.
-# A lower loss does not say what was learned. The model was trained to answer in a chat
+# Weights, gradients, the two means of Adam and a copy to start again from take five
+# times the bytes of the weights; the number is the largest of the whole experiment. A
+# lower loss does not say what was learned. The model was trained to answer in a chat
 # and may only have returned to plain prose; other prose would show it, and was not
 # read.
