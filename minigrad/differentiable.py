@@ -79,7 +79,7 @@ def lift(function: Callable[P, Any]) -> "Operation[P]":
                 result = function(*arrays, **options)
         except Exception as error:
             error.add_note(f"(in {name}, inputs: {_describe_inputs(args, options)})")
-            explain(error)  # if PyTorch's dim= was passed, suggest axis=
+            explain(error, function)  # if PyTorch's dim= was passed, suggest axis=
             raise
         try:
             output, backward = result

@@ -1,13 +1,13 @@
-"""Let another package replace a function of minigrad by a compiled loop.
+"""Replace a function by a compiled loop of another package, if one is installed.
 
     @replaceable
     def layer_norm(x, weight=None, bias=None, eps=1e-5): ...
 
 The function is the definition. A compiled loop takes the same arguments and returns the
 same; it returns NotImplemented for a call that it does not compute, and then the
-function runs. minigrad has no such loops and imports no package that has. A package
-that has some puts them into ``LOOPS`` in a module, and names the module in its metadata
-(setup.cfg):
+function runs. minigrad has no such loops, and its code names no package that has. A
+package with loops puts them into ``LOOPS`` in a module, and names the module in its
+metadata (setup.cfg):
 
     [options.entry_points]
     minigrad.loops =

@@ -116,18 +116,25 @@ class Operators:
         """Return the values in another shape: x.reshape(2, 3) or ((2, 3))."""
         return OPS["reshape"](self, as_tuple(shape))
 
-    def transpose(self, *axes: Any) -> Self:
-        """Permute the axes; without arguments, reverse them; exchange two of many."""
-        if len(axes) == 2 and self._data.ndim != 2:
-            return OPS["swapaxes"](self, *axes)
-        if axes in ((0, 1), (-2, -1)):
+    def transpose(self, *axes: Any, **others: Never) -> Self:
+        """Put all axes in this order; without arguments, reverse the axes.
+
+        Of a tensor with three or more axes, transpose(i, j) exchanges the axes i and j.
+        """
+        if others or len(axes) == 2 and self._data.ndim != 2:
+            return OPS["swapaxes"](self, *axes, **others)
+        if axes in ((0, 1), (0, -1), (-2, 1), (-2, -1)):
             raise ValueError(
                 f"transpose{axes} would change nothing here, and exchanges the axes in "
                 "PyTorch. Write .T to exchange them."
             )
         return OPS["transpose"](self, as_tuple(axes) or None)
 
-    view, permute = reshape, transpose  # PyTorch's names
+    view = reshape  # PyTorch's name
+
+    def permute(self, *axes: Any) -> Self:
+        """Put all axes in this order: x.permute(0, 2, 1) or ((0, 2, 1))."""
+        return OPS["transpose"](self, as_tuple(axes))
 
     @property
     def T(self) -> Self:

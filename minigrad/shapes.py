@@ -44,6 +44,7 @@ import numpy as np
 from .shape_line import parse_items, shape_line
 from .shape_match import Match, array_of
 from .tensor import Tensor
+from .torch_names import explain
 
 F = TypeVar("F", bound=Callable)
 MAX_SIGNATURES = 256  # the number of stored signatures of a function
@@ -66,16 +67,19 @@ def shapes(function: F) -> F:
         conversions = known_calls.get(signature)
         if conversions is None:
             values = contract.values(args, options)
-            if any(x is MISSING for x in values.values()):
-                return function(*args, **options)  # raises Python's own TypeError
-            match = Match(contract, values)
-            conversions = match.conversions()
-            if len(known_calls) == MAX_SIGNATURES:
-                known_calls.clear()
-            known_calls[signature] = conversions
+            if not any(x is MISSING for x in values.values()):  # Python raises
+                match = Match(contract, values)
+                conversions = match.conversions()
+                if len(known_calls) == MAX_SIGNATURES:
+                    known_calls.clear()
+                known_calls[signature] = conversions
         if conversions:
             args = contract.convert(conversions, args, options)
-        results = function(*args, **options)
+        try:
+            results = function(*args, **options)
+        except TypeError as error:
+            explain(error, function)  # if valid_lens= was passed, suggest lengths=
+            raise
         if match is not None and _switches["results"]:
             match.check_results(results)
         return results

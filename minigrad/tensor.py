@@ -184,7 +184,7 @@ class Tensor(Operators):
         try:
             return self._data.argmax(axis, **others)
         except TypeError as error:
-            explain(error)  # if PyTorch's dim= was passed, suggest axis=
+            explain(error, np.argmax)  # if PyTorch's dim= was passed, suggest axis=
             raise
 
     def __len__(self):

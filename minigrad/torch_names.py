@@ -1,9 +1,11 @@
-"""Tables of PyTorch's names that minigrad does not have, and what to write instead.
+"""What PyTorch has under another name: hints for errors, and ``x.size()``.
 
-The errors for missing names and unknown keywords quote these tables. In a row, {} is
-the name, and {lower} the name in lower case.
+The tables have the names and keywords that minigrad does not have, and what to write
+instead. ``unknown`` and ``explain`` quote them in errors. In a row, {} is the name, and
+{lower} the name in lower case.
 """
 
+import inspect
 import math
 import re
 import sys
@@ -120,21 +122,32 @@ OPTIMIZER = {"param_groups": "optimizer.lr and optimizer.params: there is one gr
 FUNCTIONS, TENSOR, LAYERS, MODULE, INIT = map(
     _rows, (FUNCTIONS, TENSOR, LAYERS, MODULE, INIT)
 )
-KEYWORDS = {
+KEYWORDS = _rows({
+    "allowed edges key_mask": "mask",
     "attn_mask": "mask (True = may attend)",
     "correction": "ddof",
     "dim": "axis",
+    "dim0": "axis1",
+    "dim1": "axis2",
     "key_padding_mask": "lengths, or mask (True = may attend)",
     "keepdim": "keepdims",
+    "memory_mask valid_lens": "lengths",
     "unbiased": "ddof=1 (or ddof=0 for unbiased=False)",
-}
+})  # fmt: skip
 HINTS = {  # a pattern of an error's text, and the hint that follows it
     r"^transpose\(\) takes from":
         "To exchange two axes, write minigrad.swapaxes(x, axis1, axis2).",
     r"^(max|min)\(\) takes 1 positional":
         "PyTorch returns the values and the indices for {0}(axis). Write {0}(axis=...) "
         "for the values, and argmax(axis) for the indices.",
-    r"(h0|c0|lengths) ha(?:s|ve) shape .* as \(B, T":
+    r"^(max|min)\(\) takes 1 positional argument but 2 were":
+        "For the larger or smaller of two tensors: minigrad.{0}imum(a, b).",
+    r"^axis[12]: axis (-?\d+) is out of bounds for array of dimension (\d+)":
+        "There is no axis {0}: the number of axes is {1}, and the first is axis 0.",
+    r"^axes don't match array":
+        "Write the numbers of all axes, each once, in their new order.",
+    r"(?:h0|c0) has shape \(\d+, (\d+), \d+\);.* x \((?!\1,)\d+, \1, .* as \(B, T|"
+    r"lengths have shape \((\d+),\);.* x \((?!\2,)\d+, \2, .* as \(B, T":
         "The batch is the first axis of x. If it is time, write x.swapaxes(0, 1).",
 }  # fmt: skip
 
@@ -143,7 +156,9 @@ def unknown(where, name, table):
     """Return the error for a name that ``where`` does not have.
 
     It is an AttributeError. For ``from minigrad import cat`` it is an ImportError:
-    Python would replace an AttributeError by an error without the sentence.
+    Python would replace an AttributeError by an error without the sentence. It still
+    does so for a module that is no package, as in ``from minigrad.nn.init import
+    constant_``; there only ``init.constant_`` gives the sentence.
     """
     if name not in table:
         return AttributeError(f"{where} has no {name!r}")  # Python adds similar names
@@ -160,9 +175,14 @@ class Size(int):
         size.shape = shape
         return size
 
-    def __call__(self, axis=None):
-        """Return the length of an axis, or the shape."""
-        return self.shape if axis is None else self.shape[axis]
+    def __call__(self, dim=None):
+        """Return the length of axis ``dim``, or the shape."""
+        try:
+            return self.shape if dim is None else self.shape[dim]
+        except IndexError:
+            raise IndexError(
+                f"size({dim}): the shape is {self.shape}; there is no axis {dim}."
+            ) from None
 
     def __reduce__(self):
         return int, (int(self),)
@@ -187,12 +207,21 @@ def add_unknown_names(cls, where, table):
         setattr(cls, name, MissingName(where, name, table))
 
 
-def explain(error):
-    """Add a hint to an error about a keyword or a call of PyTorch."""
+def explain(error, function):
+    """Add hints to an error that a call of ``function`` raised.
+
+    An unknown keyword of another function, which this one called, gets no hint here,
+    because the arguments of the other are not known.
+    """
     text, hints = str(error), []
-    found = re.search(r"unexpected keyword argument '(\w+)'", text)
-    if found and found[1] in KEYWORDS:
-        hints = [f"Write {KEYWORDS[found[1]]} instead of PyTorch's {found[1]}=."]
+    found = re.search(r"(?:(\S+)\(\) )?got an unexpected keyword .*?'(\w+)'", text)
+    if found and found[2] in KEYWORDS and found[1] in (None, function.__qualname__):
+        names = [n for n in inspect.signature(function).parameters if n != "self"]
+        instead = KEYWORDS[found[2]]
+        if re.match(r"\w+", instead)[0] in names:
+            hints = [f"Write {instead} instead of {found[2]}=."]
+        else:
+            hints = [f"The arguments are {', '.join(names)}."]
     for pattern, hint in HINTS.items():
         if found := re.search(pattern, text):
             hints.append(hint.format(*found.groups()))

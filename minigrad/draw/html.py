@@ -53,14 +53,17 @@ def grid(values, caption):
 def weights(array, name):
     """Return weights (…, L, S) as the grid of their first matrix, or None.
 
-    They are weights if they lie between 0 and 1, and each row sums to 1, or to 0 for a
-    query without keys.
+    They are weights of S > 1 keys if they lie between 0 and 1, and each row sums to 1,
+    or to 0 for a query without keys. The range comes first: it needs no sum of large
+    numbers, which could overflow.
     """
     if array.ndim < 2 or not array.size or array.dtype.kind != "f":
         return None
-    sums = array.sum(-1)
+    if array.shape[-1] < 2 or not (array.min() >= 0 and array.max() <= 1.001):
+        return None
+    sums = array.sum(-1, dtype=float)
     is_sum = np.isclose(sums, 1, atol=1e-3) | (sums == 0)
-    if array.min() < 0 or not is_sum.all() or not sums.any():
+    if not is_sum.all() or not sums.any():
         return None
     first = [0] * (array.ndim - 2)
     place = f", entry {first}" if first else ""

@@ -1,9 +1,9 @@
-"""Modules of modules: Sequential applies them in order, ModuleDict names them."""
+"""Modules of modules: Sequential applies its layers one after the other."""
 
 from ..tensor import Tensor
 from .module import Module
 
-ModuleList = list  # a module finds the modules in its lists
+ModuleList, ModuleDict = list, dict  # a module finds the modules in these
 
 
 class Sequential(Module):
@@ -25,13 +25,3 @@ class Sequential(Module):
         for i in range(self.length):
             x = getattr(self, str(i))(x)
         return x
-
-
-class ModuleDict(Module):
-    """Modules as attributes: ``ModuleDict({"out": Linear(2, 3)}).out``, or ["out"]."""
-
-    def __init__(self, modules):
-        vars(self).update(modules)
-
-    def __getitem__(self, name):
-        return vars(self)[name]

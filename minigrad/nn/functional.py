@@ -8,4 +8,4 @@ from ..torch_names import FUNCTIONS, unknown
 if not TYPE_CHECKING:  # editors mark all other names as unknown
 
     def __getattr__(name):
-        raise unknown("minigrad", name, FUNCTIONS)
+        raise unknown("minigrad.nn.functional", name, FUNCTIONS)

@@ -54,7 +54,7 @@ class Module:
         try:
             return self.forward(*args, **kwargs)
         except (TypeError, ValueError) as error:
-            explain(error)  # if PyTorch's dim= was passed, suggest axis=
+            explain(error, self.forward)  # if PyTorch's dim= was passed, suggest axis=
             raise
 
     def named_parameters(self) -> list[tuple[str, Parameter]]:

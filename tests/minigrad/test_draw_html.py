@@ -3,6 +3,7 @@
 from xml.etree import ElementTree
 
 import numpy as np
+import pytest
 
 import minigrad as mg
 from minigrad import draw
@@ -27,6 +28,7 @@ def opacities(shown):
     return [float(r.get("fill-opacity")) for r in parsed(shown).iter("rect")]
 
 
+@pytest.mark.filterwarnings("error")
 def test_weights_are_a_grid_and_other_tensors_are_text():
     scores = mg.Tensor(normal(2, 3, 4, 5), requires_grad=True)
     weights = mg.softmax(scores)
@@ -43,6 +45,7 @@ def test_weights_are_a_grid_and_other_tensors_are_text():
     others = [scores, weights * 2, weights[0, 0, 0], mg.Tensor(3.0), weights - 0.5]
     others += [mg.Tensor(np.zeros((0, 3))), mg.Tensor(np.zeros((2, 3)))]
     others += [mg.Tensor(first * np.nan), mg.Tensor(np.eye(3, dtype=int))]
+    others += [mg.ones(3, 1), mg.Tensor(np.full((2, 5), 6e4, np.float16))]
     assert [x._repr_html_() for x in others] == [None] * len(others)
 
 

@@ -9,7 +9,7 @@ import pytest
 import attention
 import minigrad as mg
 import minigrad.nn.functional as F
-from attention import MultiHeadAttention
+from attention import MultiHeadAttention, attend, masked_softmax
 from minigrad import nn, optim, torch_names
 
 ROWS = np.arange(6.0).reshape(2, 3)
@@ -23,7 +23,7 @@ def tensor():
 
 def message_of(call):
     """Return the message of the error that a call raises, with its notes."""
-    errors = AttributeError, ImportError, TypeError, ValueError
+    errors = AttributeError, ImportError, IndexError, TypeError, ValueError
     with pytest.raises(errors) as caught:
         call()
     return "\n".join([str(caught.value), *getattr(caught.value, "__notes__", [])])
@@ -46,6 +46,7 @@ def message_of(call):
         (lambda: tensor().size, 6),
         (lambda: tensor().size(), (2, 3)),
         (lambda: tensor().size(-1), 3),
+        (lambda: tensor().size(dim=0), 2),
         (lambda: copy.deepcopy(tensor().size), 6),
         (lambda: tensor().dim(), 2),
         (lambda: tensor().view(3, -1), ROWS.reshape(3, 2)),
@@ -53,14 +54,18 @@ def message_of(call):
         (lambda: mg.Tensor(CUBE).transpose(-2, -1), CUBE.swapaxes(1, 2)),
         (lambda: mg.Tensor(CUBE).permute(2, 0, 1), CUBE.transpose(2, 0, 1)),
         (lambda: tensor().transpose(1, 0), ROWS.T),
+        (lambda: tensor().transpose(-1, 0), ROWS.T),
+        (lambda: tensor().permute(0, 1), ROWS),
+        (lambda: tensor().permute((1, 0)), ROWS.T),
         (lambda: F.softmax(tensor(), -1), mg.softmax(ROWS).data),
         (lambda: nn.functional.gelu(tensor()), mg.gelu(ROWS).data),
         (lambda: mg.zeros(2, 3), np.zeros((2, 3))),
         (lambda: mg.ones((2, 3), requires_grad=True), np.ones((2, 3))),
         (lambda: nn.init.zeros_(nn.Linear(3, 2).weight), np.zeros((2, 3))),
         (lambda: nn.init.ones_(nn.Linear(3, 2).bias), np.ones(2)),
-        (lambda: nn.ModuleDict({"out": nn.LayerNorm(2)}).out.weight, [1, 1]),
-        (lambda: nn.ModuleDict({"out": nn.LayerNorm(2)})["out"].bias, [0, 0]),
+        (lambda: nn.ModuleDict({"train": nn.LayerNorm(2)})["train"].weight, [1, 1]),
+        (lambda: [*nn.ModuleDict({"training": nn.Linear(2, 2)})] == ["training"], True),
+        (lambda: "out" in nn.ModuleDict({"forward": nn.Linear(2, 2)}), False),
         (lambda: nn.Linear(2, 2).zero_grad(set_to_none=True) is None, True),
     ],
 )  # fmt: skip
@@ -92,8 +97,20 @@ def test_a_guess_that_works(call, expected):
         (lambda: tensor().max(1)[0], "argmax(axis) for the indices"),
         (lambda: tensor().min(-1)[0], "min(axis=...) for the values"),
         (lambda: mg.max(tensor(), 1), "argmax(axis) for the indices"),
+        (lambda: mg.max(tensor(), tensor()), "of two tensors: minigrad.maximum(a, b)"),
+        (lambda: mg.min(tensor(), tensor()), "of two tensors: minigrad.minimum(a, b)"),
         (lambda: tensor().transpose(0, 1), "exchanges the axes in PyTorch"),
         (lambda: tensor().transpose(-2, -1), "exchanges the axes in PyTorch"),
+        (lambda: tensor().transpose(0, -1), "exchanges the axes in PyTorch"),
+        (lambda: tensor().transpose(-2, 1), "exchanges the axes in PyTorch"),
+        (lambda: mg.Tensor(CUBE).permute(0, 1), "the numbers of all axes"),
+        (lambda: mg.Tensor(CUBE).transpose(dim0=0, dim1=1), "axis1 instead of dim0="),
+        (lambda: mg.Tensor(ROWS[0]).transpose(0, 1), "There is no axis 1: the number"),
+        (lambda: tensor().size(5), "size(5): the shape is (2, 3); there is no axis 5."),
+        (lambda: mg.zeros(-1), "zeros: the length of an axis is -1; expected"),
+        (lambda: mg.ones((2, -1)), "ones: the length of an axis is -1; expected"),
+        (lambda: mg.rand(2.0), "rand: the length of an axis is 2.0; expected"),
+        (lambda: mg.randn(-1), "the length of an axis is -1; expected"),
         (lambda: mg.transpose(tensor(), 0, 1), "minigrad.swapaxes(x, axis1, axis2)"),
         (lambda: nn.Linear(2, 2).zero_grad(set_to_none=False), "expected True"),
         (lambda: nn.GRU(3, 4)(np.ones((2, 7, 3), "f"), STATE), "first axis of x"),
@@ -102,6 +119,8 @@ def test_a_guess_that_works(call, expected):
         (lambda: exec("from minigrad import cat"), "minigrad.concat"),
         (lambda: exec("from minigrad.nn import LazyLinear"), "minigrad.nn.Linear"),
         (lambda: exec("from attention import causal"), "attention.masks.causal"),
+        (lambda: exec("from minigrad.nn.init import constant_"), "cannot import name"),
+        (lambda: F.nothing_like_this, "minigrad.nn.functional has no 'nothing_like_"),
         (lambda: attention.EncoderDecoder, "attention.transformer.EncoderDecoder"),
         (lambda: attention.nothing_like_this, "attention has no 'nothing_like_this'"),
         (lambda: tensor().sum(axis=1, keepdim=True), "keepdims"),
@@ -110,6 +129,17 @@ def test_a_guess_that_works(call, expected):
         (lambda: np.exp(tensor()), "minigrad.exp"),
         (lambda: MultiHeadAttention(3, 1)(ROWS, attn_mask=None), "True = may attend"),
         (lambda: MultiHeadAttention(3, 1)(ROWS, key_padding_mask=None), "lengths"),
+        (lambda: MultiHeadAttention(3, 1)(ROWS, valid_lens=None), "Write lengths"),
+        (lambda: attend(ROWS, ROWS, ROWS, attn_mask=None), "True = may attend"),
+        (lambda: attend(ROWS, attn_mask=None), "Write mask (True"),  # no keys, values
+        (lambda: attend(ROWS, ROWS, ROWS, key_padding_mask=None), "Write lengths, or"),
+        (lambda: attend(ROWS, ROWS, ROWS, memory_mask=None), "Write lengths instead"),
+        (lambda: attend(ROWS, ROWS, ROWS, key_mask=None), "mask instead of key_mask="),
+        (lambda: attend(ROWS, ROWS, ROWS, edges=None), "mask instead of edges="),
+        (lambda: attend(ROWS, ROWS, ROWS, allowed=None), "mask instead of allowed="),
+        (lambda: masked_softmax(ROWS, dim=1), "The arguments are scores, lengths"),
+        (lambda: nn.LayerNorm(3)(ROWS, dim=1), "The arguments are x."),
+        (lambda: mg.softmax(x=tensor(), dim=1), "Write axis instead of dim="),
         (lambda: nn.GRU(3, 4, batch_first=False), "batch"),
         (lambda: mg.checkpoint.save({"a": ROWS}, "a.npz"), "save(path, state)"),
         (lambda: nn.GRU(3, 4, 2, True, True), "positional"),
@@ -119,6 +149,20 @@ def test_a_guess_that_works(call, expected):
 )
 def test_a_guess_that_is_answered(call, fragment):
     assert fragment in message_of(call)
+
+
+@pytest.mark.parametrize(
+    "T, state, lengths",
+    [
+        (7, np.zeros((1, 2, 5), "f"), None),
+        (2, np.zeros((1, 2, 5), "f"), None),
+        (7, None, [[2]] * 7),
+        (7, None, [2] * 3),
+    ],
+)
+def test_a_batch_is_not_taken_for_time_if_another_axis_is_wrong(T, state, lengths):
+    x = np.ones((2, T, 3), "f")
+    assert "first axis" not in message_of(lambda: nn.GRU(3, 4)(x, state, lengths))
 
 
 TABLES = {
