@@ -952,22 +952,22 @@ def leaky_relu(z, slope=0.2):
     return np.where(z > 0, z, slope * z)
 
 
-def gat(h, W, a_1, a_2, edges=True):
+def gat(h, W, a_1, a_2, mask=True):
     """e_ij = LeakyReLU(a_1 . W h_i + a_2 . W h_j), an average of the W h_j
 
-    edges (n, n) is True where node i reads node j.    Velickovic et al. 2018
+    mask (n, n) is True where node i reads node j.    Velickovic et al. 2018
     """
     x = h @ W.T
-    return attend(leaky_relu((x @ a_1)[:, None] + x @ a_2), x, edges)
+    return attend(leaky_relu((x @ a_1)[:, None] + x @ a_2), x, mask)
 
 
-def gatv2(h, W_l, W_r, a, edges=True):
+def gatv2(h, W_l, W_r, a, mask=True):
     """e_ij = a . LeakyReLU(W_l h_i + W_r h_j), an average of the W_r h_j
 
     Brody, Alon and Yahav 2022
     """
     x, y = h @ W_l.T, h @ W_r.T
-    return attend(leaky_relu(x[:, None] + y) @ a, y, edges)
+    return attend(leaky_relu(x[:, None] + y) @ a, y, mask)
 
 
 def layer_norm(x, g, b, eps=1e-5):

@@ -18,7 +18,7 @@ import numpy as np
 from minigrad import Tensor, dropout, reshape, where
 from minigrad.shapes import shapes
 
-from .masks.given import allowed_pairs
+from .masks.given import allowed_pairs, cast
 from .scores import scaled_dot
 from .softmax import apply_normalizer, softmax_over_allowed
 
@@ -41,7 +41,7 @@ def attend(
     """Average the values; the score of a key decides the weight of its value.
 
     query (..., L, Dq), keys (..., S, Dk), values (..., S, Ev),
-    lengths? (B,) or (B, L) int, bias? (..., L | 1, S | 1)
+    lengths? (B,) or (B, L) int, bias? (..., L | 1, S | 1) or OffsetBias
         ->  context (..., L, Ev), weights (..., L, S)
 
     (``bias?`` may be None; ``L | 1`` is an axis of length L or 1.)
@@ -79,6 +79,8 @@ def attend(
             f"attend: score is {score!r}; expected a function of queries and keys, "
             "such as attention.dot."
         )
+    if hasattr(bias, "matrix"):  # an OffsetBias, such as that of T5
+        bias = cast(bias.matrix(query.shape[-2], keys.shape[-2]), query.dtype)
     keys, values, allowed, added = clear_masked(
         "attend", query, keys, values, mask, lengths
     )

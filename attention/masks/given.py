@@ -32,6 +32,15 @@ def allowed_pairs(name, shape, dtype, mask=None, lengths=None):
         mask = dense(mask, shape)
     if lengths is None:
         return mask, bias
+    first = np.arange(shape[-1]) < lengths_of_rows(name, lengths, shape)[..., None]
+    return first if mask is None else first & mask, bias
+
+
+def lengths_of_rows(name, lengths, shape):
+    """Return lengths (B,) or (B, L) such that they broadcast to the rows of scores.
+
+    shape   of the scores (B, ..., L, S), whose rows are (B, ..., L)
+    """
     (B, *L), S, rows = lengths.shape, shape[-1], shape[:-1]
     if rows[:1] != (B,) or len(rows) <= len(L) or L and [*rows[-1:]] != L:
         raise ValueError(
@@ -41,8 +50,7 @@ def allowed_pairs(name, shape, dtype, mask=None, lengths=None):
         )
     between(name, "lengths", lengths, 0, S, "the number of keys")
     ones = [1] * (len(rows) - lengths.ndim)  # the heads have the same lengths
-    first = np.arange(S) < lengths.reshape(B, *ones, *L, 1)
-    return first if mask is None else first & mask, bias
+    return lengths.reshape(B, *ones, *L)
 
 
 def one_mask(name, argument, shape, dtype, *given):

@@ -31,6 +31,9 @@ class OffsetBias:
         """
         self.values = values
 
+    def __repr__(self):
+        return f"OffsetBias of values {self.values.shape}; .matrix(L, S) is the array"
+
     def matrix(self, L, S):
         """Return the bias as a matrix for each head: (H | 1, L, S)."""
         return toeplitz(self.values, L, S)

@@ -118,10 +118,18 @@ def allowed_keys(name, q, k, v, mask=None, lengths=None):
         return None
     allowed = np.atleast_2d(allowed)
     keep = allowed.all(-2)
-    if added is not None or (allowed != keep[..., None, :]).any():
+    why = "because the scores of pairs are not computed"
+    if added is not None:
+        raise ValueError(f"{name}: mask is of floats; expected bool, {why}.")
+    if (allowed != keep[..., None, :]).any():
+        found = "mask differs"
+        advice = "For a mask (B, S) and q (B, H, L, E), pass mask[:, None, None]."
+        if lengths is not None and len(shape) == 2 and np.ptp(lengths):
+            found = "lengths differ"
+            advice = "For one length of each example, pass q, k and v with the axis B."
         raise ValueError(
-            f"{name}: mask is of floats, or differs between queries; expected bool, "
-            "the same for all queries, because the scores of pairs are not computed."
+            f"{name}: {found} between queries; expected the same for all queries, "
+            f"{why}. {advice}"
         )
     return keep
 

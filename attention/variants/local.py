@@ -26,11 +26,12 @@ import math
 import numpy as np
 
 from minigrad import Tensor, differentiable, exp, linear, matmul, nn, sigmoid, tanh
-from minigrad.arguments import between, broadcastable, called, flag, one_of, whole
+from minigrad.arguments import broadcastable, called, flag, one_of, whole
 from minigrad.shapes import shapes
 
 from .. import definitions
 from ..layers import Attention, xavier_matrix, xavier_vector
+from ..masks.given import lengths_of_rows
 from ..template import attend
 from .luong import KINDS, LuongAttention
 from .row import Variant
@@ -115,7 +116,8 @@ class LocalAttention(nn.Module):
         if lengths is None:
             lengths = np.full(rows, S)
         else:
-            lengths = _row_lengths(lengths, rows, S)
+            lengths = lengths_of_rows(NAME, lengths, (*rows, S))
+            lengths = np.broadcast_to(lengths, rows)
         p = self._centres(queries, lengths, start)  # (..., L)
         first, stop = _window_ends(p, self.D, lengths)
         W = min(2 * self.D + 1, S)
@@ -232,25 +234,6 @@ def gather_windows(x, first, stop, width):
         return dx[:, :S].reshape(*leading, S, E), None, None, None
 
     return y.reshape(*leading, L, width, E), backward
-
-
-def _row_lengths(lengths, rows, S):
-    """Return the number of allowed keys of each row of scores: ints, shape ``rows``.
-
-    lengths      (B,), one for each example; or (B, L), one for each query
-    rows         (B, ..., L), the shape of the scores without the axis of the keys
-    S            the number of keys
-    """
-    expected = rows[:1] if lengths.ndim == 1 else (*rows[:1], *rows[-1:])
-    if lengths.shape != expected or len(rows) < lengths.ndim:
-        raise ValueError(
-            f"{NAME}: lengths have shape {lengths.shape}; expected (B,) or "
-            f"(B, L), for rows of scores (B, ..., L) = {rows}."
-        )
-    between(NAME, "lengths", lengths, 0, S, "the number of keys")
-    B, *others = lengths.shape
-    ones = (1,) * (len(rows) - lengths.ndim)
-    return np.broadcast_to(lengths.reshape(B, *ones, *others), rows)
 
 
 def _window_ends(p, D, lengths):

@@ -54,7 +54,7 @@ class Pointer(AdditiveAttention):
         mask      True = may be chosen
         """
         keys, score = self.keys_and_score(keys)
-        check_axes("Pointer", mask, queries.ndim)
+        check_axes("Pointer", mask, max(queries.ndim, keys.ndim))
         keys, _, allowed, _ = clear_masked("Pointer", queries, keys, keys, mask)
         u = score(queries, keys)
         return u if allowed is None else where(allowed, u, -np.inf)

@@ -9,6 +9,7 @@ from attention import definitions
 from attention.positions import (
     FIRE,
     KERPLE,
+    OffsetBias,
     T5RelativeBias,
     alibi_by_offset,
     alibi_slopes,
@@ -18,6 +19,7 @@ from attention.positions import (
     transformer_xl_distances,
     transformer_xl_scores,
 )
+from attention.template import attend
 from minigrad import Tensor
 
 from ...memory import peak_bytes
@@ -89,6 +91,17 @@ def test_buckets_of_any_integers():
             found = t5_bucket(rel.astype(dtype), bidirectional)
             np.testing.assert_array_equal(found, t5_bucket(rel, bidirectional))
     assert t5_bucket(np.zeros((0, 3), int)).shape == (0, 3)
+
+
+def test_attend_adds_the_matrix_of_a_bias_by_offset():
+    q, k, v = draw((2, 3, 4), (2, 5, 4), (2, 5, 6), dtype="f")
+    bias = OffsetBias(draw((2, 7))[0])  # float64; the result has the dtype of the query
+    found = attend(q, k, v, bias=bias)
+    wanted = attend(q, k, v, bias=bias.matrix(3, 5).data.astype("f"))
+    for x, y in zip(found, wanted):
+        assert x.dtype == np.float32
+        np.testing.assert_array_equal(x.data, y.data)
+    assert repr(bias) == "OffsetBias of values (2, 7); .matrix(L, S) is the array"
 
 
 def test_the_known_slopes():

@@ -99,7 +99,7 @@ CALLS = [
     (
         lambda: local(lens=[9, 5, 1]),
         "lengths have shape (3,)",
-        "(B, ..., L) = (2, 4)",
+        "and scores (2, 4, 9)",
     ),
     (lambda: local(lens=[9, 10]), "lengths", "10", "0 to 9, the number of keys"),
     (lambda: local(centre=lambda t: t), "centre takes (t)", "of (t, length)"),
@@ -116,8 +116,17 @@ CALLS = [
         lambda: linear((5, 4), (7, 4), (7, 6), lengths=[1]),
         "shape (1,) and scores (5, 7)",
     ),
-    (lambda: linear(mask=np.tri(5, 7, dtype=bool)), "the same for all queries"),
-    (lambda: linear(mask=np.zeros(7)), "mask is of floats"),
+    (
+        lambda: linear(mask=np.tri(5, 7, dtype=bool)),
+        "mask differs between queries; expected the same for all",
+        "pass mask[:, None, None]",
+    ),
+    (
+        lambda: linear((5, 4), (7, 4), (7, 6), lengths=[1, 2, 3, 4, 5]),
+        "lengths differ between queries; expected the same for all",
+        "with the axis B",
+    ),
+    (lambda: linear(mask=np.zeros(7)), "mask is of floats; expected bool, because"),
     (lambda: linear(eps=-1.0), "eps is -1.0", "0 or more"),
     (
         lambda: linear(feature_map=None),

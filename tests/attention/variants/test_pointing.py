@@ -33,6 +33,9 @@ def test_a_chosen_element_has_no_probability_and_no_gradient():
     mg.cross_entropy(u[:, 2], places[:, 2]).backward()  # element 2 of the first is gone
     assert not keys.grad[0, [0, 2]].any() and keys.grad[0, [1, 3]].all()
 
+    u_many = pointer(q[0], keys, allowed)  # the same queries for each set of elements
+    np.testing.assert_array_equal(u_many.data[0], u.data[0])
+
 
 # -- copying ---------------------------------------------------------------------------
 
