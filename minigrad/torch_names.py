@@ -137,11 +137,6 @@ KEYWORDS = _rows({
 HINTS = {  # a pattern of an error's text, and the hint that follows it
     r"^transpose\(\) takes from":
         "To exchange two axes, write minigrad.swapaxes(x, axis1, axis2).",
-    r"^(max|min)\(\) takes 1 positional":
-        "PyTorch returns the values and the indices for {0}(axis). Write {0}(axis=...) "
-        "for the values, and argmax(axis) for the indices.",
-    r"^(max|min)\(\) takes 1 positional argument but 2 were":
-        "For the larger or smaller of two tensors: minigrad.{0}imum(a, b).",
     r"^axis[12]: axis (-?\d+) is out of bounds for array of dimension (\d+)":
         "There is no axis {0}: the number of axes is {1}, and the first is axis 0.",
     r"^axes don't match array":

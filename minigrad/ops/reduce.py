@@ -44,23 +44,23 @@ def mean(x, axis=None, keepdims=False):
 
 
 @differentiable
-def max(x, *, axis=None, keepdims=False):
+def max(x, *others, axis=None, keepdims=False):
     """y = max_i x_i.        dL/dx_i = g where x_i = y, shared evenly among ties, else 0
 
     If the group has a NaN, y is NaN, and the NaN entries share g.
     Raises ValueError when there is nothing to choose from.
     """
-    return _extreme("max", x, axis, keepdims)
+    return _extreme("max", x, others, axis, keepdims)
 
 
 @differentiable
-def min(x, *, axis=None, keepdims=False):
+def min(x, *others, axis=None, keepdims=False):
     """y = min_i x_i.        dL/dx_i = g where x_i = y, shared evenly among ties, else 0
 
     If the group has a NaN, y is NaN, and the NaN entries share g.
     Raises ValueError when there is nothing to choose from.
     """
-    return _extreme("min", x, axis, keepdims)
+    return _extreme("min", x, others, axis, keepdims)
 
 
 @differentiable
@@ -153,8 +153,14 @@ def _count(name, x, axis):
     return n
 
 
-def _extreme(name, x, axis, keepdims):
+def _extreme(name, x, others, axis, keepdims):
     """Return the largest or smallest x, and the backward: all that equal it share g."""
+    if others:
+        raise TypeError(
+            f"{name} takes its axis by name: write {name}(axis=...) for the values, and "
+            f"x.data.arg{name}(axis) for the indices. PyTorch's {name}(axis) has both. "
+            f"{name}imum(a, b) compares two tensors."
+        )
     x = np.asarray(x)
     _count(name, x, axis)
     y = getattr(x, name)(axis, keepdims=True)
