@@ -134,7 +134,8 @@ def find(name):
     listed = near if len(near) < 13 else [f"{near[0]} to {near[-1]}"]
     there = f" There are {', '.join(listed)}." if near else ""
     texts = {f"{e.id} ({e.title})": f"{e.title} {_functions(e)}" for e in exercises()}
-    there += meant(id.title(), [e.id for e in exercises()]) or _meant(name, texts)
+    if len(near) not in range(1, 13):  # a list of all needs no guess
+        there += meant(id.title(), [e.id for e in exercises()]) or _meant(name, texts)
     raise UsageError(
         f"There is no exercise {name!r}.{there} python -m lessons list shows all."
     )
