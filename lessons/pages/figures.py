@@ -27,7 +27,7 @@ from minigrad.draw.figure import new_figure
 
 from ..classroom.catalogue import work_folder
 from ..classroom.terminal import display_path
-from .frames import every_frame, hover_data, merged, with_data
+from .frames import ONE_FRAME, every_frame, hover_data, merged, with_data
 from .raster import as_png
 
 SHORTEST_ALT = 30  # letters
@@ -117,11 +117,13 @@ def show(fig, name, alt, frames=None, start=None, hover=None):
             f"{SHORTEST_ALT} letters or more, without square brackets, that describes "
             "the figure."
         )
+    _check_motion(fig, name, frames, start, hover or {})
     moving = None
     if frames:
         values = every_frame(frames)
-        moving = Moving(fig, frames, values.index(tuple(start or values[-1])))
+        moving = Moving(fig, frames, values.index(start or values[-1]))
         fig, _ = fig(*values[moving.start])
+        alt += moving.note()
     gallery = _current.get()
     if gallery is None and hasattr(builtins, "display"):  # a notebook shows it
         for data in as_outputs(render(fig).decode(), alt):
@@ -131,6 +133,28 @@ def show(fig, name, alt, frames=None, start=None, hover=None):
         script = pathlib.Path(sys._getframe(1).f_globals.get("__file__", "lesson.py"))
         gallery = Gallery(readers_figures(script.resolve().parent))
     gallery.take(fig, name, alt, moving, hover)
+
+
+def _check_motion(fig, name, frames, start, hover):
+    """Raise ValueError if the frames, the start or the cells do not fit the figure."""
+
+    def refuse(found, expected):
+        raise ValueError(f"show: figure {name!r} has {found}; expected {expected}.")
+
+    if callable(fig) != bool(frames):
+        found = "a function without frames=" if callable(fig) else "frames= of a Figure"
+        refuse(found, "a Figure alone, or a function with frames=")
+    if start is not None and not frames:
+        refuse("start= without frames=", "both or none")
+    if start is not None and start not in (values := every_frame(frames)):
+        refuse(f"start={start!r}", f"the values of a frame, such as {values[-1]}")
+    if frames and hover:
+        refuse("frames= and hover=", "one of the two")
+    for rows, columns, numbers in hover.values():
+        words, shape = (len(rows), len(columns)), np.shape(numbers)
+        if words != shape:
+            found = f"hover= with numbers {shape} and words for {words}"
+            refuse(found, "as many words as rows and columns")
 
 
 def run_curves(ax, record, looks, stride=1):
@@ -193,6 +217,12 @@ class Moving:
     parameters: dict
     start: int
 
+    def note(self):
+        """Return the end of the caption, for readers who see one frame."""
+        values = every_frame(self.parameters)[self.start]
+        here = (f"{name}: {value}" for name, value in zip(self.parameters, values))
+        return ONE_FRAME.format(", ".join(here))
+
     def render(self):
         """Return one SVG with all frames, their sentences and the words of sliders."""
         drawn = [self.draw(*values) for values in every_frame(self.parameters)]
@@ -228,11 +258,14 @@ class Gallery:
     def take(self, fig, name, caption, moving=None, hover=None):
         if name in self.pictures:
             raise ValueError(f"show: there are two figures named {name!r}.")
-        svg = render(fig) if self.draw or self.folder else None
-        if svg and moving and not self.folder:
+        svg = None
+        if moving and self.draw and not self.folder:
             svg = moving.render()
-        elif svg and hover:
-            svg = with_data(svg.decode(), {"hover": hover_data(fig, hover)}).encode()
+        elif self.draw or self.folder:
+            svg = render(fig)
+            if hover:
+                data = {"hover": hover_data(fig, hover)}
+                svg = with_data(svg.decode(), data).encode()
         title = fig.get_suptitle() or name.replace("-", " ")
         self.pictures[name] = Picture(name, title, caption, svg)
         if self.folder:

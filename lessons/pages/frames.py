@@ -18,6 +18,8 @@ from attention.plotting.page import short_weight, weights_table
 SVG = "{http://www.w3.org/2000/svg}"
 DATA = re.compile(r"<metadata>(.*?)</metadata>\n?", re.S)
 FIGURE = re.compile(r'<figure>(.*?<img src="(\S+?\.svg)".*?</div>)(.*?)</figure>', re.S)
+# ends the caption where a figure does not move
+ONE_FRAME = " ({}; it moves on the site)"
 # groups whose contents are compared one by one
 OPEN = re.compile(r"(figure|axes|matplotlib\.axis)_\d+")
 NOT_DRAWN = re.compile(
@@ -144,6 +146,8 @@ def _rounded(number):
 def _moving(image, caption, data):
     folded = []
     if "sliders" in data:
+        before, after = map(re.escape, ONE_FRAME.split("{}"))
+        caption = re.sub(f"{before}.*?{after}", "", caption, flags=re.S)
         names = [name for name, _ in data["sliders"]] + ["what the figure shows"]
         rows = itertools.product(*(labels for _, labels in data["sliders"]))
         rows = [(*labels, said) for labels, said in zip(rows, data["sentences"])]
@@ -194,7 +198,7 @@ def _take_definitions(tree, shared):
             parent.text = None
 
 
-def _merged(lists, start, found=()):
+def _merged(lists, start):
     """Return the elements of all frames in their order, each list of them once.
 
     lists   {frame: elements}

@@ -69,9 +69,14 @@ def test_every_frame_is_the_figure_that_its_function_draws(moving):
     assert re.search(title, expected[0]) and moving.count("bar") < 20
 
 
-def test_frames_are_the_same_each_time_and_a_readers_run_draws_one(moving, tmp_path):
+def test_frames_are_the_same_each_time_and_a_readers_run_draws_one(
+    moving, tmp_path, monkeypatch
+):
     options = {"frames": PARAMETERS, "start": ("two", "blue")}
+    render, rendered = figures.render, []
+    monkeypatch.setattr(figures, "render", lambda x: rendered.append(x) or render(x))
     assert shown(draw, "bars", ALT, **options) == moving
+    assert len(rendered) == 6
     drawn = []
 
     def counted(*values):
@@ -105,10 +110,10 @@ class Elements(html.parser.HTMLParser):
         return [text for name, _, text in self.found if name == tag]
 
 
-def on_the_site(svg, folder):
+def on_the_site(svg, folder, caption="C"):
     (folder / "x.svg").write_text(svg)
     image = '<div class="scroll"><img src="x.svg" alt="X"></div>'
-    return frames.set_in_motion(f"<figure>{image}\n<i>C</i></figure>", folder)
+    return frames.set_in_motion(f"<figure>{image}\n<i>{caption}</i></figure>", folder)
 
 
 def test_the_site_has_the_sentences_of_all_frames_in_a_table(moving, tmp_path):
@@ -147,6 +152,39 @@ def test_the_cells_of_a_figure_are_its_numbers_and_lie_over_its_axes(tmp_path):
     x, y, w, h = (float(re.search(f'{k}="(.*?)"', clip)[1])
                   for k in ("x", "y", "width", "height"))  # fmt: skip
     assert np.allclose(box, [x / 288, y / 144, w / 288, h / 144], atol=1e-3)
+
+
+ONE = {"frames": {"step": ["one"], "colour": ["blue"]}}
+
+
+@pytest.mark.parametrize(
+    "moves, options, message",
+    [
+        (1, {}, "a function without frames=; expected a Figure alone, or a "),
+        (0, ONE, "frames= of a Figure; expected a Figure alone, or a function"),
+        (0, {"start": (1,)}, "start= without frames=; expected both or none"),
+        (1, ONE | {"start": 1}, "start=1; expected the values of a frame, such as"),
+        (1, ONE | {"start": (9,)}, "start=(9,); expected the values of a frame, such "
+         "as ('one', 'blue')."),
+        (1, ONE | {"hover": {0: ("a", "b", [[1]])}}, "frames= and hover=; expected"),
+        (0, {"hover": {0: ("ab", "c", [[1]])}}, "hover= with numbers (1, 1) and words "
+         "for (2, 1); expected as many words as rows and columns."),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_a_figure_is_refused(moves, options, message):
+    fig = draw if moves else draw("one", "blue")[0]
+    with pytest.raises(ValueError, match=re.escape(f"show: figure 'x' has {message}")):
+        shown(fig, "x", ALT, **options)
+
+
+def test_where_one_frame_is_shown_the_caption_names_it(moving, tmp_path):
+    with figures.Gallery(draw=False) as gallery:
+        figures.show(draw, "bars", ALT, PARAMETERS, ("two", "blue"))
+        figures.show(draw("one", "blue")[0], "still", ALT)
+    caption = gallery.pictures["bars"].caption
+    assert caption == f"{ALT} (step: two, colour: blue; it moves on the site)"
+    assert gallery.pictures["still"].caption == ALT
+    assert f"<i>{ALT}</i>" in on_the_site(moving, tmp_path, caption)
 
 
 def test_a_smaller_figure_looks_the_same(moving):

@@ -70,7 +70,7 @@ alt = f"""Weights of the four words at three widths d. The largest is always tha
 "{winner}". Unscaled, it is {raw4:.2f} at d = 4 and {raw1024:.2f} at d = 1024. Scaled,
 every word keeps a share at each width; the largest of all is
 {max(p.max() for p in preference["scaled"].values()):.2f}."""
-widths = [4, 8, 16, 32, 64, 128, 256, 512, 1024]
+widths = [8, 16, 32, 64, 128, 256, 512]
 show(draw, "four-words", alt, frames={"width d": widths}, start=(64,))
 
 # %% [markdown]

@@ -183,7 +183,7 @@ hands turn by less than 20 degrees."""
 show(fig, "hands", alt)
 
 # %% [markdown]
-# How far does a hand turn between two places? Choose a hand and a distance:
+# How far does a hand turn between two places?
 
 # %% [figure]
 def draw(r, n):
@@ -211,7 +211,7 @@ def draw(r, n):
 
 alt = """Left a clock with one hand at two places, dashed at place 0. Right the cosine of
 the angle between the two against the distance: a fast hand turns several times and
-comes back, a slow one changes little and never repeats within this distance."""
+comes back, a slow one never repeats within this distance."""
 hands, distances = [0, 2, 4, 8, 15], [0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32]
 show(draw, "turning", alt, {"hand r": hands, "distance n": distances}, (4, 6))
 

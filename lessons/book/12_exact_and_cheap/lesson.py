@@ -121,7 +121,11 @@ def draw(i, j):
     said = []
     for row in range(6):
         block = row // BLOCK + 1  # counted from 1, as i and j are
-        keys = {True: 8, block == i: BLOCK * j, block > i: 0}[True]
+        keys = 8  # that the query has met so far
+        if block == i:
+            keys = BLOCK * j
+        elif block > i:
+            keys = 0
         seen = S[row, :keys]
         if keys:
             m = seen.max()
@@ -156,9 +160,9 @@ def draw(i, j):
 
 
 alt = """Blocks of two queries Q1 to Q3 down, blocks of two keys and values K1 to K4
-across. The tile of Q2 and K3 is at work; its four scores are shown. The hatched tiles
-are computed, used and dropped. Beside each query stand m, l and o, which are kept, and
-at the end of the row the output o / l, divided once."""
+across. The tile at work shows its scores; hatched tiles are dropped. Beside each query
+stand m, l and o, which are kept, and at the end of the row the output o / l, divided
+once."""
 blocks = {"queries i": [1, 2, 3], "keys j": [1, 2, 3, 4]}
 show(draw, "tiles", alt, frames=blocks, start=(2, 3))
 
@@ -293,12 +297,11 @@ def draw(reach, dilation, globals_, pads):
     return fig, f"{mask!r} allows {seen.sum()} of {16 * 16} pairs."
 
 
-alt = """A mask of 16 queries by 16 keys; the coloured pairs are allowed. A window is a
-band around the diagonal, a global token a row and a column, and no query may attend to
-padding, the columns at the right."""
+alt = """The allowed pairs of 16 queries and 16 keys. A window is a band around the
+diagonal, a global token a row and a column; padding, at the right, is left out."""
 parts = {"reach of the window": [1, 2, 4], "dilation": [1, 2]}
 parts |= {"global tokens": [0, 1, 2], "padding": [0, 4]}
-show(draw, "parts", alt, frames=parts, start=(2, 1, 1, 4))
+show(draw, "parts", alt, frames=parts, start=(2, 2, 1, 4))
 
 # %% [markdown]
 # How do the multiplications, and the memory of a call, grow when $n$ doubles? Here are

@@ -515,7 +515,7 @@ for word, p in first.items():
 # Greedy takes "le", and the best that it can then write is "le chat". The more probable
 # pair begins with the less probable word. [Beam search](../../GLOSSARY.md#beam-search)
 # keeps the $K$ most probable beginnings of each length, its *beam*, and extends them
-# all. With $K = 2$ it finds "la souris"; with $K = 1$ it is greedy:
+# all. With $K = 1$ it is greedy, and with $K = 2$ it finds "la souris":
 
 # %% [figure]
 def draw(K, step):

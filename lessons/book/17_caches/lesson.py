@@ -226,11 +226,11 @@ def draw(step):
         ax.set(xlabel="token", xlim=(-1, tokens), ylim=(tokens, -1))
         ax.set_title(way, pad=14)
     axes[0].set(ylabel="step")
-    held = "; ".join(
-        f"{way}: {' '.join(map(str, np.flatnonzero(rows[step])))}"
-        for way, rows in kept_at.items()
+    window, stream, eviction = (
+        " ".join(map(str, np.flatnonzero(rows[step]))) for rows in kept_at.values()
     )
-    return fig, f"After token {step} the caches hold, {held}."
+    said = f"After token {step} the window holds {window}, the stream {stream}"
+    return fig, f"{said}, and eviction {eviction}."
 
 
 alt = """Three panels; a row is a step, a mark a token in the cache. The window holds

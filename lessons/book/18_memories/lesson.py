@@ -135,7 +135,7 @@ for name, value in writes:
 print("the delta rule:          Ann {:.2f}  Ben {:.2f}".format(*S))
 
 # %% [markdown]
-# All three rules, write by write:
+# What does the memory return after each write? Each frame has one rule and one write:
 
 # %% [figure]
 def draw(rule, token):

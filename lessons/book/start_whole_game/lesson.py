@@ -127,7 +127,8 @@ alt = f"""The weights with which the model reverses "badge", and the share of ri
 letters in 200 strings. After {STEPS} steps the dark weights, {largest[-1]:.2f} on
 average, are the diagonal from the upper right to the lower left: the first letter of
 the answer is read from the last letter of the string."""
-show(draw, "diagonal", alt, {"step of training": [*range(0, 201, 10), 300]}, (60,))
+steps = [*range(0, 121, 10), *range(140, 201, 20), 300]
+show(draw, "diagonal", alt, {"step of training": steps}, (60,))
 
 # %% [markdown]
 # Training showed the model the right answers, never the diagonal. The weights moved
