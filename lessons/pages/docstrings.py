@@ -13,6 +13,7 @@ from .highlight import code_block
 
 CODE = re.compile(r"``(.+?)``", re.S)
 CODE_BLOCK = re.compile(
+    r'"""|'
     r"\w\.\w+\(|\blambda \w|^ *(?:python -m|translate |write |def |class |@\w|with "
     r"|import |from |for .*:|\{\")|==|\*\*|:=|[a-z]{3,}=|\w\[[^\]]*:|^ *\w+, \w+ = \w+\("
     r"|^ *[a-z]{4,}(?:, [a-z]+)* = [a-z_]+\(",
@@ -23,8 +24,19 @@ NAME = (
     r"(?!(?:a|an|the|for|of|in|otherwise|because)\b)[^\s,=]+(?: ?\([^()]*\)\??)?"
     r"(?: float| int| bool)?"
 )
-NAMES = re.compile(rf"{NAME}(?:(?:,| and| or|  ?/) {NAME})*[,:]?")
-SHAPES = re.compile(r"[\w?]+(?:, \w+\??)*(?: and \w+)?\s+\(.*?\).*?->", re.S)
+NAMES = re.compile(
+    rf"(?:-> )?{NAME}(?:(?:,| and| or|  ?/) {NAME}| or \([^()]*\))*[,:]?"
+)
+SHAPES = re.compile(
+    r"[\w?]+(?:, \w+\??)*(?: and \w+)?\s+\(.*?\).*?->|->\s+\w+ \(", re.S
+)
+OUTSIDE = r"(?=[^()\[\]]*(?:\(|$))"  # of all brackets
+SENTENCE_END = re.compile(rf"([.:])(?: |$){OUTSIDE}")
+SHAPE = re.compile(  # begins an item of a line of shapes, or is a name alone
+    r"(?:and )?(?:[\w']+\??(?: and [\w']+\??)* )?\(|(?:``)?[\w']+\??(?:``)?$"
+)
+# the next line begins a sentence: the results do not go on
+RESULTS_END = re.compile(r"(?<![,;])(?<! or)(?<! and)\n *(?!or |and )" + OUTSIDE)
 ITEM = re.compile(r"(?:- |\d+\. )")
 SIGNS = "=", "<=", ">="  # in a cell of their own
 SHARE_OF_FORMULAS = 0.3  # of an indented block; with fewer it is no block of formulas
@@ -59,7 +71,7 @@ class Docstrings:
         found = ""
         for is_formula, piece in plain.pieces(text):
             found += piece if is_formula else html.escape(piece, quote=False)
-        return self.citations(found)
+        return self.citations(re.sub(r"(?<!\S)-&gt;(?!\S)", "→", found))
 
     def _code(self, words):
         words = " ".join(words.split())
@@ -69,7 +81,7 @@ class Docstrings:
 
     def _block(self, lines, is_first):
         text = "\n".join(lines)
-        if SHAPES.match(text.strip()) and "(" in text.partition("->")[2] + "(":
+        if _has_shapes(lines):
             return self._shapes(text)
         if lines[0].startswith("    "):
             return self._indented(lines)
@@ -85,18 +97,40 @@ class Docstrings:
         return f"<p{kind}>{'&emsp; '.join(map(self.spans, cells))}</p>"
 
     def _shapes(self, text):
-        """Return a line of shapes: each name and its shape in a box."""
+        """Return a line of shapes: each name and its shape in a box, then the prose."""
+        given, _, results = text.partition("->")
+        results, *rest = RESULTS_END.split(results, maxsplit=1)
+        chips, about = self._chips(given)
+        found, prose = self._chips(results, are_results=True)
+        line = " ".join([*chips, '<span class="to">→</span>', *found])
+        if prose and rest and rest[0][:1].islower():  # the line was too long
+            prose, rest = f"{prose} {rest[0]}", []
+        texts = [" ".join(x.split()) for x in (about, prose, *rest)]
+        below = "".join(f"\n<p>{self.spans(x)}</p>" for x in texts if x)
+        return f'<p class="shapes">{line}</p>{below}'
+
+    def _chips(self, text, are_results=False):
+        """Return a box for each item that has a shape, and the rest of the text.
+
+        The first of the results may be words, such as "a mask"; a text after them is
+        about all of them.
+        """
         text = " ".join(text.split())
-        chips = []
-        for part in re.split(r" *(->) *", text):
-            if part == "->":
-                chips.append('<span class="to">→</span>')
+        items, end, rest = [*SENTENCE_END.split(text, maxsplit=1), "", ""][:3]
+        parts = re.split(rf"([,;]) {OUTSIDE}", items)
+        chips, prose = [], ""
+        for mark, item in zip(["", *parts[1::2]], parts[::2]):
+            is_shape = SHAPE.match(item) or are_results and not chips
+            if not item:
                 continue
-            for item in re.split(r"[,;] (?=[^()\[\]]*(?:\(|$))", part):
-                if item := html.escape(item.strip()):
-                    item = re.sub(r"^([^ (]+)", r"<b>\1</b>", item)
-                    chips.append(f"<code>{item}</code>")
-        return f'<p class="shapes">{" ".join(chips)}</p>'
+            if not is_shape or are_results and prose:
+                prose += f"{mark} {item}" if prose else item
+            elif code := CODE.fullmatch(item):
+                chips.append(self._code(code[1]))
+            else:
+                item = re.sub(r"^([^ (]+)", r"<b>\1</b>", html.escape(item))
+                chips.append(f"<code>{item}</code>")
+        return chips, f"{prose}{end} {rest}" if prose else rest
 
     def _indented(self, lines):
         text = "\n".join(lines)
@@ -153,7 +187,7 @@ def _paragraphs(text):
     """Yield the lines of each paragraph; an indented block is one of its own."""
     for paragraph in re.split(r"\n\s*\n", text.strip("\n")):
         lines = paragraph.split("\n")
-        if SHAPES.match(paragraph.strip()):
+        if _has_shapes(lines):
             yield lines
             continue
         rows = [k for k, line in enumerate(lines) if line.startswith("    ")]
@@ -167,11 +201,24 @@ def _paragraphs(text):
                 start = k
 
 
+def _has_shapes(lines):
+    """Return whether lines begin with shapes, and are no legend of several names."""
+    text = "\n".join(lines).strip()
+    if not SHAPES.match(text) or text.endswith('"""'):
+        return False
+    rows = _rows(lines)
+    if len(lines) == 1 or any(len(row) > 1 and row[1][1][:2] == "->" for row in rows):
+        return True
+    return not _has_legend(lines) and not _is_legend(rows)
+
+
 def _rows(lines):
     """Return the cells of lines with their columns; a deeper line continues a cell."""
     rows, first = [], None
     for line in lines:
         cells = [(m.start(), m[0]) for m in re.finditer(r"\S+(?: \S+)*", line)]
+        if cells[0][1] == "->" and len(cells) > 2:  # a result has a meaning as well
+            cells[:2] = [(cells[0][0], f"-> {cells[1][1]}")]
         first = cells[0][0] if first is None else first
         if rows and cells[0][0] > first and len(cells) == 1:
             column, text = cells[0]
@@ -189,7 +236,7 @@ def _is_legend(rows):
     """Return whether each row has a name and its meaning."""
     return all(
         len(row) > 1 and len(row[0][1]) < 44 and NAMES.fullmatch(row[0][1])
-        and not re.search(r"[<>]=?|->", row[0][1]) for row in rows
+        and not re.search("[<>]", row[0][1].removeprefix("-> ")) for row in rows
     )  # fmt: skip
 
 

@@ -97,11 +97,92 @@ def test_nearly_all_formulas_of_the_library_are_set(pages):
     assert len(found) > 4000 and len(left) < len(found) / 100, left
 
 
-# pages
+# lines of shapes
 
 
 def words(text):
     return html.unescape(re.sub("<[^>]*>", "", text))
+
+
+def in_its_file(file, name):
+    """Return the docstring of a function or class; of the file, if name is None."""
+    tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
+    nodes = {getattr(node, "name", None): node for node in ast.walk(tree)
+             if isinstance(node, ast.FunctionDef | ast.ClassDef)}  # fmt: skip
+    return ast.get_docstring(nodes.get(name, tree))
+
+
+@pytest.mark.parametrize(
+    "file, name, chips, below",
+    [
+        ("attention/seq2seq/decoder_steps.py", None,
+         ["output (B, H)", "weights (B, S)"], "The state is that of StackedCells, and"),
+        ("lessons/exercises/06_38_5_windows.py", "local_mask",
+         ["→", "allowed (T, S) bool"], "True where the key s is in the window"),
+        ("lessons/exercises/06_38_5_windows.py", "batch_masks",
+         ["lengths (B,) ints", "→", "allowed (B, T, S) bool"], "False for padding"),
+        ("lessons/exercises/06_38_5_windows.py", "local_attention",
+         ["allowed (T, S)", "→", "(B, T, w)"], "Q, K, V and the result are Tensors;"),
+        ("lessons/exercises/04_6_6_seconds.py", "luong_forward",
+         ["mask (T,) bool", "→", "c (d,)", "alpha (T,)"], "as in 6.5. All scores are"),
+        ("lessons/exercises/11_e_12_buckets.py", "relative_bias",
+         ["→", "bias (H, L, S)", "backward"], "how are options of bucket."),
+        ("lessons/exercises/11_e_11_rope.py", "rope",
+         ["y (…, L, E)", "backward"], "backward(g) is dL/dx"),
+        ("lessons/exercises/12_e_14_tiled.py", "tile",
+         ["seen (m, n) bool", "→", "dq (m, E)"], "the allowed pairs. Scores and lse"),
+        ("lessons/exercises/18_e_21_delta_rule.py", "delta_rule",
+         ["→", "o (n, Ev)", "backward"], "backward(g) returns"),
+        ("lessons/exercises/21_e_26_induction.py", "after_earlier",
+         ["→", "allowed (n, n)"], "True at (i, k) if"),
+        ("lessons/exercises/21_e_27_sampling.py", "top_k",
+         ["p (V,)", "→", "q (V,)"], "Of equal entries keep those"),
+        ("lessons/book/08_local_coverage/experiment.py", "backwards",
+         ["w (T, S)", "→", "(T - 1,)"], "whether the mean place of the weights"),
+        ("attention/exact/sdpa.py", "scaled_dot_product_attention",
+         ["o", "weights (..., H, L, S) or (L, S)", "o", "lse (..., H, L) or (L,)"], ""),
+        ("attention/exact/multihead.py", "heads",
+         ["→", "(..., H, n, E)"], "where W maps width to"),
+        ("attention/transformer/encoder_decoder.py", "forward",
+         ["→", "logits (B, T, V)"], "or with a list of weights"),
+    ],
+)  # fmt: skip
+def test_a_line_of_shapes_ends_before_its_prose(pages, file, name, chips, below):
+    found = pages.prose(ROOT / file, in_its_file(file, name))
+    lines = re.findall('<p class="shapes">(.*?)</p>', found)
+    boxes = [[words(box) for box in re.findall("<code>.*?</code>|→", line)]
+             for line in lines]  # fmt: skip
+    assert any(str(chips)[1:-1] in str(line) for line in boxes), boxes
+    rest = re.findall("<p>(.*?)</p>", found, re.S)
+    rest = [re.sub(r"\s", "", words(text)) for text in rest]
+    assert any(p.startswith(below.replace(" ", "")) for p in rest or [below]), rest
+    assert "``" not in found and "->" not in words(found)
+
+
+@pytest.mark.parametrize(
+    "file, name, rows",
+    [
+        ("minigrad/shapes.py", None, {
+            "x (B, L) int": "integers; they become a NumPy array",
+            "x (B, L) or (L,)": "one of two shapes",
+            "→ y (B,), z ()": "two results; z is a scalar",
+        }),
+        ("attention/positions/scheme.py", "Position", {
+            "scheme": "(config, causal, rng) → the scheme of a stack",
+            "about, file": "what the map says; its page",
+        }),
+    ],
+)  # fmt: skip
+def test_a_legend_of_shapes_is_a_table(pages, file, name, rows):
+    found = pages.prose(ROOT / file, in_its_file(file, name))
+    cells = re.findall("<tr><td[^>]*>(.*?)</td><td[^>]*>(.*?)</td></tr>", found)
+    plain_ = [[re.sub(r"\s", "", words(x)) for x in row] for row in cells]
+    for row in rows.items():
+        assert [x.replace(" ", "") for x in row] in plain_
+    assert '<p class="shapes">' not in found
+
+
+# pages
 
 
 def test_the_code_of_a_page_is_the_file_without_its_docstrings(pages):
