@@ -17,7 +17,7 @@ import re
 import string
 import webbrowser
 
-from minigrad.draw.colours import GREY
+from minigrad.draw.colours import BLUE, GREEN, GREY, ORANGE, PURPLE, RED
 
 from attention.plotting.page import SCRIPT, STYLE
 
@@ -74,11 +74,25 @@ $body
 MOVING = """
 <link rel="stylesheet" href="${root}moving.css">
 <script src="${root}moving.js" defer></script>"""
-# text of figures: a contrast of 4.5 to 1 or more with either background
-# and no white cells on a dark background; a larger weight stays darker, as the texts say
+# text of figures: a contrast of 4.5 to 1 or more with either background. A colour that
+# has it for lines only, 3 to 1, is deeper in letters on white, or lighter on dark
+LETTERS = {ORANGE: "#916810", GREEN: "#317c6b", PURPLE: "#7465b2"}
+LETTERS_ON_DARK = {BLUE: "#7980b5", RED: "#c16870"}
+
+
+def _letters(colours):
+    """Return the CSS of text: a group that has a colour holds letters."""
+    return "".join(
+        f'g[style="fill:{colour}"]{{fill:{own}!important}}'
+        for colour, own in colours.items()
+    )
+
+
+# no white cells on a dark background; a larger weight stays darker, as the texts say
 FIGURE_STYLE = (
-    "<style>svg{color:#57606a}@media (prefers-color-scheme:dark){svg{color:#a8b1bb}"
-    "image{filter:brightness(.72)}}</style>"
+    f"<style>svg{{color:#57606a}}@media (prefers-color-scheme:light)"
+    f"{{{_letters(LETTERS)}}}@media (prefers-color-scheme:dark){{svg{{color:#a8b1bb}}"
+    f"{_letters(LETTERS_ON_DARK)}image{{filter:brightness(.72)}}}}</style>"
 )
 
 

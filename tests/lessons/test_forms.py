@@ -13,6 +13,8 @@ import matplotlib.style
 import numpy as np
 import pytest
 
+from minigrad.draw.colours import COLOURS
+
 from lessons import cli
 from lessons.classroom.catalogue import (
     LESSONS,
@@ -109,6 +111,33 @@ def test_a_page_has_no_mark_of_its_source_and_figures_for_light_and_dark(site, p
                 assert "prefers-color-scheme:dark" in svg and "currentColor" in svg
     own = [p for at in ("", "book/*/") for p in LESSONS.glob(f"{at}figures/*.svg")]
     assert len(drawn) == len(own)
+
+
+def luminance(colour):
+    c = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+    return np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4) @ (
+        0.2126, 0.7152, 0.0722)  # fmt: skip
+
+
+def test_coloured_letters_of_figures_have_a_contrast_of_4_5_to_1(site):
+    css = (site / "style.css").read_text(encoding="utf-8")
+    light, dark, *_ = map(luminance, re.findall(r"--page: (#\w{6})", css))
+    lines = set()
+    for path in site.rglob("*.svg"):
+        svg = path.read_text(encoding="utf-8")
+        style = svg[svg.find("<style>svg") : svg.find("</style>")]
+        parts = style.split("prefers-color-scheme:")[1:] or ["", ""]
+        own = [dict(re.findall(r'="fill:(#\w+)"\]{fill:(#\w+)', x)) for x in parts]
+        groups = re.findall(r'<g style="fill:(#\w+)"[^>]*>\s*<(\w+)', svg)
+        for colour, inside in groups:
+            if colour == "#ffffff":  # in a dark cell of an image
+                continue
+            assert inside in ("use", "defs"), f"{path}: a group that has no letters"
+            lines.add(colour)
+            on_white, on_dark = (luminance(x.get(colour, colour)) for x in own)
+            assert (light + 0.05) / (on_white + 0.05) >= 4.5, f"{path}: {colour}"
+            assert (on_dark + 0.05) / (dark + 0.05) >= 4.5, f"{path}: {colour}"
+    assert lines == set(COLOURS)
 
 
 def test_the_search_leads_to_places_and_its_page_lists_them_without_a_script(
