@@ -3,12 +3,17 @@
 import html
 import io
 import keyword
+import re
 import tokenize
 
 KINDS = {tokenize.COMMENT: "c", tokenize.STRING: "s", tokenize.NUMBER: "n"}
 for _name in ("FSTRING_START", "FSTRING_MIDDLE", "FSTRING_END"):  # from Python 3.12 on
     if hasattr(tokenize, _name):
         KINDS[getattr(tokenize, _name)] = "s"
+# a comment to a tool, and not to readers; words after it stay
+TO_TOOLS = re.compile(
+    r" *# (?:fmt: skip|noqa: \w+) *(?=$|  #)|(?<=# )noqa: \w+ +(?=\S)", re.M
+)
 KEYWORDS = set(keyword.kwlist)
 
 
@@ -21,8 +26,11 @@ def code_block(code, kind="code"):
 def python_lines(code, links=None):
     """Return the lines of Python code as HTML; what is no Python has no colours.
 
+    Comments to tools, such as "# fmt: skip", are left out.
+
     links    {(line, column): address} of names
     """
+    code = TO_TOOLS.sub("", code)
     rows, lines = code.split("\n"), [""] * (code.count("\n") + 1)
     row, column = 1, 0
     try:

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from lessons.classroom.catalogue import LESSONS, ROOT
-from lessons.pages import citations, docstrings, plain, source_pages
+from lessons.pages import citations, docstrings, highlight, plain, source_pages
 
 
 def link(page, target):
@@ -190,6 +190,7 @@ def test_the_code_of_a_page_is_the_file_without_its_docstrings(pages):
                  ROOT / "attention/decoding/greedy.py"):  # fmt: skip
         lines = re.findall(r'(?m)data-n="(\d+)">(.*)</span>', pages.body(path))
         text = path.read_text(encoding="utf-8").splitlines()
+        text = [highlight.TO_TOOLS.sub("", line) for line in text]
         assert all(words(code) == text[int(n) - 1] for n, code in lines)
         shown = {int(n) for n, _ in lines}
         left = [n for n in range(1, len(text) + 1) if n not in shown]
@@ -201,6 +202,20 @@ def test_the_code_of_a_page_is_the_file_without_its_docstrings(pages):
                     left = [n for n in left if n not in own]
         marks = [text[n - 1] for n in left if text[n - 1].strip()]
         assert all(m.startswith(("# -- ", "# ---- ")) for m in marks), marks
+
+
+@pytest.mark.parametrize(
+    "line, shown",
+    [
+        ("f(x)  # fmt: skip", "f(x)"),
+        ("from . import f  # noqa: F401", "from . import f"),
+        ("import f  # noqa: F401  the lessons use f", "import f  # the lessons use f"),
+        ("1  # fmt: skip  # (T, S), rows of words", "1  # (T, S), rows of words"),
+        ("x = 1  # one", "x = 1  # one"),
+    ],
+)
+def test_comments_to_tools_are_not_shown(line, shown):
+    assert [words(x) for x in highlight.python_lines(f"{line}\n{line}")] == [shown] * 2
 
 
 def test_names_lead_to_their_definitions_and_back(pages):
