@@ -56,12 +56,12 @@ class Index:
         found = "<h1>Index</h1>\n"
         found += '<p class="found" role="status" hidden></p>\n'
         for group in GROUPS:
-            entries = sorted(set(self.entries[group]), key=lambda e: e[0].lower())
+            entries = sorted(set(self.entries[group]), key=lambda e: (e[0].lower(), e))
             if group in ("Pages", "Headings", "Exercises"):
                 entries = list(dict.fromkeys(self.entries[group]))
             items = "\n".join(map(_item, entries))
             found += f"<h2>{group}</h2>\n<ul class='entries'>\n{items}\n</ul>\n"
-        return f'{found}<script src="search.js" defer></script>'
+        return found
 
 
 def _item(entry):
