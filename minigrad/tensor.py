@@ -139,7 +139,7 @@ class Tensor(Operators):
 
     def item(self) -> Any:
         """Return the one value of a tensor of size one, as a Python number."""
-        if self.size != 1:
+        if self._data.size != 1:
             raise ValueError(f"item(): found shape {self.shape}; expected size one.")
         return self._data.item()
 
@@ -258,7 +258,7 @@ def _start_gradient(tensor, gradient):
         )
     gradient = array_or_value(gradient)
     if gradient is None:
-        if tensor.size != 1:
+        if tensor._data.size != 1:
             raise RuntimeError(
                 f"backward() starts from one number; found shape {tensor.shape}. Use "
                 ".sum() or .mean() first, or pass a gradient of that shape."

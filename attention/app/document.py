@@ -15,8 +15,8 @@ def print_results(results, of_lines, as_json):
     of_lines   whether there is a result for each line of stdin, not for one argument;
                the document is then a list
 
-    Raises the ValueError of a result, with the number of its line; the document then
-    ends before it.
+    Raises the ValueError of a result, with the number of its line. The document then
+    ends before it, as after Ctrl-C.
     """
     n = 0
     try:
@@ -27,11 +27,10 @@ def print_results(results, of_lines, as_json):
     except ValueError as problem:
         if not of_lines:
             raise
-        if as_json:
-            print("]" if n else "[]", flush=True)
         raise ValueError(f"Line {n + 1}: {problem}") from None
-    if as_json and of_lines:
-        print("]" if n else "[]", flush=True)
+    finally:
+        if as_json and of_lines:
+            print("]" if n else "[]", flush=True)
 
 
 def _text(document):

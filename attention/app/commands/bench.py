@@ -36,7 +36,8 @@ def run(args):
     document = {"versions": packages, "threads": kernels.threads(), "load": load()}
     if not args.json:
         print(about(**document), HEAD, sep="\n", flush=True)
-    names, printed, document["rows"] = args.rows or tuple(rows.ROWS), [], {}
+    document["rows"] = {}
+    names, printed = args.rows or tuple(rows.ROWS), []
     progress = Progress("rows", len(names))
     for done, name in enumerate(names):
         progress.update(done)
@@ -95,13 +96,13 @@ def measurements(row, found):
 
 def table_lines(row, found):
     """Yield a line for each side that ours is compared with: medians and the ratio."""
-    found = {**found}
-    ours, unit = found.pop("ours"), UNITS.get(row.measure, time_text)
+    others = {side: theirs for side, theirs in found.items() if side != "ours"}
+    ours, unit = found["ours"], UNITS.get(row.measure, time_text)
     if isinstance(ours, str):
         yield wrapped(f"{row.title:28s}not measured: {ours}")
         return
     title, median = row.title, unit(statistics.median(ours))
-    for name, theirs in found.items() or [("", "nothing to compare with")]:
+    for name, theirs in others.items() or [("", "nothing to compare with")]:
         if isinstance(theirs, str):
             yield wrapped(f"{title:28s}{name:13s}{median:>10s}  {theirs}")
         else:
@@ -112,7 +113,7 @@ def table_lines(row, found):
                 line += f"{limit:8.3f}" + ("" if ratio <= limit else MISSED)
             yield line
         title = ""
-    if row.note and any(row.against[name] is not None for name in found):
+    if row.note and any(row.against[name] is not None for name in others):
         yield f"  {row.note}"
 
 

@@ -156,13 +156,13 @@ def published(args):
                 f"{files.path}: its tokenizer gives the id {max(ids)}; expected ids "
                 f"below {model.config.vocabulary}, the rows of its table of embeddings."
             )
-        room = longest(model) - len(ids)
-        if room < 1:
+        most = longest(model) - len(ids)
+        if most < 1:
             raise ValueError(
                 f"The prompt has {len(ids)} tokens; expected fewer than "
                 f"{longest(model)}, as many as the model reads."
             )
-        tokens = steps(model, [ids], None, min(args.tokens, room), choose)
+        tokens = steps(model, [ids], None, min(args.tokens, most), choose)
         tokens = (first for (first, *_), *_ in tokens)
         return Continuation(model, files.tokenizer, ids, tokens, ends)
 

@@ -116,11 +116,11 @@ class Writer:
         while n > 0:
             if len(ids) >= longest:
                 ids = ids[-((longest + 1) // 2) :]
-            room = min(n, longest - len(ids)) or 1
-            for tokens, *_ in steps(self.model, np.array([ids]), None, room, choose):
+            most = min(n, longest - len(ids)) or 1
+            for tokens, *_ in steps(self.model, np.array([ids]), None, most, choose):
                 ids.append(int(tokens[0]))
                 yield ids[-1]
-            n -= room
+            n -= most
 
 
 def model_of(run):

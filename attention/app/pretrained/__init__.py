@@ -9,8 +9,8 @@ A file holds the best model of that command in half precision:
     best = translator.load(out / "best.safetensors")
     translator.save("en-fr.safetensors", best, half=True)
 
-of the other model with ``open_writer`` and ``save`` of ``experiments/writing.py``. The
-pages of this book have changed since, so its command now learns from another text.
+The other one was saved in this way by ``experiments/writing.py``. The pages of this
+book have changed since, so its command now learns from another text.
 """
 
 import pathlib

@@ -292,9 +292,8 @@ on_first = np.max([kept[name]["on_first"] for name in ("long", "repeats")])
 # right places, and still {{ f"{as_before:.2f}" }} on what stands
 # {{ str(own.REPEATED - 1) }} characters back. So it does not compare tokens, it looks at
 # a fixed distance: in its training the answer always stood there, and RoPE makes a
-# distance easy to see. One test with the distance of the training would have told us
-# the opposite. What does each model gain from a repetition,
-# in bits per character?
+# distance easy to see. One test with the distance of the training would have shown
+# the opposite. What does each model gain from a repetition, in bits per character?
 
 # %% [folded]
 print(own.repetition(kept))
