@@ -33,9 +33,13 @@ class QuantizedLinear(nn.Module):
                 "QuantizedLinear: x requires a gradient; expected no_grad(), or a "
                 "model that is loaded in float32: weights in blocks have no gradients."
             )
-        y = product(self.tensor, x.data.reshape(-1, self.in_features))
-        y = Tensor._from_array(y.reshape(*x.shape[:-1], self.out_features))
-        return y if self.bias is None else y + self.bias
+        y = self.of_array(x.data.reshape(-1, self.in_features))
+        return Tensor._from_array(y.reshape(*x.shape[:-1], self.out_features))
+
+    def of_array(self, x):
+        """Return the rows y (N, out) of an array of rows x (N, in)."""
+        y = product(self.tensor, x)
+        return y if self.bias is None else y + self.bias.data
 
     def extra_repr(self):
         """Return the sizes and the type, for ``repr``."""

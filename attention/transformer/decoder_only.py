@@ -19,11 +19,12 @@ network. With "latent", of R numbers and a rotated part of width F, attention ha
 Radford et al. 2018; Liu et al. 2018, section 4.2.3.
 """
 
-from minigrad import linear, nn
+from minigrad import Tensor, linear, nn
 from minigrad.shapes import shapes
 
 from ..exact.kv_cache import KVCache
 from ..variants.recurrent_heads import RECURRENT, StateCache
+from . import one_token
 from .decoding import Decoding, padding_mask, right_aligned
 from .stack import Stack
 
@@ -91,12 +92,17 @@ class DecoderOnly(nn.Module):
         self.decoder.scheme.extend(length)
 
     def _read(self, state, ids):
-        n = ids.shape[1]
-        y, _ = self.decoder(
-            ids, state.positions(n), caches=state.caches, mask=state.mask(n)
-        )
+        n, stack = ids.shape[1], self.decoder
+        positions = state.positions(n)
+        if n == 1 and one_token.fits(self, state):
+            x = stack.embed(ids, positions)._data[:, 0]
+            x = one_token.blocks(stack, x, positions, state.caches)
+            y = stack.normed(Tensor._from_array(x))  # (B, D)
+        else:
+            y, _ = stack(ids, positions, caches=state.caches, mask=state.mask(n))
+            y = y[:, -1]
         state.length += n
-        return self._logits(y[:, -1])
+        return self._logits(y)
 
     def _logits(self, y):
         if self.output is None:

@@ -60,12 +60,7 @@ class Stack(nn.Module):
         """
         if positions is None:
             positions = np.arange(ids.shape[1])
-        if isinstance(self.embedding, nn.Module):  # of a published model
-            x = self.embedding(ids)
-        else:
-            x = embedding.unchecked(ids, self.embedding)  # (B, n, D)
-        x = x * self.factor
-        x = self.dropout(self.scheme.embed(x, positions))
+        x = self.embed(ids, positions)
         options |= {"scheme": self.scheme, "positions": positions}
         nothing = [None] * len(self.blocks)
         weights = []
@@ -74,4 +69,16 @@ class Stack(nn.Module):
         ):
             x, p = block(x, memory, cache=cache, **options)
             weights.append(p)
-        return x if self.final_norm is None else self.final_norm(x), weights
+        return self.normed(x), weights
+
+    def embed(self, ids, positions):
+        """Return the x of the first block: ids (B, n), positions  ->  x (B, n, D)."""
+        if isinstance(self.embedding, nn.Module):  # of a published model
+            x = self.embedding(ids)
+        else:
+            x = embedding.unchecked(ids, self.embedding)
+        return self.dropout(self.scheme.embed(x * self.factor, positions))
+
+    def normed(self, x):
+        """Return y, from the x of the last block."""
+        return x if self.final_norm is None else self.final_norm(x)
