@@ -120,22 +120,21 @@ def weights(my, rng):
 def far_from_0(my, rng):
     """masked scores of 742, 1e4 and -1e4, and allowed ones of 1e4, -1e4 and -1e10"""
     x, mask = rng.normal(size=(5, 7)), a_mask(rng, (5, 7))
-    for score in (742.0, 1e4, -1e4):  # exp(x - 742) has one or two digits
-        both(my, np.where(mask, x, score), mask)
-    for far in (1e4, -1e4):
-        both(my, x + far, mask)
+    # exp(x - 742) has one or two digits
+    for allowed, masked in ((0, 742), (0, 1e4), (0, -1e4), (1e4, 1e4), (-1e4, -1e4)):
+        both(my, x + np.where(mask, allowed, masked), mask)
     my.masked_softmax(x - 1e10, mask)
     my.near(1e-5).masked_lse(x - 1e10, mask)  # exp(x - lse) is right, with few digits
 
 
 def empty_rows_and_nan(my, rng):
-    """a row without an allowed key, NaN and infinity in masked and in allowed scores"""
-    both(my, rng.normal(size=(3, 5)), np.arange(3)[:, None] != np.ones(5))
+    """rows without an allowed key, NaN and infinity in masked and in allowed scores"""
+    x = np.array([rng.normal(size=3), [np.nan] * 3])
+    both(my, x, np.isfinite(x))
     x = np.array([[1e4, 1e4 - np.log(3), -1e4], [np.nan, 1.0, np.inf], [0.0, 0.0, -np.inf]])
     both(my, x, np.array([[True, True, True], [False, True, False], [True, True, False]]))
-    both(my, np.where([[True], [False]], 1.0, [np.nan] * 3), np.array([[True] * 3, [False] * 3]))
     x = np.array([[np.nan, 1.0, 2.0, 3.0], [0.0, 0.0, 5.0, np.nan], [np.nan, 1.0, 2.0, np.nan]])
-    both(my, x, np.array([[True] * 3 + [False], [True, True, False, False], [True] * 3 + [False]]))
+    both(my, x, np.arange(4) < np.array([[3], [2], [3]]))
 
 
 HINTS = """
