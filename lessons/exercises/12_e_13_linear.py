@@ -113,9 +113,8 @@ def sums(my, rng):
     with calls_of(my, "scan") as calls:
         _, backward = my.only.linear_attention(*draw(rng))
         backward(rng.normal(size=(5, 7)))
-    text = "one call of scan" + ": ones beside v make it sum c too" * bool(calls)
-    tag = "two-scans" if calls else "no-scan"
-    my.holds("linear_attention", len(calls) == 1, text, f"{len(calls)} calls", tag)
+    text = "one call of scan: ones beside v make it sum c too", f"{len(calls)} calls"
+    my.holds("linear_attention", len(calls) == 1, *text, "calls-of-scan")
 
 
 def costs(my, rng):
