@@ -10,6 +10,7 @@ without it.
 
 import ast
 import functools
+import gc
 import html
 import os
 import pathlib
@@ -99,7 +100,11 @@ FIGURE_STYLE = (
 def site(args):
     """Write the site: the verb ``site``."""
     folder = (args.folder or work_folder() / "site").absolute()
-    pages = Site(folder).write()
+    gc.disable()  # the trees of all files stay, and a search of them takes long
+    try:
+        pages = Site(folder).write()
+    finally:
+        gc.enable()
     print(f"{pages} pages: {display_path(folder / 'index.html')}")
     if args.open:
         webbrowser.open((folder / "index.html").as_uri())
@@ -210,18 +215,18 @@ class Site:
         if re.match("[a-z]+:", target):
             return target
         file, _, anchor = target.partition("#")
-        where = self._address(path, file)
+        where = self._address(path.parent, file or path.name)
         return where + f"#{anchor.partition('-L')[0]}" * bool(anchor)
 
     @functools.cache
-    def _address(self, path, file):
-        """Return the address of a file, which becomes one of the site."""
+    def _address(self, folder, file):
+        """Return the address of a file, as seen from a folder; it joins the site."""
         # normpath keeps symbolic links: the project may be reached by one
-        file = pathlib.Path(os.path.normpath(path.parent / file)) if file else path
+        file = pathlib.Path(os.path.normpath(folder / file))
         if file not in self.known:
             self.known.add(file)
             self.linked.append(file)
-        return _relative(address(file), os.path.dirname(address(path)))
+        return _relative(address(file), os.path.dirname(address(folder / "README.md")))
 
     def _named(self, path, file, name=None):
         """Return a Markdown link from the page of ``path`` to a file with a name."""

@@ -20,6 +20,7 @@ FOLD = re.compile(r"# -+ A first reading can stop here -+$")
 SECTION = re.compile(r"# -- (.*?) -*$")
 # a definition of an operation in its tests, or one of its wrong backwards
 TESTED = re.compile(r'^(?:(spec)|wrong)\(\s*"(\w+)"(?(1)|,\s*"([\w-]+)")', re.M)
+OPERATION = re.compile(r"^@differentiable[^\n]*\n(?:@.*\n)*def (\w+)\(", re.M)
 FIRST_PAGE = ROOT / "attention" / "definitions.py"
 SHOWN = 6  # of the functions that use a name; the others are folded
 
@@ -78,7 +79,7 @@ class SourcePages:
     def summary(self, path):
         """Return the first sentence of a file's docstring."""
         tree = self.modules[path].tree if path in self.modules else None
-        text = ast.get_docstring(tree or ast.parse(path.read_text("utf-8"))) or ""
+        text = ast.get_docstring(tree or _tree(path.read_text("utf-8"))) or ""
         return " ".join(text.partition("\n\n")[0].split())
 
     @functools.cache
@@ -99,7 +100,7 @@ class _Page:
         self.pages, self.path = pages, path
         self.text = path.read_text(encoding="utf-8") if text is None else text
         self.module = pages.modules.get(path) if text is None else None
-        self.tree = self.module.tree if self.module else ast.parse(self.text)
+        self.tree = self.module.tree if self.module else _tree(self.text)
         links = {}
         if self.module:
             for line, column, found, _ in pages.names.uses(self.module):
@@ -245,10 +246,8 @@ class _Page:
 
     def mistakes(self, name):
         """Return links to the definition and the wrong backwards in the tests."""
-        operation = self.module and name in self.module.defined and re.search(
-            rf"@differentiable[^\n]*\n(?:@.*\n)*def {name}\(", self.text)  # fmt: skip
-        places = self.pages.wrong.get(name, []) if operation else []
-        if not places:
+        places = self.pages.wrong.get(name, []) if self.module else []
+        if not places or name not in OPERATION.findall(self.text):
             return ""
         found, wrong = "", []
         for path, line, tag in places:
@@ -267,6 +266,11 @@ class _Page:
 def _heading(tag, anchor, words):
     link = f'<a class="anchor" href="#{anchor}" aria-label="Link to {words}">#</a>'
     return f'<{tag} id="{anchor}"><code>{words}</code>{link}</{tag}>'
+
+
+@functools.cache
+def _tree(text):
+    return ast.parse(text)
 
 
 def _decorators(node):
