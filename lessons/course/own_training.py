@@ -30,8 +30,7 @@ from ..classroom.catalogue import find, work_folder
 from ..classroom.records import fingerprint, record
 from ..classroom.terminal import display_path, say, without_breaks
 from ..pages.figures import BLUE, GREEN, ORANGE, figure
-from .before import passed_answer
-from .long_runs import OwnModels, command_of, examine, functions
+from .long_runs import OwnModels, command_of, examine
 from .read import text_of
 
 # the scripts of lessons 10, 15 and 18, with their models and tasks
@@ -53,7 +52,7 @@ def trained(my, seed=0, quick=False):
     study = STUDIES[my.id](my, seed)
     study.every = study.budget // (40 if quick else 10)
     study.budget = 10 * study.every
-    code = "\n".join([study.answer[0], *(study.gru or ())[:1], text_of(__file__)])
+    code = study.answer[0] + text_of(__file__)
     name = find(my.id).stem + "-quick" * quick
     folder = work_folder() / "records" / "states" / f"{name}-{fingerprint(code)}"
     say(f"{study.question} {study.about}")
@@ -112,7 +111,7 @@ class Training(OwnModels):
                       should have the largest one, or -1, and (H, T, S) to draw
     """
 
-    arms, seeds, gru, word = ("yours",), (1,), None, None
+    arms, seeds, word = ("yours",), (1,), None
     about = "A model is trained with your functions and their gradients."
 
     def rate(self, arm):
@@ -248,36 +247,10 @@ class OwnAttention(Attention):
         return y[..., :d]
 
 
-class OwnGRU(nn.Module):
-    """A GRU or a cell of the library that computes by the function of E.6."""
-
-    def __init__(self, gru, layer):
-        self.layer, self.gru = layer, learned(gru)
-
-    def forward(self, x, h=None, lengths=None):
-        is_step, zeros = x.ndim == 2, np.zeros((len(x), self.layer.hidden_size))
-        xs = x[None] if is_step else x.swapaxes(0, 1)  # (T, B, I)
-        hs = self.gru(xs, zeros if h is None else h, *self.layer.parameters())
-        return hs[0] if is_step else (hs.swapaxes(0, 1), hs[-1:])
-
-
 class Bahdanau(Reversing):
     name, question = "6.5", "Does your attention learn to reverse strings?"
+    about = "The attention is yours, of 6.5. The GRU is the library's."
     own = OwnAttention
-
-    def __init__(self, my, shift=0):
-        super().__init__(my, shift)
-        self.gru = passed_answer(my, "E.6")  # (text, path)
-        whose = "yours, of E.6" if self.gru else "the library's: E.6 has not passed"
-        self.about = f"The attention is yours, of 6.5. The GRU is {whose}."
-
-    def model(self, arm, rng):
-        model = super().model(arm, rng)
-        if self.gru:
-            gru, cells = functions(*self.gru).gru, model.decoder.order.cell.layers
-            model.encoder.rnn = OwnGRU(gru, model.encoder.rnn)
-            cells[0] = OwnGRU(gru, cells[0])
-        return model
 
 
 class OwnWindows(Attention):
