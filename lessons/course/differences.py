@@ -4,7 +4,6 @@ import numpy as np
 
 from minigrad.checking.verdict import picture
 
-MASK_ROWS = 3  # rows of a mask that are printed
 ROWS, COLUMNS = 8, 16  # of a picture of the wrong entries
 
 
@@ -18,13 +17,11 @@ def shapes(array, shape, axes=None):
 
 
 def differences(got, want, right, axes=None):
-    """Return lines: the first wrong entry or rows, how many differ, and a picture."""
-    wrong, is_mask = ~right, want.dtype == bool
-    show = _mask_rows if is_mask and want.ndim else _worst_entry
-    lines = list(show(got, want, wrong, axes))
+    """Return lines: the worst entry, how many differ, and a picture."""
+    lines = list(_worst_entry(got, want, ~right, axes))
     if want.size > 1:
-        lines.append(f"{wrong.sum()} of {wrong.size} entries differ")
-    return lines if is_mask else lines + drawing(wrong)
+        lines.append(f"{(~right).sum()} of {right.size} entries differ")
+    return lines + drawing(~right)
 
 
 def drawing(wrong):
@@ -69,25 +66,3 @@ def _worst_entry(got, want, wrong, axes):
     style = f"+.{digits}g" if want.dtype.kind == "f" else ""
     yield f"    expected  {b:{style}}"
     yield f"    found     {a:{style}}"
-
-
-def _mask_rows(got, want, wrong, axes):
-    """Yield the first wrong rows of a mask: which entries are True."""
-    axes = axes or "".join("ijklmn"[k] for k in range(want.ndim))
-    last = axes[-1].lower()  # an index, not a size
-    rows = [i for i in np.ndindex(want.shape[:-1]) if wrong[i].any()]
-    for i in rows[:MASK_ROWS]:
-        where = ", ".join(f"{a.lower()}={k}" for a, k in zip(axes, i)) or "mask"
-        yield (
-            f"row {where}:  expected {last} = {_true_entries(want[i])}    "
-            f"found {last} = {_true_entries(got[i])}"
-        )
-    if len(rows) > MASK_ROWS:
-        more = len(rows) - MASK_ROWS
-        yield f"and {more} more row{'s' * (more > 1)}"
-
-
-def _true_entries(row):
-    entries = np.flatnonzero(row)
-    text = ", ".join(map(str, entries[:8])) or "none"
-    return text + (", …" if len(entries) > 8 else "")

@@ -73,7 +73,7 @@ def test_an_exception_has_the_call_and_a_sentence():
     fails("raises", lambda x: x - x.mean(1), X, says="without axis 1; .3, 1. would")
 
 
-def test_differences_have_a_picture_and_masks_are_shown_by_rows():
+def test_differences_have_the_worst_entry_and_a_picture():
     want = np.random.default_rng(1).normal(size=(3, 7, 5))
     wrong = want + (np.arange(5) == 4)
     drawn = differences.differences(wrong, want, wrong == want)[-1].splitlines()
@@ -81,5 +81,7 @@ def test_differences_have_a_picture_and_masks_are_shown_by_rows():
     want = np.eye(3, 5, dtype=bool)
     found = want | (np.arange(5) == 4)
     lines = differences.differences(found, want, found == want, "ts")
-    assert lines[0] == "row t=0:  expected s = 0    found s = 0, 4"
-    assert lines[-1] == "3 of 15 entries differ"
+    assert lines[:3] == [
+        "entry [0, 4]  (at t 0, s 4)", "    expected  False", "    found     True",
+    ]  # fmt: skip
+    assert lines[3] == "3 of 15 entries differ"
