@@ -16,9 +16,8 @@ import numpy as np
 from .cell import EXAMPLES, Cell, cell_of, step
 from .choice import EXP
 from .compiling import Helper, any_order, as_field, kernel, reads, writes
-from .elementary import tanh
+from .elementary import exp, tanh
 from .product import aligned, multiply
-from .softmax import normalize
 
 
 class Attention(NamedTuple):
@@ -98,7 +97,7 @@ def forward_loop(
     """Take the EXAMPLES examples of each work item through all the steps."""
     _, L, B, H = gates.shape
     A, M, S = attention.w_v.size, attention.memory.shape[2], weights.shape[2]
-    E, one = inputs.shape[2] - M, weights.dtype.type(1)
+    E = inputs.shape[2] - M
     for item in range(start, stop):
         b0 = item * EXAMPLES
         b1 = min(b0 + EXAMPLES, B)
@@ -117,7 +116,7 @@ def forward_loop(
                     additive_scores(e, queries[t, b], keys, attention.w_v)
                 else:
                     dot_scores(e, states[t, b], keys, attention.scale)
-                normalize(e, one)
+                normalize(e)
                 c[:] = 0
                 add_weighted(c, e, attention.memory[b])
             step(inputs[t, b0:b1], cell, gates, states, t, b0, b1)
@@ -141,6 +140,26 @@ def dot_scores(e: writes(1), s: reads(1), keys: reads(2), scale: float):
         for h in range(s.size):
             e_j += s[h] * k_j[h]
         e[j] = e_j * scale
+
+
+@any_order
+def normalize(p: writes(1)):
+    """Turn scores into their weights in place; ``weights_of`` is its twin."""
+    infinity, total = p.dtype.type(np.inf), p.dtype.type(0)
+    m = -infinity
+    for j in range(p.size):
+        m = p[j] if p[j] > m else m
+    if -infinity < m < infinity:
+        for j in range(p.size):
+            p[j] = exp(p[j] - m)
+            total += p[j]
+    else:  # rare, so it may be slow: the C library's exp, for any number
+        for j in range(p.size):
+            p[j] = np.exp(p[j])
+            total += p[j]
+    total = p.dtype.type(1) if total == 0 else total
+    for j in range(p.size):
+        p[j] /= total
 
 
 @Helper

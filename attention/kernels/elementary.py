@@ -108,32 +108,3 @@ def _tanh64(x):
 
 
 tanh = Helper(_tanh32, _tanh64)
-
-
-def _ordered(real, whole, sign, magnitude):
-    """Return ``ordered`` and ``from_ordered`` for one dtype.
-
-    sign        a whole number shifted by it is -1 if it is negative, else 0
-    magnitude   all bits but the sign
-    """
-
-    def ordered(x):
-        bits = real(x).view(whole)
-        return whole(bits ^ ((bits >> sign) & magnitude))
-
-    def from_ordered(key):
-        bits = whole(key ^ ((key >> sign) & magnitude))
-        return whole(bits).view(real)
-
-    return ordered, from_ordered
-
-
-# A whole number that is larger for a larger x: the bits of x, but negative numbers
-# count backwards. The largest of many whole numbers may be sought in any order, and so
-# in a vectorised loop; of floats it may not, because of NaN. ``from_ordered`` is the
-# inverse.
-ordered, from_ordered = map(
-    Helper,
-    _ordered(real, np.int32, np.int32(31), np.int32(2**31 - 1)),
-    _ordered(np.float64, np.int64, 63, 2**63 - 1),
-)

@@ -10,12 +10,10 @@ from .gelu import gelu
 from .gru import gru
 from .layer_norm import layer_norm
 from .linear_map import linear
-from .softmax import softmax_over_allowed
 
 LOOPS |= {
     "linear": linear,
     "gelu": gelu,
     "layer_norm": layer_norm,
     "gru": gru,
-    "softmax_over_allowed": softmax_over_allowed,
 }

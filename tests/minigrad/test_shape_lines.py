@@ -35,7 +35,6 @@ PROSE = {  # functions whose results are tuples of other things, or layers and m
 UNCHECKED = {  # words in the brackets; or functions that checked ones alone call
     "attention.exact.flash.flash_attention",
     "attention.exact.multihead.heads",
-    "attention.kernels.softmax.softmax_over_allowed",
     "attention.masks.algebra.Mask.rows",
     "attention.masks.tiling.kinds_of_ranges",
     "attention.positions.t5.t5_bucket",

@@ -1,7 +1,6 @@
 """Arrays for the loops and their twins, and what comes of them."""
 
 import contextlib
-import functools
 import warnings
 from collections.abc import Callable
 from typing import NamedTuple
@@ -15,7 +14,6 @@ from attention.exact.flash import flash_attention
 from attention.kernels.tile_plan import tile_plan
 from attention.scores import tanh_scores
 from attention.seq2seq.attention_gru import attention_gru
-from attention.softmax import softmax_over_allowed
 from minigrad.broadcasting import fit_to_input
 
 from ...minigrad.array_cases import draw
@@ -52,18 +50,8 @@ def additive_results(q, k, w, g):
     return [s, *backward(g)]
 
 
-def softmax_results(x, g, mask=None, temperature=1.0):
-    p, backward = softmax_over_allowed.raw(x, mask, temperature)
-    return p, backward(g)[0]
-
-
 def additive_case(*sizes):
     return Case(lambda dtype: additive_example(*sizes, dtype), additive_results)
-
-
-def softmax_case(*shape, **options):
-    run = functools.partial(softmax_results, **options)
-    return Case(shaped(shape, shape, scale=1), run)
 
 
 def frozen(x):
@@ -156,8 +144,6 @@ class Case(NamedTuple):
 
 
 numbers = np.arange(MANY["B"])
-allowed = np.random.default_rng(3).random((2, 3, 4, 5)) < 0.6
-allowed[1, 0, 2] = False  # a row without keys
 # sizes that no block divides; more than one work item in every direction
 x, W, rows = (5, 83, 259), (519, 259), (5, 83, 519)
 CASES = {
@@ -170,15 +156,6 @@ CASES = {
     "additive, no queries": additive_case(2, 0, 5, 4),
     "additive, no keys": additive_case(2, 3, 0, 4),
     "additive, no units": additive_case(2, 3, 5, 0),
-    "softmax": softmax_case(90, 33),
-    "softmax of a long row": softmax_case(1100, temperature=0.3),
-    "softmax of no rows": softmax_case(0, 5, mask=np.ones(5, bool)),
-    "softmax of no keys": softmax_case(3, 0),
-    "softmax, pairs": softmax_case(2, 3, 4, 5, mask=allowed, temperature=2.5),
-    "softmax, keys": softmax_case(2, 3, 4, 5, mask=allowed[:, :1, :1]),
-    "softmax, one head for all": softmax_case(2, 3, 4, 5, mask=allowed[0, 1]),
-    "softmax, heads": softmax_case(2, 3, 4, 5, mask=allowed[:1, :, :1, :1]),
-    "softmax, nothing": softmax_case(2, 3, 4, 5, mask=np.array(False)),
     "gru": gru_case(),
     "gru of padded rows": gru_case(lengths=1 + numbers % 9),
     "gru of padded rows, reversed": gru_case(lengths=1 + numbers % 9, reverse=True),
@@ -198,4 +175,4 @@ CASES = {
     "gelu": Case(shaped(x, x, scale=4), op_results(mg.gelu, 1)),
     "layer_norm": Case(shaped(x, x[-1:], x[-1:], x), op_results(mg.layer_norm, 3)),
 }
-SCALED = {"additive": (0, 1), "softmax": (0,)}  # the arrays that may have any size
+SCALED = {"additive": (0, 1)}  # the arrays that may have any size

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from attention import kernels
-from attention.kernels import cache, choice, compiling, softmax
+from attention.kernels import additive_product, cache, choice, compiling
 
 
 def test_backend_switches_for_good_or_for_a_block():
@@ -41,9 +41,10 @@ def python(code, **environment):
 
 
 RUN = (
-    "import sys; from attention import kernels; from attention.softmax import "
-    "masked_softmax; p = masked_softmax([[0.0, 1.0]]).data.astype(float); "
-    "print(kernels.backend(), p[0, 1].round(6), 'numba' in sys.modules)"
+    "import sys; import numpy as np; from attention import kernels; "
+    "from attention.scores import tanh_scores; x = np.ones((8, 1), np.float32); "
+    "s = tanh_scores(x, 0 * x, x[0]).data.astype(float); "
+    "print(kernels.backend(), s[0, 0].round(5), 'numba' in sys.modules)"
 )
 
 
@@ -81,7 +82,7 @@ def test_a_numba_that_does_not_load(nothing_chosen, monkeypatch):
     (nothing_chosen / "numba.py").write_text("raise SystemError('too new a NumPy')")
     monkeypatch.syspath_prepend(nothing_chosen)
     monkeypatch.delitem(sys.modules, "numba")
-    loop, float32 = compiling.Kernel(softmax.forward_loop.function), np.dtype("f")
+    loop, float32 = compiling.Kernel(additive_product.forward_loop.function), np.dtype("f")
     assert loop.version(float32) is None and kernels.backend() == "numpy"
     with pytest.raises(ImportError, match="numba does not load: too new a NumPy"):
         with kernels.backend("numba"):
@@ -93,7 +94,7 @@ def test_loops_that_are_not_compiled():
     """With the JIT switched off, the loops are Python, and can be debugged as such."""
     pytest.importorskip("numba")
     out, err = python(RUN, NUMBA_DISABLE_JIT="1", ATTENTION_BACKEND="numba")
-    assert (out, err) == ("numba 0.731059 True", "")
+    assert (out, err) == ("numba 0.76159 True", "")
 
 
 @pytest.mark.deep
@@ -101,19 +102,19 @@ def test_small_work_runs_the_twin(tmp_path):
     """It does not even import numba, also if the kernel is in the cache."""
     pytest.importorskip("numba")
     place = {"XDG_CACHE_HOME": str(tmp_path)}
-    assert python(RUN, **place) == ("numba 0.731059 False", "")
+    assert python(RUN, **place) == ("numba 0.76159 False", "")
     chosen = {**place, "ATTENTION_BACKEND": "numba"}
     out, err = python(RUN, **chosen)
-    line = r"compiling softmax\.forward_loop, once on this machine… \d+\.\d s"
-    assert out == "numba 0.731059 True" and re.fullmatch(line, err)
-    assert python(RUN, **place) == ("numba 0.731059 False", "")
-    assert python(RUN, **chosen) == ("numba 0.731059 True", "")
+    line = r"compiling additive_product\.forward_loop, once on this machine… \d+\.\d s"
+    assert out == "numba 0.76159 True" and re.fullmatch(line, err)
+    assert python(RUN, **place) == ("numba 0.76159 False", "")
+    assert python(RUN, **chosen) == ("numba 0.76159 True", "")
     (tmp_path / "file").write_text("no folder")
     out, err = python(RUN, **chosen | {"XDG_CACHE_HOME": str(tmp_path / "file")})
     explained, advice, line = err.splitlines()
     assert explained.startswith(f"Compiled loops are not kept: {tmp_path / 'file'}/")
     assert advice == "NUMBA_CACHE_DIR=FOLDER chooses another folder."
-    assert line.startswith("compiling softmax.forward_loop, in each run… ")
+    assert line.startswith("compiling additive_product.forward_loop, in each run… ")
 
 
 @pytest.mark.deep
@@ -153,14 +154,14 @@ def test_a_damaged_cache_is_replaced(tmp_path):
     for file in tmp_path.rglob("*.nb?"):
         file.write_bytes(file.read_bytes()[:50])
     out, err = python(RUN, **place)
-    assert out == "numba 0.731059 True" and err.startswith("compiling softmax.")
-    assert python(RUN, **place) == ("numba 0.731059 True", "")
+    assert out == "numba 0.76159 True" and err.startswith("compiling additive_product.")
+    assert python(RUN, **place) == ("numba 0.76159 True", "")
 
 
 def test_what_runs_depends_on_the_call_alone(nothing_chosen, monkeypatch):
     pytest.importorskip("numba")
     monkeypatch.setattr(compiling, "_compile", lambda *a: "loop")
-    loop, float32 = compiling.Kernel(softmax.forward_loop.function), np.dtype("f")
+    loop, float32 = compiling.Kernel(additive_product.forward_loop.function), np.dtype("f")
     small, large = choice.WORTH_COMPILING - 1, choice.WORTH_COMPILING
     for _ in range(2):
         assert loop.version(float32, small) is None
@@ -175,7 +176,7 @@ def test_one_version_for_each_dtype():
     """Read-only arrays and others have one signature: nothing compiles twice."""
     pytest.importorskip("numba")
     with kernels.backend("numba"):
-        loop = softmax.forward_loop.version(np.dtype(np.float32))
+        loop = additive_product.forward_loop.version(np.dtype(np.float32))
     assert len(loop.signatures) == 1 and not loop._can_compile
 
 

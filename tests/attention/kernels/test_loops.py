@@ -32,7 +32,6 @@ def example(name, size, dtype, seed=0):
         "linear": [(x, weight, bias), {}],
         "gelu": [(4 * x,), {}],
         "layer_norm": [(x + 3, w, b), {"eps": 1e-3}],
-        "softmax_over_allowed": [(x, x[:1] < 1), {"temperature": 0.7}],
     }[name]
 
 
