@@ -1,12 +1,9 @@
 """The parts that all update rules share: the parameters, their state, and a step.
 
-A rule works on each number by itself. So the gradients and averages of all parameters
-lie one after the other in flat arrays. The rule itself is then about ten NumPy calls on
-flat arrays. For each parameter, the optimizer only copies the gradient in, applies the
-weight decay and subtracts the change. A step allocates no memory for arrays.
+A rule works on each number by itself. For each parameter, the optimizer computes the
+gradient with weight decay, calls the rule and subtracts the change.
 """
 
-import itertools
 from collections.abc import Iterable
 
 import numpy as np
@@ -39,24 +36,12 @@ class Optimizer:
         self.lr = float(number(name, "lr", lr, positive=True))
         self.weight_decay = float(number(name, "weight_decay", weight_decay, least=0))
         self.t = [0] * len(self.params)  # the number of steps each parameter has taken
-        self._allocate()
-
-    def _allocate(self):
-        """Make the flat arrays, and for each parameter a view of its part in each.
-
-        ``_arrays`` has the gradient, the change and the averages, which begin as 0.
-        They have the widest dtype of the parameters.
-        """
-        self._dtypes = [p.dtype for p in self.params]
-        stops = list(itertools.accumulate(p.size for p in self.params))
-        self._parts = list(map(slice, [0, *stops], stops))
-        dtype = wide_dtype(np.result_type(*self._dtypes))
-        names = ("gradient", "change", *self.averages)
-        self._arrays = {name: np.zeros(stops[-1], dtype) for name in names}
-        self._views = {
-            name: [array[k].reshape(p.shape) for k, p in zip(self._parts, self.params)]
-            for name, array in self._arrays.items()
-        }
+        # for each parameter, {name of an average: array}; all begin as 0
+        self._averages = [
+            {name: np.zeros(p.shape, wide_dtype(p.dtype)) for name in self.averages}
+            for p in self.params
+        ]
+        self._shapes = [p.shape for p in self.params]
 
     def __getattr__(self, name):
         raise unknown(type(self).__name__, name, OPTIMIZER)
@@ -74,48 +59,38 @@ class Optimizer:
     def step(self):
         """Move every parameter that has a gradient, in place."""
         self._check_shapes()
-        if self._dtypes != [p.dtype for p in self.params]:
-            state = self.state_dict()
-            self._allocate()
-            self.load_state_dict(state)
-        # neighbours that are at the same step are one stretch of the flat arrays
-        for t, run in itertools.groupby(range(len(self.params)), self._next_t):
-            if t is not None:
-                self._step_together(list(run), t)
+        for i, p in enumerate(self.params):
+            if p.grad is not None:
+                self.t[i] += 1
+                self._step_of(p, self.t[i], self._averages[i])
 
-    def _next_t(self, i):
-        return None if self.params[i].grad is None else self.t[i] + 1
+    def _step_of(self, p, t, averages):
+        dtype, decay = wide_dtype(p.dtype), self.weight_decay
+        g = p.grad.astype(dtype, copy=False)
+        if decay and not self.decoupled:  # d/dw of decay/2 |w|^2 is decay w
+            g = g + np.multiply(p._data, decay, dtype=dtype)
+        for name, average in averages.items():  # p may have received another dtype
+            averages[name] = average.astype(dtype, copy=False)
+        change = np.empty_like(g)
+        self._change(t, g, change, **averages)
+        if not p._data.flags.writeable:  # the detached result of an operation
+            p._data = p._data.copy()
+        if decay and self.decoupled:
+            p._data *= 1 - self.lr * decay
+        p._data -= change
+        mark_written(p)
 
-    def _step_together(self, run, t):
-        decay = self.weight_decay
-        gradients, changes = self._views["gradient"], self._views["change"]
-        for i in run:
-            p, g = self.params[i], gradients[i]
-            np.copyto(g, p.grad)
-            if decay and not self.decoupled:  # d/dw of decay/2 |w|^2 is decay w
-                g += np.multiply(p._data, decay, out=changes[i], dtype=g.dtype)
-        stretch = slice(self._parts[run[0]].start, self._parts[run[-1]].stop)
-        self._change(t, *(array[stretch] for array in self._arrays.values()))
-        for i in run:
-            p = self.params[i]
-            if not p._data.flags.writeable:  # the detached result of an operation
-                p._data = p._data.copy()
-            if decay and self.decoupled:
-                p._data *= 1 - self.lr * decay
-            p._data -= changes[i]
-            mark_written(p)
-            self.t[i] = t
-
-    def _change(self, t, g, change, *averages):
+    def _change(self, t, g, change, **averages):
         """Write what step t subtracts into ``change``; update the averages.
 
-        All are flat arrays of one length; g is the gradient. Written by every rule.
+        All are arrays of one shape; g is the gradient, which is only read. Written by
+        every rule.
         """
         raise NotImplementedError
 
     def state_dict(self):
         """Return all that the next step depends on, except the parameters."""
-        averages = {n: [view.copy() for view in self._views[n]] for n in self.averages}
+        averages = {n: [each[n].copy() for each in self._averages] for n in self.averages}
         settings = {name: getattr(self, name) for name in self.settings}
         kind = type(self).__name__
         return {"kind": kind, **settings, "t": list(self.t), **averages}
@@ -135,54 +110,38 @@ class Optimizer:
             set(state) == set(expected),
             f"the state holds {sorted(state)}; expected {sorted(expected)}",
         )
-        wanted, averages = [p.shape for p in self.params], {}
         for name in self.averages:
             found = [np.shape(a) for a in state[name]]
             self._require(
-                found == wanted,
-                f"{name} in the state has shapes {found}; expected {wanted}, those of "
-                "the parameters",
+                found == self._shapes,
+                f"{name} in the state has shapes {found}; expected {self._shapes}, "
+                "those of the parameters",
             )
-            averages[name] = [
-                np.asarray(a).astype(view.dtype, casting="same_kind")
-                for a, view in zip(state[name], self._views[name])
-            ]
         t = [int(each) for each in state["t"]]
         self._require(
             len(t) == len(self.params),
             f"t in the state has {len(t)} entries; expected {len(self.params)}, one "
             "for each parameter",
         )
-        self.t = t
+        averages = [
+            {
+                name: np.asarray(state[name][i]).astype(a.dtype, casting="same_kind")
+                for name, a in own.items()
+            }
+            for i, own in enumerate(self._averages)
+        ]
+        self.t, self._averages = t, averages
         for name in self.settings:
             setattr(self, name, state[name])
-        for name, arrays in averages.items():
-            for view, array in zip(self._views[name], arrays):
-                view[...] = array
-
-    def __getstate__(self):
-        """Return what copy and pickle store.
-
-        The flat arrays are left out: in a copy, their views would be separate arrays.
-        """
-        flat = ("_arrays", "_views")
-        attributes = {k: v for k, v in vars(self).items() if k not in flat}
-        return attributes, self.state_dict()
-
-    def __setstate__(self, state):
-        attributes, numbers = state
-        vars(self).update(attributes)
-        self._allocate()
-        self.load_state_dict(numbers)
 
     def _check_shapes(self):
         """Raise unless parameters and gradients have the shapes they began with."""
-        for i, (p, view) in enumerate(zip(self.params, self._views["gradient"])):
+        for i, (p, shape) in enumerate(zip(self.params, self._shapes)):
             for what, found in (("data", p._data), ("gradient", p.grad)):
-                if found is not None and found.shape != view.shape:
+                if found is not None and found.shape != shape:
                     raise ValueError(
                         f"{type(self).__name__}: the {what} of params[{i}] has shape "
-                        f"{found.shape}; expected {view.shape}, its shape when the "
+                        f"{found.shape}; expected {shape}, its shape when the "
                         "optimizer was made. Make a new optimizer for new shapes."
                     )
 

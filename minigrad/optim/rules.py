@@ -50,7 +50,7 @@ class SGD(Optimizer):
             np.multiply(g, self.lr, out=change)
             return
         if t == 1:
-            b[:] = g
+            b[...] = g
         else:
             b *= self.momentum
             b += np.multiply(g, 1 - self.dampening, out=change)
@@ -98,12 +98,12 @@ class Adam(Optimizer):
         self.eps = float(number(name, "eps", eps, least=0))
 
     def _change(self, t, g, change, m, v):
-        """Write what step t subtracts from the parameters into ``change``.
+        """Write what step t subtracts from a parameter w into ``change``.
 
-        ``optimizer.step()`` calls it, and then subtracts ``change``. All arrays have
-        one axis, with the entries of several parameters. g is the gradient plus
-        weight_decay w (in AdamW, without it). m and v are updated in place. Before the
-        last line, ``change`` holds intermediate results.
+        ``optimizer.step()`` calls it for each parameter, and then subtracts ``change``.
+        All arrays have the shape of w. g is the gradient plus weight_decay w (in AdamW,
+        without it). m and v are updated in place. Before the last line, ``change``
+        holds intermediate results.
         """
         b1, b2 = self.betas
         c = math.sqrt(1 - b2**t)
