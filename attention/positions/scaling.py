@@ -19,13 +19,13 @@ Chen et al. 2023 (linear); bloc97 2023 (NTK-aware); Peng et al. 2023 (YaRN); Gra
 et al. 2024 (Llama 3, whose code has the formula).
 """
 
-from functools import partial
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from minigrad.arguments import whole
+from minigrad.arguments import number, whole
 
 from .. import definitions
 from .rope import ROTATED, RoPE
@@ -36,16 +36,14 @@ from .scheme import Position
 class Scaling:
     """The base class: a factor s, and a method ``slow`` that subclasses define.
 
-    factor             1 or more: s
-    attention_factor   multiplies cos and sin, so that the rotated entries' part of a
-                       score gets its square
+    factor   1 or more: s
     """
 
     factor: float
-    attention_factor = 1.0  # not a field: only YaRN changes it
+    attention_factor = 1.0  # of cos and sin: a part of a score gets its square
 
     def __post_init__(self):
-        _check_at_least(1, self, "factor", self.factor)
+        number(type(self).__name__, "factor", self.factor, least=1)
 
     def slow(self, theta, base):
         """Return theta' (R/2,) for the frequencies theta (R/2,) of this base."""
@@ -78,43 +76,35 @@ class NTKScaling(Scaling):
 
 
 @dataclass
-class YaRNScaling(Scaling):
+class ScalingByTurns(Scaling):
     """Scale each frequency by the number of turns that it makes in L0 positions.
+
+    original_length   L0
+    """
+
+    original_length: int
+
+    def __post_init__(self):
+        super().__post_init__()
+        whole(type(self).__name__, "original_length", self.original_length, least=1)
+
+
+@dataclass
+class YaRNScaling(ScalingByTurns):
+    """Keep pairs of more than 32 turns, and divide by s those of less than one.
 
         ramp_m = clip((m - low) / (high - low), 0, 1)
         theta'_m = theta_m (1 - ramp_m) + theta_m ramp_m / s
 
-    original_length    L0
-    beta_fast          pairs with more turns than this in L0 positions do not change
-    beta_slow          pairs with fewer turns than this are divided by s
-    attention_factor   multiplies the rotated entries; None is 0.1 ln(s) + 1
+    attention_factor   0.1 ln(s) + 1
 
     Peng et al. 2023, sections 3.2 and 3.4. The ramp is linear in m, as in the authors'
     code; in their text it is linear in the number of turns.
     """
 
-    original_length: int
-    beta_fast: float = 32.0
-    beta_slow: float = 1.0
-    attention_factor: float | None = None
-
     def __post_init__(self):
         super().__post_init__()
-        name, L0 = type(self).__name__, self.original_length
-        whole(name, "original_length", L0, least=1)
-        numbers = _is_number(self.beta_fast) and _is_number(self.beta_slow)
-        if not (numbers and self.beta_fast >= self.beta_slow > 0):
-            raise ValueError(
-                f"YaRNScaling: beta_fast is {self.beta_fast} and beta_slow "
-                f"{self.beta_slow}; expected beta_fast >= beta_slow > 0."
-            )
-        if self.attention_factor is None:
-            self.attention_factor = 0.1 * math.log(self.factor) + 1
-        elif not _is_number(self.attention_factor) or self.attention_factor <= 0:
-            raise ValueError(
-                f"YaRNScaling: attention_factor is {self.attention_factor!r}; expected "
-                "a positive number, or None for 0.1 ln(factor) + 1."
-            )
+        self.attention_factor = 0.1 * math.log(self.factor) + 1
 
     def slow(self, theta, base):
         """Return theta_m (1 - ramp_m) + theta_m ramp_m / s."""
@@ -125,8 +115,8 @@ class YaRNScaling(Scaling):
 
     def limits(self, R, base):
         """Return the m where the ramp begins and ends, rounded outwards."""
-        low = math.floor(self.pair_with_turns(self.beta_fast, R, base))
-        high = math.ceil(self.pair_with_turns(self.beta_slow, R, base))
+        low = math.floor(self.pair_with_turns(32, R, base))
+        high = math.ceil(self.pair_with_turns(1, R, base))
         return tuple(min(max(m, 0), R - 1) for m in (low, high))
 
     def pair_with_turns(self, r, R, base):
@@ -139,45 +129,26 @@ class YaRNScaling(Scaling):
 
 
 @dataclass
-class Llama3Scaling(Scaling):
-    """Scale each frequency by the number of turns r that it makes in L0 positions.
+class Llama3Scaling(ScalingByTurns):
+    """Keep pairs of r = 4 turns and more, and divide by s those of one turn or less.
 
-        r_m = theta_m L0 / (2 pi),   ramp_m = clip((r_m - low) / (high - low), 0, 1)
+        r_m = theta_m L0 / (2 pi),   ramp_m = clip((r_m - 1) / (4 - 1), 0, 1)
         theta'_m = theta_m ramp_m + theta_m (1 - ramp_m) / s
-
-    original_length   L0
-    low, high         the turns below which theta_m is divided by s, and above which it
-                      does not change
     """
-
-    original_length: int
-    low: float = 1.0
-    high: float = 4.0
-
-    def __post_init__(self):
-        super().__post_init__()
-        whole("Llama3Scaling", "original_length", self.original_length, least=1)
 
     def slow(self, theta, base):
         """Return theta_m ramp_m + theta_m (1 - ramp_m) / s."""
         turns = theta * self.original_length / (2 * math.pi)
-        ramp = np.clip((turns - self.low) / (self.high - self.low), 0, 1)
-        return theta * (ramp + (1 - ramp) / self.factor)
+        ramp = np.clip((turns - 1) / 3, 0, 1)
+        return theta * (1 - (1 - ramp) * (1 - 1 / self.factor))
 
 
-def _check_at_least(least, scaling, name, value):
-    if not _is_number(value) or value < least:
-        raise ValueError(
-            f"{type(scaling).__name__}: {name} is {value!r}; expected a number of "
-            f"{least} or more."
-        )
-
-
-def _is_number(value):
-    return isinstance(value, (int, float, np.number)) and math.isfinite(value)
-
-
-BY_TURNS = {"rope+yarn": YaRNScaling, "rope+llama3": Llama3Scaling}
+SCALINGS = {
+    "rope+linear": LinearScaling,
+    "rope+ntk": NTKScaling,
+    "rope+yarn": YaRNScaling,
+    "rope+llama3": Llama3Scaling,
+}
 
 
 class ScaledRoPE(RoPE):
@@ -213,13 +184,10 @@ class ScaledRoPE(RoPE):
         return {"rotate": partial(options["rotate"], scaling=self.scaling())}
 
     def scaling(self):
-        """Return an object of positions/scaling.py, or None without scaling."""
-        s = self.length / self.trained_length
-        if s == 1:
-            return None
-        if self.name in BY_TURNS:
-            return BY_TURNS[self.name](s, self.trained_length)
-        return {"rope+linear": LinearScaling, "rope+ntk": NTKScaling}[self.name](s)
+        """Return the ``Scaling`` for the length."""
+        s, kind = self.length / self.trained_length, SCALINGS[self.name]
+        trained = [self.trained_length] if issubclass(kind, ScalingByTurns) else []
+        return kind(s, *trained)
 
 
 ROWS = [

@@ -62,8 +62,7 @@ CALLS = [
     (lambda: rope(x, p, scaling=4.0), "scaling is 4.0"),
     (lambda: LinearScaling(0.5), "LinearScaling: factor is 0.5", "1 or more"),
     (lambda: Llama3Scaling(2.0, 0), "original_length is 0", "1 or more"),
-    (lambda: YaRNScaling(2.0, 10, 1, 32), "beta_fast is 1", "beta_slow 32"),
-    (lambda: YaRNScaling(2.0, 10, attention_factor=0), "attention_factor is 0"),
+    (lambda: YaRNScaling(2.0, 0), "YaRNScaling: original_length is 0", "1 or more"),
 ]
 
 
