@@ -26,7 +26,7 @@ from minigrad.arguments import one_of
 from minigrad.shapes import shapes
 
 from ..template import attend
-from .gaussian import gaussian, squared_distance, validated_bandwidth
+from .gaussian import squared_distance, validated_bandwidth
 
 
 @shapes
@@ -68,43 +68,39 @@ def nadaraya_watson(
     kernel = KERNELS[one_of("nadaraya_watson", "kernel", kernel, tuple(KERNELS))]
 
     def score(q, k):
-        return kernel(q, k, bandwidth)
+        d = squared_distance(q, k)
+        h = validated_bandwidth("nadaraya_watson", bandwidth, d)
+        if not isinstance(h, Tensor):
+            h = d.dtype.type(h)  # rounded before it is squared, as the points are
+        return kernel(d / (h * h))
 
     return attend(queries, keys, values, score, mask=mask, lengths=lengths)
 
 
-@shapes
-def boxcar(queries, keys, bandwidth=1.0):
-    """Return ln K, where K = 1 if u <= 1 and K = 0 otherwise.
-
-    queries (..., L, D), keys (..., S, D)  ->  scores (..., L, S)
-    """
-    u2 = _squared_ratio("boxcar", queries, keys, bandwidth)._data
-    return Tensor(np.where(u2 > 1, -np.inf, 0.0).astype(u2.dtype))
+def gaussian(u2):
+    """Return ln exp(-u^2 / 2), from u^2 (..., L, S)."""
+    return u2 / -2.0
 
 
-@shapes
-def triangular(queries, keys, bandwidth=1.0):
-    """Return ln K of the ratio u, where K = max(0, 1 - u).
+def boxcar(u2):
+    """Return ln K, where K = 1 if u <= 1 and K = 0 otherwise."""
+    return Tensor(np.where(u2._data > 1, -np.inf, 0.0).astype(u2.dtype))
 
-    queries (..., L, D), keys (..., S, D)  ->  scores (..., L, S)
+
+def triangular(u2):
+    """Return ln K, where K = max(0, 1 - u).
 
     u = sqrt(u^2) has an infinite slope at u = 0, and u^2 the slope 0: their product is
     NaN where q = k. There the square root is not applied.
     """
-    u2 = _squared_ratio("triangular", queries, keys, bandwidth)
     apart = u2._data != 0
     u = where(apart, sqrt(where(apart, u2, 1.0)), 0.0)
     return _log(1.0 - u)
 
 
-@shapes
-def epanechnikov(queries, keys, bandwidth=1.0):
-    """Return ln K, where K = max(0, 1 - u^2); the factor 3/4 cancels.
-
-    queries (..., L, D), keys (..., S, D)  ->  scores (..., L, S)
-    """
-    return _log(1.0 - _squared_ratio("epanechnikov", queries, keys, bandwidth))
+def epanechnikov(u2):
+    """Return ln K, where K = max(0, 1 - u^2); the factor 3/4 cancels."""
+    return _log(1.0 - u2)
 
 
 KERNELS = {
@@ -113,15 +109,6 @@ KERNELS = {
     "triangular": triangular,
     "epanechnikov": epanechnikov,
 }
-
-
-def _squared_ratio(name, q, k, bandwidth):
-    """Return u^2 = |q - k|^2 / h^2, a Tensor (..., L, S)."""
-    d = squared_distance(q, k)
-    h = validated_bandwidth(name, bandwidth, d)
-    if not isinstance(h, Tensor):
-        h = d.dtype.type(h)  # rounded before it is squared, as the points are
-    return d / (h * h)
 
 
 def _log(K):

@@ -154,7 +154,7 @@ CALLS = [
     (lambda: gaussian(ones(3, 4), ones(5, 4), ones(4)), "shape (4,)", "(3, 5)"),
     (lambda: GaussianAttention(1e16), "GaussianAttention: bandwidth", "1e+16"),
     (lambda: regression(kernel="epanechikov"), "nadaraya_watson: kernel is", "boxcar"),
-    (lambda: regression(kernel="boxcar", bandwidth=0.0), "boxcar: bandwidth"),
+    (lambda: regression(kernel="boxcar", bandwidth=0.0), "nadaraya_watson: bandwidth"),
     (lambda: regression(kernel="triangular", bandwidth=ones(4)), "shape (4,)"),
     # Longformer
     (lambda: LongformerAttention(10, 4, 2), "embed_dim is 10", "such as 12"),
