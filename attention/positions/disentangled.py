@@ -22,7 +22,6 @@ import math
 import numpy as np
 
 from minigrad import matmul, nn, reshape, swapaxes
-from minigrad.arguments import scale_or
 from minigrad.shapes import shapes
 
 from .. import definitions
@@ -31,24 +30,16 @@ from .scheme import Position, Scores
 
 
 @shapes
-def disentangled_scores(
-    queries,
-    keys,
-    relative_queries,
-    relative_keys,
-    scale=None,
-    first=0,
-):
-    """s_ij = scale (q_i . k_j + q_i . K_r[d(i, j)] + k_j . Q_r[d(j, i)])
+def disentangled_scores(queries, keys, relative_queries, relative_keys, first=0):
+    """s_ij = (q_i . k_j + q_i . K_r[d(i, j)] + k_j . Q_r[d(j, i)]) / sqrt(3 D)
 
     queries (..., L, D), keys (..., S, D), relative_queries (..., N, D),
     relative_keys (..., N, D)  ->  scores (..., L, S)
 
     N = 2c   rows of the tables, for the distances -c to c - 1
-    scale    None is 1 / sqrt(3 D)
     first    the position of the first query
 
-    Let G = scale dL/ds, G_r (L, 2c) the sums of the G_ij of one distance d(i, j), and
+    Let G = dL/ds / sqrt(3 D), G_r (L, 2c) the sums of the G_ij of one distance d(i, j), and
     H_r (S, 2c) the sums of the G_ij of one distance d(j, i):
 
         dQ = G K + G_r K_r,      dK_r = G_r^T Q
@@ -71,8 +62,7 @@ def disentangled_scores(
     by_key_position = matmul(queries, swapaxes(relative_keys, -1, -2))  # (..., L, 2c)
     by_query_position = matmul(keys, swapaxes(relative_queries, -1, -2))  # (..., S, 2c)
     scores = content + by_key_position[..., i, d_ij] + by_query_position[..., j, d_ji]
-    scale = scale_or(1 / math.sqrt(max(3 * D, 1)), name, scale, "1 / sqrt(3 D)")
-    return scores * scale
+    return scores * (1 / math.sqrt(max(3 * D, 1)))
 
 
 class Disentangled(Scores):

@@ -18,7 +18,7 @@ import math
 import numpy as np
 
 from minigrad import matmul, nn, swapaxes
-from minigrad.arguments import scale_or, whole
+from minigrad.arguments import whole
 from minigrad.shapes import shapes
 
 from .. import definitions
@@ -27,14 +27,13 @@ from .scheme import Position, Scores
 
 
 @shapes
-def shaw_scores(queries, keys, relative_keys, scale=None, first=0):
-    """s_ij = scale q_i . (k_j + a^K_d),  d = clip(j - i, -c, c)
+def shaw_scores(queries, keys, relative_keys, first=0):
+    """s_ij = q_i . (k_j + a^K_d) / sqrt(D),  d = clip(j - i, -c, c)
 
     queries (..., L, D), keys (..., S, D), relative_keys (..., 2c + 1, D)
         ->  scores (..., L, S)
 
     relative_keys  a^K, its rows for j - i = -c, ..., c
-    scale          None is 1 / sqrt(D)
     first          the position of the first query. S - L: the last query has the
                    position of the last key
 
@@ -46,7 +45,7 @@ def shaw_scores(queries, keys, relative_keys, scale=None, first=0):
             q, k, v, score=lambda q, k: shaw_scores(q, k, a_K)
         )
 
-    With G = scale dL/ds, let N_id be the sum of G_ij over all keys j at distance d.
+    With G = dL/ds / sqrt(D), let N_id be the sum of G_ij over all keys j at distance d.
     Then dQ = G K + N a^K, dK = G^T Q and da^K = N^T Q, where N is (L, 2c + 1).
     """
     S, D = keys.shape[-2], queries.shape[-1]
@@ -60,9 +59,7 @@ def shaw_scores(queries, keys, relative_keys, scale=None, first=0):
     content = matmul(queries, swapaxes(keys, -1, -2))  # (..., L, S)
     by_distance = matmul(queries, swapaxes(relative_keys, -1, -2))  # (..., L, 2c + 1)
     position = from_offsets(by_distance, S, first)  # (..., L, S)
-    return (content + position) * scale_or(
-        1 / math.sqrt(max(D, 1)), "shaw_scores", scale
-    )
+    return (content + position) * (1 / math.sqrt(max(D, 1)))
 
 
 class Shaw(Scores):

@@ -27,7 +27,6 @@ import math
 import numpy as np
 
 from minigrad import matmul, nn, reshape, swapaxes, unsqueeze
-from minigrad.arguments import scale_or
 from minigrad.shapes import shapes
 
 from .. import definitions
@@ -37,10 +36,8 @@ from .sinusoidal import sinusoidal
 
 
 @shapes
-def transformer_xl_scores(
-    queries, keys, relative_keys, content_bias, position_bias, scale=None
-):
-    """s_ij = scale ((q_i + u) . k_j + (q_i + w) . R_{i-j})
+def transformer_xl_scores(queries, keys, relative_keys, content_bias, position_bias):
+    """s_ij = ((q_i + u) . k_j + (q_i + w) . R_{i-j}) / sqrt(D)
 
     queries (..., L, D), keys (..., S, D), relative_keys (..., L + S - 1, D),
     content_bias (..., D), position_bias (..., D)  ->  scores (..., L, S)
@@ -50,7 +47,6 @@ def transformer_xl_scores(
                     to the first query and the last key
     content_bias    u, such as (H, D): added to the queries that are compared with keys
     position_bias   w: added to the queries that are compared with distances
-    scale           None is 1 / sqrt(D)
 
     In this example, R is made of sinusoids. A learned table of the distances -n to n
     has the rows table[distances + n] instead. The last two lines give the same result.
@@ -61,7 +57,7 @@ def transformer_xl_scores(
         attend(q, k, v, score)
         scaled_dot_product_attention(q, k, v, score=score)
 
-    With G = scale dL/ds and G_r (L, L + S - 1), where row i has G_ij in the column of
+    With G = dL/ds / sqrt(D) and G_r (L, L + S - 1), where row i has G_ij in the column of
     j - i, and 0 elsewhere: dQ = G K + G_r R, dK = G^T (Q + u), dR = G_r^T (Q + w); du
     is the sum of G K, and dw of G_r R, over the queries.
     """
@@ -70,9 +66,7 @@ def transformer_xl_scores(
     content = matmul(queries + u, swapaxes(keys, -1, -2))  # (..., L, S)
     by_distance = matmul(queries + w, swapaxes(relative_keys, -1, -2))
     position = from_offsets(by_distance, S, 1 - L)  # column 0 is j - i = -(L - 1)
-    return (content + position) * scale_or(
-        1 / math.sqrt(max(D, 1)), "transformer_xl_scores", scale
-    )
+    return (content + position) * (1 / math.sqrt(max(D, 1)))
 
 
 def transformer_xl_distances(L, S, first=0):
