@@ -28,12 +28,13 @@ from minigrad.arguments import between
 
 from ..layers import Attention, ProjectedKeys
 from ..tasks.batch import PAD
+from ..variants.coverage import CoverageAttention
 from ..variants.local import LocalAttention
 from ..variants.steps import BahdanauStep, LuongStep
 from ..variants.table import SCORES
 from .attention_gru import attention_gru
 from .cells import StackedCells
-from .decoder_steps import PlainStep, StepwiseCoverageAttention, UnfedLuongStep
+from .decoder_steps import PlainStep, UnfedLuongStep
 
 
 class TeacherForcedOutput(NamedTuple):
@@ -172,7 +173,6 @@ class Decoder(nn.Module):
         coverage = state.coverage
         if coverage is not None:
             coverage = coverage + weights  # the next step reads these weights as well
-            self.order.attention.attention_weights = weights[:, None].detach()
         new = State(state.B, recurrent, *_source(state), coverage, state.t + 1)
         return output, new, weights
 
@@ -191,7 +191,7 @@ def _attention(c, rng):
     """Return the attention layer of a config: queries of width H, keys of width M."""
     H, M = c.hidden, c.memory
     if c.coverage:
-        return StepwiseCoverageAttention(H, M, H, rng=rng)
+        return CoverageAttention(H, M, H, rng=rng)
     layer = SCORES[c.score].layer(H, M, rng)
     if c.local is not None:
         layer = LocalAttention(H, M, c.window, c.local, score=layer, rng=rng)

@@ -18,7 +18,7 @@ all steps, then the attention of all queries.
 from minigrad import concat, linear, nn, tanh
 
 from ..layers import xavier_matrix
-from ..variants.coverage import CoverageAttention
+from ..variants.steps import context_and_weights
 
 
 class PlainStep(nn.Module):
@@ -65,31 +65,16 @@ class UnfedLuongStep(PlainStep):
     def forward(self, x, state, keys, values, lengths=None, **options):
         """Return the next state, the output (B, H) and the weights (B, S)."""
         state, h, _ = super().forward(x, state)
-        output, weights = self._attend(h[:, None], keys, values, lengths, options)
-        return state, output[:, 0], weights[:, 0]
+        context, weights = context_and_weights(
+            self, h, keys, values, lengths, options
+        )
+        return state, self._output(context, h), weights
 
     def run(self, x, state, keys, values, lengths=None, **options):
         """Return the outputs (B, L, H) and weights (B, L, S) of x (B, L, E)."""
         h, _ = super().run(x, state)  # (B, L, H)
-        return self._attend(h, keys, values, lengths, options)
-
-    def _attend(self, h, keys, values, lengths, options):
         context = self.attention(h, keys, values, lengths, **options)
-        output = tanh(linear(concat([context, h], -1), self.W_c))
-        return output, self.attention.attention_weights
+        return self._output(context, h), self.attention.attention_weights
 
-
-class StepwiseCoverageAttention(CoverageAttention):
-    """``CoverageAttention`` that is called once for each decoder step.
-
-        context (B, 1, Ev) = layer(query (B, 1, Dq), keys, values, lengths, coverage)
-
-    ``attention_weights`` (B, 1, S) keep their graph, because the decoder adds them to
-    the coverage of the next step. ``Decoder`` detaches them afterwards.
-    """
-
-    def forward(self, query, keys, values, lengths=None, coverage=None):
-        """Return the context (B, 1, Ev) of one query for each example."""
-        context, weights = self.step(query[:, 0], keys, values, coverage, lengths)
-        self.attention_weights = weights[:, None]
-        return context[:, None]
+    def _output(self, context, h):
+        return tanh(linear(concat([context, h], -1), self.W_c))

@@ -73,7 +73,7 @@ class BahdanauStep(nn.Module):
         values (B, S, self.value_size), lengths? (B,) int
             ->  the next state, output (B, self.output_size), weights (B, S)
         """
-        context, weights = _context_and_weights(
+        context, weights = context_and_weights(
             self, _hidden(self, state), keys, values, lengths, options
         )
         state = self.cell(concat([x, context], -1), state)
@@ -84,13 +84,12 @@ class LuongStep(nn.Module):
     """One decoder step: the new state is the query, and the output is fed back.
 
         h_t = cell([x_t; h~_{t-1}], h_{t-1}),    c_t = attend(h_t)
-        output h~_t = tanh(W_c [c_t; h_t] + b_c),    h~_0 = 0
+        output h~_t = tanh(W_c [c_t; h_t]),    h~_0 = 0
 
     The state is a pair: the state of the cell, and h~. The arguments are those of
     ``BahdanauStep``.
 
     W_c    (hidden_size, value_size + hidden_size), Xavier-uniform: c first, then h
-    b_c    (hidden_size,), initially 0; None without ``bias``, as in the paper
 
     The input of the cell has width input_size + hidden_size.
     Luong et al. 2015, equations 5 and 6, and section 3.3.
@@ -103,7 +102,6 @@ class LuongStep(nn.Module):
         value_size,
         attention,
         cell=nn.GRUCell,
-        bias=False,
         rng=None,
     ):
         self.input_size, self.output_size, self.value_size = _sizes(
@@ -112,7 +110,6 @@ class LuongStep(nn.Module):
         self.attention = _validated_layer("LuongStep", attention)
         self.cell = cell(input_size + hidden_size, hidden_size, rng=rng)
         self.W_c = xavier_matrix(hidden_size, value_size + hidden_size, rng)
-        self.b_c = nn.Parameter(np.zeros(hidden_size, np.float32)) if bias else None
 
     def start(self, recurrent):
         """Return the first state: the cell's state h or (h, c), and h~ = 0."""
@@ -130,11 +127,11 @@ class LuongStep(nn.Module):
         recurrent, attentional = _validated_pair(state)
         recurrent = self.cell(concat([x, attentional], -1), recurrent)
         h = _hidden(self, recurrent)
-        context, weights = _context_and_weights(
+        context, weights = context_and_weights(
             self, h, keys, values, lengths, options
         )
         c_and_h = concat([context, h], -1)
-        attentional = tanh(linear.unchecked(c_and_h, self.W_c, self.b_c))
+        attentional = tanh(linear.unchecked(c_and_h, self.W_c))
         return (recurrent, attentional), attentional, weights
 
 
@@ -163,15 +160,21 @@ def _hidden(step, state):
     return state[0] if isinstance(state, (tuple, list)) else state
 
 
-def _context_and_weights(step, query, keys, values, lengths, options):
-    """Attend with query (B, H); return context (B, Ev) and weights (B, S)."""
+def context_and_weights(step, query, keys, values, lengths, options):
+    """Attend with query (B, H); return context (B, Ev) and weights (B, S).
+
+    With the option "coverage", such as for CoverageAttention, this is a call of the
+    layer's method ``step``.
+    """
     attention = step.attention
+    if "coverage" in options:
+        return attention.step(query, keys, values, lengths=lengths, **options)
     context = attention(query[:, None, :], keys, values, lengths, **options)
     if not isinstance(context, Tensor):
         raise TypeError(
             f"{type(step).__name__}: {type(attention).__name__} returns a "
-            f"{type(context).__name__}; expected a context alone. CoverageAttention "
-            "adds up its weights from step to step: call its method step in a loop."
+            f"{type(context).__name__}; expected a context alone. For "
+            "CoverageAttention, pass coverage, the sum of the weights of earlier steps."
         )
     return context[:, 0], attention.attention_weights[:, 0]
 

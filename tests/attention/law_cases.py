@@ -435,7 +435,7 @@ def steps(order):
                 h, output = definitions.bahdanau_step(x, h, attention, cell)
             else:
                 h, output = h, h_tilde = definitions.luong_step(
-                    x, h, h_tilde, attention, cell, P["W_c"], P["b_c"]
+                    x, h, h_tilde, attention, cell, P["W_c"]
                 )
             outputs.append(output)
         return np.stack(outputs)
@@ -625,8 +625,8 @@ def local_m(width, centre=None):
 
 
 def compositions():
-    def step(kind, **options):
-        return lambda: kind(D, D, D, A.AdditiveAttention(D, D, 6), **options)
+    def step(kind):
+        return lambda: kind(D, D, D, A.AdditiveAttention(D, D, 6))
 
     whole = sdpa("tiled")
     tokens = "q (L, E), k (L, E), v (L, E)"
@@ -668,7 +668,7 @@ def compositions():
             run_steps, steps("bahdanau"), lambda L, S: step(A.BahdanauStep)()
         ),
         "Luong's step": Subject(
-            run_steps, steps("luong"), lambda L, S: step(A.LuongStep, bias=True)()
+            run_steps, steps("luong"), lambda L, S: step(A.LuongStep)()
         ),
         **{f"kernel {name}": nadaraya_watson(name) for name in definitions.KERNELS},
         "Luong general": layer(

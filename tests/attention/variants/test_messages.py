@@ -172,7 +172,7 @@ CALLS = [
     (
         lambda: step(BahdanauStep, attention=CoverageAttention(4, 7, 6)),
         "CoverageAttention returns a tuple",
-        "its method step",
+        "pass coverage",
     ),
 ]
 

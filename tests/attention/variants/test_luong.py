@@ -1,4 +1,4 @@
-"""Decoder steps of Bahdanau and Luong, Luong's scores, and keys projected once."""
+"""Luong's scores, and keys projected once."""
 
 import math
 
@@ -8,7 +8,6 @@ import pytest
 import minigrad as mg
 from attention.layers import AdditiveAttention, GeneralAttention, ProjectedKeys
 from attention.variants.luong import LuongAttention
-from attention.variants.steps import BahdanauStep, LuongStep
 from minigrad.graph import reachable
 
 from ...minigrad.array_cases import draw
@@ -25,27 +24,6 @@ SIZES = {"dot": (H, H), "general": (H, M), "concat": (H, M)}
 
 def luong(kind, **options):
     return LuongAttention(kind, *SIZES[kind], rng=generator(), **options)
-
-
-STEPS = {"bahdanau": BahdanauStep, "luong": LuongStep}
-
-
-def made(step, **options):
-    return STEPS[step](E, H, M, AdditiveAttention(H, M, A), **options)
-
-
-# calls
-
-
-def test_parameters():
-    names = [n for n, _ in made("luong", bias=True).named_parameters()]
-    cell = [f"cell.{n}" for n in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
-    attention = [f"attention.{n}" for n in ("W_q", "W_k", "w_v")]
-    assert names == [*attention, *cell, "W_c", "b_c"]
-    assert made("luong").W_c.shape == (H, M + H) and made("luong").b_c is None
-    assert made("luong").cell.input_size == E + H
-    assert made("bahdanau").cell.input_size == E + M
-    assert [n for n, _ in made("bahdanau").named_parameters()] == [*attention, *cell]
 
 
 # keys that are projected once
