@@ -131,7 +131,7 @@ class Decoder(nn.Module):
         x = self._dropout(self.embed(tokens))  # (B, L, E)
         coverages = None
         if self.is_fused:
-            outputs, weights, _ = self._fused(x, state, _n_steps(tokens))
+            outputs, weights = self._fused(x, state, _n_steps(tokens))
         elif hasattr(self.order, "run") and not self.config.coverage:
             outputs, weights = self.order.run(
                 x, state.recurrent, *_source(state), **self._options(state)
@@ -141,8 +141,8 @@ class Decoder(nn.Module):
         logits = self.output(self._dropout(outputs))
         return TeacherForcedOutput(logits, weights, coverages)
 
-    def _fused(self, x, state, n_steps=None):
-        """Return [s_t; c_t] (B, L, H + M), the weights (B, L, S) and s_t (B, L, H)."""
+    def _fused(self, x, state, n_steps):
+        """Return [s_t; c_t] (B, L, H + M) and the weights (B, L, S) of all steps."""
         cell = self.order.cell.layers[0]
         score = self.order.attention.fused_score(self.config.hidden)
         states, contexts, weights = attention_gru(
@@ -150,7 +150,7 @@ class Decoder(nn.Module):
             cell.weight_ih, cell.weight_hh, cell.bias_ih, cell.bias_hh,
             **score._asdict(), lengths=state.lengths, n_steps=n_steps,
         )  # fmt: skip
-        return mg.concat([states, contexts], axis=-1), weights.detach(), states
+        return mg.concat([states, contexts], axis=-1), weights.detach()
 
     def _step_by_step(self, x, state):
         """Return outputs o_t (B, L, O), weights and coverages (B, L, S) or None."""
@@ -163,13 +163,9 @@ class Decoder(nn.Module):
 
     def _step(self, x, state):
         """Return the output o_t (B, O), the next State, and weights (B, S) or None."""
-        if self.is_fused:
-            output, weights, states = self._fused(x[:, None], state)
-            output, weights, recurrent = output[:, 0], weights[:, 0], (states[:, 0],)
-        else:
-            recurrent, output, weights = self.order(
-                x, state.recurrent, *_source(state), **self._options(state)
-            )
+        recurrent, output, weights = self.order(
+            x, state.recurrent, *_source(state), **self._options(state)
+        )
         coverage = state.coverage
         if coverage is not None:
             coverage = coverage + weights  # the next step reads these weights as well

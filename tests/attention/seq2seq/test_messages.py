@@ -69,7 +69,7 @@ CALLS = [
     (lambda: Reverser("dot", decoder_init="last"), ValueError, ["'last'", "'zero'"]),
     (lambda: M(SOURCE, TARGET, [1, 2, 6]), ValueError, ["lengths hold 6", "1 to 5"]),
     (lambda: M(SOURCE + 1, TARGET), IndexError, ["7"]),
-    (lambda: M.step(M.start(SOURCE, LENGTHS), [1]), ValueError, ["(3, 3)", "(1, "]),
+    (lambda: M.step(M.start(SOURCE, LENGTHS), [1]), ValueError, ["(3, 5, 3)", "(1, "]),
     (lambda: M.start(SOURCE, LENGTHS).select([3]), ValueError, ["indices hold 3"]),
     (
         lambda: attention_gru(*ROWS[:3], np.ones((2, 6, 8)), *ROWS[4:]),

@@ -39,14 +39,12 @@ def gradients(m, logits):
 
 
 @pytest.mark.parametrize("name", SPREAD)
-def test_fused_and_at_once_equal_small_operations_step_by_step(name, monkeypatch):
+def test_fused_and_at_once_equal_small_operations_step_by_step(name):
     m = model(name)
     out = m.forced(SOURCE, TARGET, LENGTHS)
-    with monkeypatch.context() as patch:
-        patch.setattr(m.decoder, "is_fused", False)
-        logits, weights = stepwise(m)
-        ops = {n.op for n in reachable(logits._node)}
-        assert "attention_gru" not in ops and ops & {"gru_cell", "lstm_cell"}
+    logits, weights = stepwise(m)
+    ops = {n.op for n in reachable(logits._node)}
+    assert "attention_gru" not in ops and ops & {"gru_cell", "lstm_cell"}
     np.testing.assert_allclose(out.logits.data[READ], logits.data[READ], **close)
     if weights is not None:
         np.testing.assert_allclose(out.weights.data[READ], weights[READ], **close)
@@ -57,11 +55,10 @@ def test_fused_and_at_once_equal_small_operations_step_by_step(name, monkeypatch
         np.testing.assert_allclose(one[key], other[key], **close, err_msg=key)
 
 
-def test_padding_between_two_tokens_is_a_step_like_any_other(monkeypatch):
+def test_padding_between_two_tokens_is_a_step_like_any_other():
     m, target = model("bahdanau"), TARGET.copy()
     target[0, 2] = PAD
     logits = m.forced(SOURCE, target, LENGTHS).logits
-    monkeypatch.setattr(m.decoder, "is_fused", False)
     expected, _ = stepwise(m, SOURCE, target)
     np.testing.assert_allclose(logits.data[0], expected.data[0], **close)
 
