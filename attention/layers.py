@@ -226,9 +226,6 @@ class AdditiveAttention(Attention):
         has_bias = arguments.flag(name, "bias", bias)
         self.b = nn.Parameter(np.zeros(num_hiddens, np.float32)) if has_bias else None
 
-    def score(self, queries, keys):
-        return self.score_projected(queries, self.project(keys))
-
     @shapes
     def project(self, keys):
         """Compute W_k k_j + b.
