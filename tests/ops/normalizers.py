@@ -117,18 +117,3 @@ spec(
         "empty": lambda r: call(normal(r, (0, 7))),
     },
 )
-
-
-# the gate on the output
-
-
-spec(
-    "output_gate",
-    lambda o, z: o * definitions.sigmoid(z),
-    {
-        "entries": lambda r: call(normal(r, (3, 5, 7)), normal(r, (3, 5, 7))),
-        "one-gate": lambda r: call(normal(r, (3, 5, 7)), normal(r, (3, 5, 1))),
-        "gates-for-all": lambda r: call(normal(r, (3, 5, 7)), normal(r, (5, 7))),
-        "empty": lambda r: call(normal(r, (0, 7)), normal(r, (0, 1))),
-    },
-)
