@@ -45,7 +45,7 @@ SCORED = [
 PROJECTED = ("heads", "one key", "Luong's", "Bahdanau", "layer of", "multi-head", "mla",
              "pma", "isab", "perceiver")  # fmt: skip
 # in these NaN * 0 = NaN is in a gradient: of a projection, or of a token with an output
-READS_NAN = (*PROJECTED, "gat", "rope-2d", "quantized")
+READS_NAN = (*PROJECTED, "gat")
 # the kernels of these modules take long to compile
 LARGE = {"recurrence", "delta"}
 

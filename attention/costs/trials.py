@@ -185,8 +185,8 @@ def function_of(row, q, k, **options):
 
         return in_tiles
     if row.name in NORMALIZERS:
-        return lambda q, k, v, *parameters: attend(
-            q, k, v, normalize=row.bound(*parameters, **options)
+        return lambda q, k, v, *parameters, mask=None: attend(
+            q, k, v, mask=mask, normalize=row.bound(*parameters, **options)
         )
     return functools.partial(row.function, **options)
 

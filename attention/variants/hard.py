@@ -133,11 +133,11 @@ def _definition(normalize, q, k, v, G, **options):
     return normalize(definitions.scaled_dot(q, k), G, **options) @ v
 
 
-def _attention(normalize, q, k, v, G, **options):
+def _attention(normalize, q, k, v, G, mask=None, **options):
     def with_noise(scores, allowed):
         return normalize(scores, allowed, noise=G, **options)
 
-    return attend(q, k, v, normalize=with_noise)[0]
+    return attend(q, k, v, mask=mask, normalize=with_noise)[0]
 
 
 ROWS = [

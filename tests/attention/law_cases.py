@@ -7,12 +7,10 @@ Each row of the table of variants is a subject, without a line here. The others 
 compositions that have no row: options of exact attention, heads, steps of a decoder.
 """
 
-import contextlib
 import functools
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from unittest import mock
 
 import numpy as np
 
@@ -144,24 +142,6 @@ SIZES = dict(E=4, Dk=3, Ev=5, A=4, H=1, Hk=1)
 MASKS = "mask", "attn_mask"  # arguments of a function or a layer
 
 
-def with_mask(f, name, allowed):
-    """Return f with a mask beside that which a call may give."""
-
-    def masked(*x, **options):
-        given = getattr(f, "keywords", {}) | options
-        given = x[3] if name == "attn_mask" and len(x) > 3 else given.get(name)
-        x = x[:3] if name == "attn_mask" else x
-        both = allowed
-        if isinstance(given, (masks.Mask, A.BlockMask)):
-            given = given.mask if isinstance(given, A.BlockMask) else given
-            both = given & masks.from_array(allowed)
-        elif given is not None:
-            both = given & allowed
-        return f(*x, **options | {name: both})
-
-    return masked
-
-
 def argument_of(function, names):
     """Return the first of the names that is an argument of the function, or None."""
     return next((name for name in names if name in arguments(function)), None)
@@ -171,42 +151,6 @@ def argument_of(function, names):
 def arguments(function):
     found = inspect.signature(function).parameters.values()
     return [x.name for x in found if x.kind not in (x.VAR_POSITIONAL, x.VAR_KEYWORD)]
-
-
-def is_given(f, name, x, options):
-    """Return whether the call f(*x, **options) has this argument."""
-    given = {*arguments(f)[: len(x)], *options, *getattr(f, "keywords", ())}
-    return name in given
-
-
-def called(function, names, change, *inputs):
-    """Call a function with ``change(f, name)`` in the place of f.
-
-    f is the function, or a public one that it calls, and has an argument of ``names``.
-    """
-    if (name := argument_of(function, names)) is not None:
-        return change(function, name)(*inputs)
-    itself = function.func if isinstance(function, functools.partial) else function
-    with contextlib.ExitStack() as stack:
-        for name, f in public_functions(itself):
-            if (argument := argument_of(f, names)) is not None:
-                f = change(f, argument)
-                stack.enter_context(mock.patch.dict(itself.__globals__, {name: f}))
-        return function(*inputs)
-
-
-@functools.cache
-def public_functions(function):
-    """Return [(name, f)] of the public functions that a function calls."""
-    public = {getattr(A, name) for name in A.__all__}
-    called = [(name, function.__globals__.get(name)) for name in names_in(function)]
-    return [(name, f) for name, f in called if inspect.isfunction(f) and f in public]
-
-
-def names_in(function):
-    """Return the names that a function reads, also in functions inside it."""
-    inner = [c for c in function.__code__.co_consts if inspect.iscode(c)]
-    return {*function.__code__.co_names, *(n for c in inner for n in c.co_names)}
 
 
 class Row(Subject):
@@ -256,18 +200,11 @@ class Row(Subject):
             A.scaled_dot_product_attention, path="tiled", attn_mask=mask
         )
 
-    def call(self, m, *inputs, names=(), change=None, n=None):
-        """Call the layer or the function, of one example or of several.
-
-        names, change   see ``called``
-        """
-        f = m if self.row.layer else self.function(*inputs, n=n)
-        own = [] if self.row.layer else m.parameters()
-        if self.row.layer and change is not None:
-            f = change(m, argument_of(m.forward, names))
-        elif change is not None:
-            return first(called(f, names, change, *inputs, *own))
-        return first(f(*inputs, *own))
+    def call(self, m, *inputs, n=None, **options):
+        """Call the layer or the function, of one example or of several."""
+        if self.row.layer:
+            return first(m(*inputs, **options))
+        return first(self.function(*inputs, n=n)(*inputs, *m.parameters(), **options))
 
     def compute(self, m, *inputs, lens=None):
         """Call a layer with all examples, and a function with one after the other."""
@@ -277,33 +214,25 @@ class Row(Subject):
             return first(m(*inputs, lengths=lens))
         (L, S), outputs = self.lengths(inputs), []
         for b in range(len(inputs[0])):
-
-            def change(f, name, b=b):
-                mask = np.broadcast_to(np.arange(S) < lens[b], (L, S))
-                return with_mask(f, name, mask)
-
             masked = {}
-            if lens is not None:
-                masked = {"names": MASKS, "change": change, "n": lens[b]}
+            if lens is not None and isinstance(self.row, Pattern):
+                masked = {"n": lens[b]}
+            elif lens is not None:
+                mask = np.broadcast_to(np.arange(S) < lens[b], (L, S))
+                masked = {self.argument(*MASKS): mask}
             outputs.append(self.call(m, *(x[b] for x in inputs), **masked))
         return mg.stack(outputs)
 
-    def has(self, *names):
-        """Return whether the layer, or a function of the row, has such an argument."""
-        m, found = self.module(3, 3), []
+    def argument(self, *names):
+        """Return which of the names is an argument of the layer or the function."""
         if self.row.layer:
-            return argument_of(m.forward, names) is not None or hasattr(m, names[0])
+            return argument_of(self.module(3, 3).forward, names)
+        return argument_of(self.function(*(x[0] for x in self.inputs(3, 3))), names)
 
-        def change(f, name):
-            def noted(*x, **options):
-                if not is_given(f, name, x, options):
-                    found.append(name)
-                return f(*x, **options)
-
-            return noted
-
-        self.call(m, *(x[0] for x in self.inputs(3, 3)), names=names, change=change)
-        return bool(found)
+    def has(self, *names):
+        """Return whether the layer or the function has such an argument, or a method."""
+        is_method = self.row.layer and hasattr(self.module(3, 3), names[0])
+        return is_method or self.argument(*names) is not None
 
 
 # -- what streams ----------------------------------------------------------------------
@@ -317,20 +246,12 @@ def by_state(row, m, inputs):
     """``state``: a call returns its outputs and the state after them."""
 
     def outputs(parts):
-        state = None
-
-        def change(f, name):
-            def call(*x, **options):
-                nonlocal state
-                o, state = f(*x, **options, state=state)
-                return o, state
-
-            return call
-
-        return [
-            row.call(m, *(x[:, t] for x in inputs), names=("state",), change=change)
-            for t in parts
-        ]
+        state, found = None, []
+        for t in parts:
+            part = [x[:, t] for x in inputs]
+            o, state = row.function(*part)(*part, state=state)
+            found.append(o)
+        return found
 
     return outputs([slice(None)]), outputs(PARTS)
 
