@@ -23,7 +23,6 @@ from minigrad.nn import init
 
 from ..scores import COMPARED as KINDS
 from ..tasks.reversal import PAD, VOCABULARY
-from ..variants.table import SCORES
 from .config import Seq2SeqConfig
 from .model import Seq2Seq
 
@@ -86,9 +85,6 @@ class Reverser(Seq2Seq):
             W_q, W_k = np.split(rng.uniform(-a, a, (H, 2 * H)), 2, axis=1)
             attention.W_q, attention.W_k = _parameter(W_q), _parameter(W_k)
             attention.w_v = _parameter(rng.uniform(-b, b, H))
-        if self.kind not in ("general", "additive"):  # as the layer draws them
-            layer = SCORES[self.kind].layer(H, H, rng)
-            attention.load_state_dict(layer.state_dict())
 
 
 def _parameter(array):

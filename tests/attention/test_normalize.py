@@ -12,7 +12,7 @@ from attention.template import attend
 from attention.variants.table import NORMALIZERS as ROWS
 from minigrad import Tensor, where
 
-from ..minigrad.array_cases import draw, in_float64
+from ..minigrad.array_cases import draw
 from .definition_cases import batched, check
 from .exact.multihead_cases import defined, example, layer
 from .exact.paths import dense_attention
@@ -108,21 +108,6 @@ def test_multi_head(normalizer):
     allowed = definitions.causal(i, j) & (j < np.reshape(lens, (2, 1, 1, 1)))
     definition = defined(module, allowed, normalize=normalizer[1])
     check(run, definition, arrays, module.parameters())
-
-
-def test_a_layer():
-    q, k, v = draw((B, L, D), (B, S, D), (B, S, Ev))
-    module = in_float64(AdditiveAttention(D, D, A, rng=np.random.default_rng(0)))
-    allowed = np.broadcast_to(np.arange(S) < np.reshape([2, 5], (B, 1, 1)), (B, L, S))
-
-    def context(q, k, v, *parameters):
-        s = np.stack([definitions.additive(*x, *parameters) for x in zip(q, k)])
-        return average(s, v, allowed, squares_definition)[0]
-
-    run = functools.partial(module, lengths=[2, 5], normalize=squares)
-    check(run, context, [q, k, v], module.parameters())
-    keys = module.precompute(k)
-    np.testing.assert_allclose(run(q, keys, v).data, run(q, k, v).data, rtol=1e-12)
 
 
 def test_a_decoder_step_hands_it_to_its_attention():
