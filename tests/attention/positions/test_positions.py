@@ -119,6 +119,7 @@ def test_ntk_scaling_is_another_base(s):
     assert found[0] == theta[0]
     assert found[-1] == pytest.approx(theta[-1] / s, rel=1e-14)
     assert slowed(NTKScaling(s), R=2).tolist() == [1]  # fastest and slowest at once
+    np.testing.assert_allclose(slowed(LinearScaling(s)), theta / s)
 
 
 def test_yarn_at_its_known_values():

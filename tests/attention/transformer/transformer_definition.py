@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from attention import definitions
+from attention.positions.scaling import SCALINGS, ScalingByTurns
 from attention.variants.recurrent_heads import RECURRENT
 from attention.variants.table import NORMALIZERS
 
@@ -267,25 +268,12 @@ class Definition:
 
     def rotated(self, x):
         c, E = self.config, x.shape[1]
-        s = max((self.length or 0) / c.max_length, 1)
-        kind, factor, m = c.positions, 1.0, np.arange(E // 2)
-        w = definitions.frequencies(E, c.base)
-        if kind == "rope+linear":
-            w = w / s
-        if kind == "rope+ntk":
-            w = w * s ** (-2 * m / (E - 2))
-        if kind == "rope+llama3":
-            ramp = np.clip((w * c.max_length / (2 * math.pi) - 1) / 3, 0, 1)
-            w = w * ramp + w / s * (1 - ramp)
-        if kind == "rope+yarn":
-            low, high = (
-                E * math.log(c.max_length / (2 * math.pi * r)) / (2 * math.log(c.base))
-                for r in (32, 1)
-            )
-            low, high = max(math.floor(low), 0), max(math.ceil(high), 0)
-            ramp = np.clip((m - low) / ((high - low) or 0.001), 0, 1)
-            w = w * (1 - ramp) + w / s * ramp
-            factor = 0.1 * math.log(s) + 1
+        w, factor = definitions.frequencies(E, c.base), 1.0
+        if kind := SCALINGS.get(c.positions):
+            s = max((self.length or 0) / c.max_length, 1)
+            trained = [c.max_length] * issubclass(kind, ScalingByTurns)
+            scaling = kind(s, *trained)
+            w, factor = scaling.slow(w, c.base), scaling.attention_factor
         if not c.interleaved:
             return factor * definitions.rope(x, np.arange(len(x)), w)
         halves = np.concatenate([x[:, 0::2], x[:, 1::2]], 1)  # pairs (m, m + E/2)
