@@ -54,7 +54,7 @@ from minigrad.shapes import shapes
 
 from .. import definitions
 from ..kernels import delta as backward_kernel
-from ..kernels.recurrence import CHUNK, memory
+from ..kernels.recurrence import memory
 from .recurrence import (
     broadcast_rows, chunks, dots, first_state, gate_gradient, key_gradient,
     leading_axes, pair_decays, query_gradient, row_products, step, through_the_state,
@@ -112,17 +112,17 @@ def delta_rule(q, k, v, beta, log_decay=None, state=None, *, needs=(True,) * 6):
     return (o, S), backward
 
 
-def delta_scan(q, k, v, a, b, S, chunk=CHUNK):
+def delta_scan(q, k, v, a, b, S):
     """Return o and the errors r, both (..., L, Ev), and the last S (..., E, Ev).
 
     q and k (..., L, E), v (..., L, Ev), a and b (..., L, 1); S is the state before the
     first token
     """
-    compiled = memory(q, k, v, a, S, beta=b) if chunk == CHUNK else None
+    compiled = memory(q, k, v, a, S, beta=b)
     if compiled is not None:
         return compiled
     o, r = (np.empty((*S.shape[:-2], *v.shape[-2:]), S.dtype) for _ in range(2))
-    for rows in chunks(k.shape[-2], chunk):
+    for rows in chunks(k.shape[-2]):
         Q, K, beta = q[rows], k[rows], b[rows]
         f, _ = row_products(a[rows])
         B = np.tril(pair_decays(a[rows]) * (K @ transposed(K)), -1)
@@ -131,16 +131,16 @@ def delta_scan(q, k, v, a, b, S, chunk=CHUNK):
     return o, r, S
 
 
-def errors_backward(q, k, g, a, b, D, chunk=CHUNK):
+def errors_backward(q, k, g, a, b, D):
     """Return e (..., L, Ev), the gradients of u, and dL/dS_0, both from D = dL/dS_L.
 
     The other shapes are those of ``delta_scan``; g is dL/do.
     """
-    compiled = backward_kernel.backward(q, k, g, a, b, D) if chunk == CHUNK else None
+    compiled = backward_kernel.backward(q, k, g, a, b, D)
     if compiled is not None:
         return compiled
     e = np.empty((*D.shape[:-2], *g.shape[-2:]), D.dtype)
-    for rows in chunks(k.shape[-2], chunk, reverse=True):
+    for rows in chunks(k.shape[-2], reverse=True):
         Q, K, beta = q[rows], k[rows], b[rows]
         f, _ = row_products(a[rows])
         B = np.tril(pair_decays(a[rows]) * (K @ transposed(K)), -1)

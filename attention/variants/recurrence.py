@@ -15,6 +15,8 @@ i of Q, and so on, f Q multiplies row i by f_i. So there are only products of ma
 
     O = (f Q) S + (pairs within the chunk),        S <- diag(f_C) S + (l K)^T V
 
+With C = 1 this is the recurrence, and with C = L the matrix of all pairs.
+
 **Pairs, if a_t is one number.** They are (M * Q K^T) V. The rows of M are products,
 M_ij = a_i M_(i-1)j. A quotient of cumulative products would be 0 / 0 after some hundred
 tokens, and a difference of cumulative logarithms loses its digits after a token whose a
@@ -127,39 +129,38 @@ def gate_gradient(q, dq, k, dk, dlog_S, a):
     return dc[..., ::-1, :].cumsum(-2)[..., ::-1, :] + dlog_S
 
 
-def scan(q, k, v, a, S, chunk=CHUNK, **options):
+def scan(q, k, v, a, S, reverse=False, columns=False, own=True):
     """Return o (..., L, Ev) and the last state S (..., E, Ev) of the recurrence.
 
     q and k (..., L, E), v (..., L, Ev)
 
     a         (..., L, E), or (..., L, 1)
     S         the state before the first token, with all leading axes
-    chunk     C. With 1 this is the recurrence, with L the matrix of all pairs
     reverse   from the last token to the first, as a gradient: R_t = S_t + k_t v_t^T,
               o_t = R_t^T q_t, S_(t-1) = a_t R_t
     columns   a has the decays of the columns of S, (..., L, Ev), and not of its rows
     own       False: without the pair of a token with itself, k_t (v_t . q_t), in o_t
     """
-    if chunk == CHUNK and a.shape[-1] == 1:
-        reverse, own = options.get("reverse", False), options.get("own", True)
+    if a.shape[-1] == 1:
         compiled = kernel.memory(q, k, v, a, S, reverse=reverse, own=own)
         if compiled is not None:
             return compiled[0], compiled[2]
     o = np.empty((*S.shape[:-2], q.shape[-2], v.shape[-1]), S.dtype)
-    for rows in chunks(q.shape[-2], chunk, options.get("reverse")):
-        o[rows], S = step(q[rows], k[rows], v[rows], a[rows], S, **options)
+    for rows in chunks(q.shape[-2], reverse):
+        part = q[rows], k[rows], v[rows], a[rows]
+        o[rows], S = step(*part, S, reverse, columns, own)
     return o, S
 
 
-def chunks(L, chunk, reverse=False):
+def chunks(L, reverse=False):
     """Return the rows of each chunk of arrays (..., L, E)."""
-    starts = range(0, L, chunk)
+    starts = range(0, L, CHUNK)
     return [
-        np.s_[..., i : i + chunk, :] for i in (reversed(starts) if reverse else starts)
+        np.s_[..., i : i + CHUNK, :] for i in (reversed(starts) if reverse else starts)
     ]
 
 
-def step(q, k, v, a, S, *, reverse=False, columns=False, own=True):
+def step(q, k, v, a, S, reverse=False, columns=False, own=True):
     """Return the outputs of one chunk, and the state after it, as ``scan`` does."""
     f, l = row_products(a)
     all_a = f[..., -1:, :]
