@@ -85,17 +85,18 @@ class CoverageAttention(AdditiveAttention):
         return contexts, weights, coverages
 
     @shapes
-    def step(self, query, keys, values, coverage=None, lengths=None):
+    def step(self, query, keys, values, coverage=None, weights=None, lengths=None):
         """Attend with one query; the caller sums the weights of the steps.
 
         query (..., self.query_size), keys (..., S, self.key_size) or ProjectedKeys,
-        values (..., S, Ev), coverage? (..., S), lengths? (B,) int
+        values (..., S, Ev), coverage? (..., S), weights? (..., S), lengths? (B,) int
             ->  context (..., Ev), weights (..., S)
 
         coverage   the sum of the weights of all earlier steps; None at the first step
+        weights    those of the last step, for ``past`` of a subclass
         """
         keys = self._projected(query[..., None, :], keys, lengths)
-        return self._attend(query, keys, values, coverage, None, lengths)
+        return self._attend(query, keys, values, coverage, weights, lengths)
 
     def past(self, coverage, weights):
         """Return w_c c_j (..., S, A), what the score receives from earlier steps.

@@ -70,7 +70,7 @@ class LocationAttention(CoverageAttention):
     U                  (num_hiddens, filters), from ``xavier_matrix``
 
     ``forward`` is that of ``CoverageAttention``: it returns contexts, weights and
-    coverages of all steps. In a decoder, call ``step``.
+    coverages of all steps. In a decoder, call ``step`` with coverage and weights.
     """
 
     def __init__(
@@ -94,20 +94,6 @@ class LocationAttention(CoverageAttention):
     def past(self, coverage, weights):
         """Return U f_j (..., S, A)."""
         return linear(convolve(stack([weights, coverage], -2), self.F), self.U)
-
-    @shapes
-    def step(self, query, keys, values, coverage=None, weights=None, lengths=None):
-        """Attend with one query; the caller keeps the weights and their sum.
-
-        query (..., self.query_size), keys (..., S, self.key_size) or ProjectedKeys,
-        values (..., S, Ev), coverage? (..., S), weights? (..., S), lengths? (B,) int
-            ->  context (..., Ev), weights (..., S)
-
-        coverage   the sum of the weights of all earlier steps; None at the first step
-        weights    those of the last step; None at the first step
-        """
-        keys = self._projected(query[..., None, :], keys, lengths)
-        return self._attend(query, keys, values, coverage, weights, lengths)
 
 
 ROWS = [

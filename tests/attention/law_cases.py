@@ -283,10 +283,9 @@ def by_place(row, m, inputs):
 def by_step(row, m, inputs):
     """A method ``step``: the sum of the earlier weights, and the last ones."""
     q, k, v = inputs
-    names, steps, coverage, weights = arguments(type(m).step), [], None, None
+    steps, coverage, weights = [], None, None
     for t in range(q.shape[1]):
-        last = {"weights": weights} if "weights" in names else {}
-        context, weights = m.step(q[:, t], m.precompute(k), v, coverage, **last)
+        context, weights = m.step(q[:, t], m.precompute(k), v, coverage, weights)
         coverage = weights if coverage is None else coverage + weights
         steps.append(context[:, None])
     return [first(m(q, k, v))], steps
