@@ -186,12 +186,6 @@ class TranslationConfig:
         f"sentences of a grammar: {', '.join(GRAMMARS)}; questions: "
         f"{', '.join(QUESTIONS)}; or a file with source<TAB>target on each line",
     )
-    target: str | None = option(
-        None,
-        TEXT,
-        "a file of targets; --task is then a file of sources, and line n translates "
-        "line n",
-    )
     lengths: tuple | None = option(
         None,
         SIZES,
@@ -271,10 +265,8 @@ class TranslationConfig:
         for name, (of_sentences, of_questions) in USUAL.items():
             if getattr(self, name) is None:
                 setattr(self, name, of_questions if task else of_sentences)
-        for name in ("task", "target"):  # a run can be resumed from another folder
-            value = getattr(self, name)
-            if value is not None and value not in TASKS and os.path.exists(value):
-                setattr(self, name, os.path.abspath(value))
+        if self.task not in TASKS and os.path.exists(self.task):
+            self.task = os.path.abspath(self.task)  # a run goes on in another folder
         self.model(4, 4)  # checks which options go together
 
     def model(self, source_vocabulary, target_vocabulary):

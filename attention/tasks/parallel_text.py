@@ -1,42 +1,27 @@
 """Your own parallel text: sentences in one language, each with its translation.
 
-Two forms are read, both UTF-8 text with one pair a line:
+A file of UTF-8 text has one pair a line:
 
-    one file    Go.<TAB>Va !<TAB>further columns are ignored
-    two files   line n of the first is translated by line n of the second
+    Go.<TAB>Va !<TAB>further columns are ignored
 
-The Anki packs made from Tatoeba have the first form (manythings.org/anki: the zip file
-contains one .txt). Tatoeba's own exports have columns of numbers too: remove these. A
-byte order mark and Windows line ends are accepted. A line without a pair is left out,
-and its number is reported.
+The Anki packs made from Tatoeba have this form (manythings.org/anki: the zip file
+contains one .txt). Tatoeba's own exports have columns of numbers too: remove these. Of
+two files of aligned lines, ``paste text.en text.fr`` makes one. A byte order mark and
+Windows line ends are accepted. A line without a pair is left out, and its number is
+reported.
 """
 
 import pathlib
-from dataclasses import dataclass
 from typing import NamedTuple
 
 SHOWN = 5  # skipped lines that a report names
 
 
-class Skipped(NamedTuple):
-    """A line that was left out."""
-
-    line: int  # from 1
-    reason: str
-
-
-@dataclass(frozen=True)
-class ParallelText:
+class ParallelText(NamedTuple):
     """The pairs of a text, and the lines that are not a pair."""
 
     pairs: list  # of (source, target), two strings, stripped
-    skipped: list  # of Skipped, in the order of the lines
-
-    def __len__(self):
-        return len(self.pairs)
-
-    def __iter__(self):
-        return iter(self.pairs)
+    skipped: dict  # {number of a line, from 1: why it was left out}
 
     def report(self):
         """Return a sentence: how many pairs were read, which lines were left out."""
@@ -44,32 +29,24 @@ class ParallelText:
         return f"{read} {_left_out(self.skipped)}" if self.skipped else read
 
 
-def read_pairs(path, target_path=None):
-    """Read parallel text: one file of pairs, or two files of aligned lines.
+def read_pairs(path):
+    """Return the ParallelText in a file of lines ``source<TAB>target``.
 
-    path          lines of ``source<TAB>target``; with ``target_path``, of sources alone
-    target_path   lines of targets, as many
-
-    Returns a ParallelText. Raises OSError if a file cannot be read, and ValueError if
-    it is not UTF-8, if two files differ in length, and if no line is a pair.
+    Raises OSError if the file cannot be read, and ValueError if it is not UTF-8 or has
+    no pair.
     """
-    lines = _lines(path)
-    if target_path is None:
-        found = [_columns(line) for line in lines]
-    else:
-        targets = _lines(target_path)
-        if len(lines) != len(targets):
-            raise ValueError(
-                f"{path} has {len(lines)} lines and {target_path} has {len(targets)}; "
-                "expected as many, where each line translates the other's."
-            )
-        found = [_aligned(*pair) for pair in zip(lines, targets)]
-    pairs = [each for each in found if isinstance(each, tuple)]
-    skipped = [Skipped(i + 1, f) for i, f in enumerate(found) if isinstance(f, str)]
+    pairs, skipped = [], {}
+    for number, line in enumerate(_lines(path), 1):
+        found = _columns(line)
+        if isinstance(found, tuple):
+            pairs.append(found)
+        else:
+            skipped[number] = found
     if not pairs:
         why = _left_out(skipped) if skipped else "It is empty."
-        form = "source<TAB>target on a line" if target_path is None else "aligned lines"
-        raise ValueError(f"{path} holds no pair; expected {form}. {why}")
+        raise ValueError(
+            f"{path} holds no pair; expected source<TAB>target on a line. {why}"
+        )
     return ParallelText(pairs, skipped)
 
 
@@ -87,20 +64,15 @@ def _columns(line):
     return source, target
 
 
-def _aligned(source, target):
-    source, target = source.strip(), target.strip()
-    if source and target:
-        return source, target
-    return f"the {'target' if source else 'source'} is empty"
-
-
 def _left_out(skipped):
     """Return "2 lines were left out: 3 (it is empty), 7 (it has no tab)."."""
-    if len(skipped) == 1:
-        return f"Line {skipped[0].line} was left out: {skipped[0].reason}."
-    named = ", ".join(f"{line} ({reason})" for line, reason in skipped[:SHOWN])
-    more = f", and {len(skipped) - SHOWN} more" if len(skipped) > SHOWN else ""
-    return f"{len(skipped)} lines were left out: {named}{more}."
+    lines = list(skipped.items())
+    if len(lines) == 1:
+        ((line, reason),) = lines
+        return f"Line {line} was left out: {reason}."
+    named = ", ".join(f"{line} ({reason})" for line, reason in lines[:SHOWN])
+    more = f", and {len(lines) - SHOWN} more" if len(lines) > SHOWN else ""
+    return f"{len(lines)} lines were left out: {named}{more}."
 
 
 def _lines(path):

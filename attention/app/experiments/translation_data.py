@@ -69,11 +69,6 @@ def ids_of(vocabularies, pairs):
 
 def load(config):
     """Return the ``Data`` of a config; raise OSError or ValueError without them."""
-    if config.task in TASKS and config.target is not None:
-        raise ValueError(
-            f"--target is {config.target}, but the task {config.task} has its own "
-            "targets; use --target only where --task is a file of sources."
-        )
     sizes, report = (config.pairs, config.validation, config.test), ""
     task = task_of(config)
     if task is not None:
@@ -103,8 +98,8 @@ def _read(config):
             f"{', '.join(TASKS)}, or a file with source<TAB>target on each line."
             f"{meant(config.task, TASKS)}"
         )
-    text = read_pairs(config.task, config.target)
-    words = [tuple(tuple(tokenize(s, lower=True)) for s in pair) for pair in text]
+    text = read_pairs(config.task)
+    words = [tuple(tuple(tokenize(s, lower=True)) for s in pair) for pair in text.pairs]
     words = [pair for pair in words if all(pair)]
     if len(words) < FEWEST:
         raise ValueError(

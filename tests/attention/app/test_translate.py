@@ -43,13 +43,12 @@ def trained(whole):
 
 
 @pytest.fixture
-def files(tmp_path, monkeypatch):
-    """Two files of 36 aligned sentences, in the working folder."""
+def file(tmp_path, monkeypatch):
+    """A file of 36 pairs of sentences, in the working folder."""
     sources = [f"{a} {b} ." for a in "abcdef" for b in "abcdef"]
-    (tmp_path / "a.en").write_text("\n".join(sources))
-    (tmp_path / "a.xx").write_text("\n".join(f"{s} !" for s in sources))
+    (tmp_path / "pairs.txt").write_text("\n".join(f"{s}\t{s} !" for s in sources))
     monkeypatch.chdir(tmp_path)
-    return ["--task", "a.en", "--target", "a.xx"]
+    return tmp_path / "pairs.txt"
 
 
 # train and score
@@ -101,12 +100,10 @@ def test_without_attention_there_is_no_figure(tmp_path, capsys):
     assert not figure.exists()
 
 
-def test_files_of_sentences(files, tmp_path, capsys):
+def test_a_file_of_sentences(file, tmp_path, capsys):
     out = tmp_path / "model"
-    with open("a.en", "a") as en, open("a.xx", "a") as xx:
-        en.write("\n\n")
-        xx.write("\nx\n")
-    assert main(*TRAIN, *files, "--out", out) == 0
+    file.write_text(file.read_text() + "\n\tx\n")
+    assert main(*TRAIN, "--task", file.name, "--out", out) == 0
     printed = capsys.readouterr().out
     assert "36 pairs read. Line 37 was left out: " in joined(printed)
     assert "the right alignment is not known" in printed
@@ -114,16 +111,16 @@ def test_files_of_sentences(files, tmp_path, capsys):
     assert "!" in model.target.words and "!" not in model.source.words
     before = results_of(out)
     os.mkdir("elsewhere")
-    os.chdir("elsewhere")  # the model knows where its files are
+    os.chdir("elsewhere")  # the model knows where its file is
     assert main("translate", "train", "--resume", out) == 0
     assert results_of(out) == before
     assert main("translate", "score", "--model", out) == 0
-    (tmp_path / "a.xx").write_text((tmp_path / "a.xx").read_text().replace("a", "b"))
+    file.write_text(file.read_text().replace("\ta", "\tb"))
     for verb in ["score", "--model"], ["train", "--resume"]:
         assert "are not those that the" in refused(capsys, "translate", *verb, out)
-    (tmp_path / "a.en").unlink()
+    file.unlink()
     error = refused(capsys, "translate", "score", "--model", out)
-    assert f"no task and no file {tmp_path / 'a.en'}" in error
+    assert f"no task and no file {file}" in error
 
 
 @pytest.mark.deep
@@ -296,14 +293,14 @@ def test_words(trained, capsys):
         assert joined(printed) == expected.strip() and fits(printed)
 
 
-def test_words_that_begin_with_a_prefix(files, tmp_path, capsys):
+def test_words_that_begin_with_a_prefix(file, tmp_path, capsys):
     main("translate", "words", "Cat")
     english, french, _ = capsys.readouterr().out.split("\n\n")
     assert re.match(r"English, 2 of \d+ words\ncat cats$", english)
     main("translate", "words", "blak")
     printed = capsys.readouterr().out
     assert "English, 0 of 113 words\n(none). Did you mean 'black'?" in printed
-    assert main(*TRAIN, *files, "--out", tmp_path / "own") == 0
+    assert main(*TRAIN, "--task", file, "--out", tmp_path / "own") == 0
     capsys.readouterr()
     main("translate", "words", "--model", tmp_path / "own", "!")
     printed = joined(capsys.readouterr().out)
@@ -348,7 +345,6 @@ def test_what_it_refuses(trained, tmp_path, capsys):
         ([*train, "--task", "en-it"], "no task and no file en-it; expected en-de"),
         ([*train, "--task", tmp_path / "few"], "expected 6 or more: a tenth is for"),
         ([*train, "--pairs", "99999"], f"there are at most {MOST} pairs"),
-        ([*train, "--target", "x"], "--target is x, but the task en-de has its own"),
         ([*run, "--model", tmp_path / "no", "a"], "There is no model"),
         ([*run, "--model", tmp_path, "a"], "best.safetensors cannot be loaded"),
         ([*run, "--model", trained, " "], "There is no word to translate"),

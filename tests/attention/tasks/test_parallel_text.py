@@ -6,7 +6,7 @@ import unicodedata
 
 import pytest
 
-from attention.tasks.parallel_text import Skipped, read_pairs
+from attention.tasks.parallel_text import read_pairs
 from attention.tasks.words import detokenize, tokenize, without_format
 
 PAIRS = [("Go.", "Va !"), ("I don't know.", "Je ne sais pas."), ("Hi.", "Salut.")]
@@ -22,28 +22,21 @@ def written(folder, content, name="pairs.txt"):
 def test_the_form_of_anki_with_any_line_ends(end, tmp_path):
     lines = [f"{s}\t{t}\tCC-BY 2.0 (France) #{i}" for i, (s, t) in enumerate(PAIRS)]
     text = read_pairs(written(tmp_path, "\ufeff" + end.join(lines)))
-    assert text.pairs == list(text) == PAIRS and text.skipped == [] and len(text) == 3
+    assert text.pairs == PAIRS and text.skipped == {}
     assert text.report() == "3 pairs read."
-
-
-def test_two_files_of_aligned_lines(tmp_path):
-    left = written(tmp_path, "\ufeff" + "\n".join(s for s, _ in PAIRS), "text.en")
-    right = written(tmp_path, "\r\n".join(t for _, t in PAIRS) + "\r\n", "text.fr")
-    assert read_pairs(left, right).pairs == PAIRS
-    assert read_pairs(str(left), str(right)).skipped == []
 
 
 def test_lines_without_a_pair_are_reported_by_number(tmp_path):
     content = "Go.\tVa !\n\nno tab here\n\tVa !\nGo.\t\n \t \n Hi. \t Salut. \n"
     text = read_pairs(written(tmp_path, content))
     assert text.pairs == [("Go.", "Va !"), ("Hi.", "Salut.")]
-    assert text.skipped == [
-        Skipped(2, "it is empty"),
-        Skipped(3, "it has no tab"),
-        Skipped(4, "nothing stands before the tab"),
-        Skipped(5, "nothing stands after the tab"),
-        Skipped(6, "it is empty"),
-    ]
+    assert text.skipped == {
+        2: "it is empty",
+        3: "it has no tab",
+        4: "nothing stands before the tab",
+        5: "nothing stands after the tab",
+        6: "it is empty",
+    }
     assert text.report() == (
         "2 pairs read. 5 lines were left out: 2 (it is empty), 3 (it has no tab), 4 "
         "(nothing stands before the tab), 5 (nothing stands after the tab), 6 (it is "
@@ -61,37 +54,23 @@ def test_a_report_names_the_first_few_lines_and_only_line_ends_end_one(tmp_path)
     assert read_pairs(written(tmp_path, f"{odd}\tx\n")).pairs == [(odd, "x")]
 
 
-def test_lines_empty_in_one_of_two_files(tmp_path):
-    left = written(tmp_path, "a\n\nc\n\n", "left")
-    right = written(tmp_path, "x\ny\n\n\n", "right")
-    text = read_pairs(left, right)
-    assert text.pairs == [("a", "x")]
-    reasons = ["the source is empty", "the target is empty", "the source is empty"]
-    assert text.skipped == [Skipped(i + 2, reason) for i, reason in enumerate(reasons)]
-
-
 def test_files_that_are_rejected(tmp_path):
     absent = tmp_path / "none.txt"
-    text, empty = (
-        written(tmp_path, "one\ntwo\n", "text"),
-        written(tmp_path, "", "empty"),
-    )
-    blank = written(tmp_path, "\n\n", "blank")
+    text = written(tmp_path, "one\ntwo\n", "text")
+    empty = written(tmp_path, "", "empty")
     latin = written(tmp_path, b"Go.\tVa !\no\xf9\tu\n", "latin")
     wide = written(tmp_path, "Go.\tVa !".encode("utf-16"), "wide")
-    for kind, paths, fragments in [
-        (FileNotFoundError, [absent], [str(absent)]),
-        (IsADirectoryError, [tmp_path], ["is a folder"]),
-        (ValueError, [written(tmp_path, b"PK\x03\x04\xff", "zip")], ["line 1", "zip"]),
-        (ValueError, [wide], ["not UTF-8", "0xff"]),
-        (ValueError, [latin], ["not UTF-8", "line 2", "0xf9"]),
-        (ValueError, [empty], ["source<TAB>target", "It is empty."]),
-        (ValueError, [text], ["2 lines were left out: 1 (it has no tab)"]),
-        (ValueError, [text, blank], ["aligned lines", "1 (the target is empty)"]),
-        (ValueError, [text, written(tmp_path, "one\n", "o")], ["2 lines", "has 1"]),
+    for kind, path, fragments in [
+        (FileNotFoundError, absent, [str(absent)]),
+        (IsADirectoryError, tmp_path, ["is a folder"]),
+        (ValueError, written(tmp_path, b"PK\x03\x04\xff", "zip"), ["line 1", "zip"]),
+        (ValueError, wide, ["not UTF-8", "0xff"]),
+        (ValueError, latin, ["not UTF-8", "line 2", "0xf9"]),
+        (ValueError, empty, ["source<TAB>target", "It is empty."]),
+        (ValueError, text, ["2 lines were left out: 1 (it has no tab)"]),
     ]:
         with pytest.raises(kind) as caught:
-            read_pairs(*paths)
+            read_pairs(path)
         for fragment in fragments:
             assert fragment in str(caught.value)
 
