@@ -79,18 +79,18 @@ def measured(variant, n, E=64, backend="numpy"):
     call = call_of(variant, n, E)
     with kernels.backend(backend), no_grad():
         if backend == "numpy":
-            return peak_bytes(call)
+            return peak_bytes(call, _trace_arrays)
         call()  # compile
-        return peak_bytes(call, tracemalloc.start)  # loops use no arrays of NumPy
+        return peak_bytes(call)
 
 
-def peak_bytes(call, trace=None):
+def peak_bytes(call, trace=tracemalloc.start):
     """Return the bytes that a call allocates at its widest point, without a graph.
 
-    trace   starts tracemalloc; None: for the arrays of NumPy alone
+    trace   starts tracemalloc, for all memory or for the arrays of NumPy alone
     """
     with no_grad():
-        (trace or _trace_arrays)()
+        trace()
         try:
             for _ in range(2):
                 before = tracemalloc.get_traced_memory()[0]

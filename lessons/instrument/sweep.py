@@ -11,10 +11,10 @@ import math
 import statistics
 import time
 
-from attention.app.benchmark.timing import peak_memory, rotated, timed
+from attention.app.benchmark.timing import rotated, timed
 from attention.costs import cost_of
 from attention.costs.table import BLOCK, LONG
-from attention.costs.trials import call_of
+from attention.costs.trials import call_of, peak_bytes
 from minigrad import no_grad
 
 VARIANTS = (*LONG, "additive")
@@ -39,7 +39,7 @@ def sweep(rounds, say, lengths=LENGTHS, seconds=3.0, variants=VARIANTS):
             names = [x for x in variants if _can_go_on(x, n, found[x], seconds)]
             calls = {name: call_of(name, n, WIDTH) for name in names}
             for name, taken in in_turns(calls, rounds).items():
-                row = n, statistics.median(taken), min(taken), peak_memory(calls[name])
+                row = n, statistics.median(taken), min(taken), peak_bytes(calls[name])
                 for key, value in zip(keys, row):
                     found[name][key].append(value)
     return found

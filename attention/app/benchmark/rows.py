@@ -22,6 +22,7 @@ import minigrad as mg
 from minigrad import nn, optim
 
 from ... import kernels
+from ...costs.trials import peak_bytes
 from ...decoding.greedy import Special, greedy
 from ...exact.sdpa import scaled_dot_product_attention
 from ...masks import sliding_window
@@ -34,7 +35,7 @@ from ..experiments import reversal
 from ..machine import SHORT_RUN
 from . import peer
 from .peer import llama_cpp
-from .timing import number, peak_memory, seconds, timed
+from .timing import number, seconds, timed
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 TORCH = "eager", "compiled", "fused"  # sides of peer.py
@@ -349,7 +350,7 @@ ROWS = {
         number,
     ),
     "memory": Row(
-        "tiled, bytes, n = 8192", memory_sides, {"score matrix": 0.01}, peak_memory
+        "tiled, bytes, n = 8192", memory_sides, {"score matrix": 0.01}, peak_bytes
     ),
     "gru": Row("GRU layer", gru_sides, {"eager": 0.6, "numpy": None}),
     **{

@@ -19,7 +19,6 @@ import multiprocessing
 import signal
 import statistics
 import time
-import tracemalloc
 
 import numpy as np
 
@@ -170,29 +169,6 @@ def number(run):
     return run()
 
 
-def peak_memory(run):
-    """Return the largest number of bytes that one call uses, including its result.
-
-    On Linux this is measured by the resident set, which includes all allocations;
-    elsewhere by tracemalloc, which includes those of NumPy.
-    """
-    gc.collect()
-    if _reset_resident_peak():
-        before = _resident("VmRSS")
-        kept = run()
-        peak = _resident("VmHWM")
-        del kept
-        return max(0, peak - before)
-    tracemalloc.start()
-    try:
-        kept = run()
-        peak = tracemalloc.get_traced_memory()[1]
-        del kept
-        return peak
-    finally:
-        tracemalloc.stop()
-
-
 def timed(run, clock=time.perf_counter):
     """Return the seconds of one call by this clock, without garbage collections."""
     gc.collect()
@@ -205,25 +181,6 @@ def timed(run, clock=time.perf_counter):
     finally:
         if enabled:
             gc.enable()
-
-
-def _reset_resident_peak():
-    """Reset the peak of memory that Linux records; return whether that is possible."""
-    try:
-        import ctypes
-
-        ctypes.CDLL(None).malloc_trim(0)
-        with open("/proc/self/clear_refs", "w") as file:
-            file.write("5")
-    except (OSError, AttributeError, ImportError, TypeError):
-        return False
-    return True
-
-
-def _resident(field):
-    with open("/proc/self/status") as file:
-        line = next(line for line in file if line.startswith(f"{field}:"))
-    return int(line.split()[1]) * 1024
 
 
 # results

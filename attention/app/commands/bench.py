@@ -117,7 +117,7 @@ def table_lines(row, found):
         yield f"  {row.note}"
 
 
-UNITS = {timing.peak_memory: size, timing.number: "{:.0f}".format}
+UNITS = {rows.peak_bytes: size, timing.number: "{:.0f}".format}
 
 
 def time_text(seconds):

@@ -115,16 +115,6 @@ def test_the_ratio_is_the_median_of_the_ratios_of_the_rounds():
     assert timing.ratio([1, 6, 3], [2, 4, 8]) == 0.5
 
 
-@pytest.mark.parametrize("resident", [True, False])
-def test_memory_is_what_a_call_holds(monkeypatch, resident):
-    if not resident:
-        monkeypatch.setattr(timing, "_reset_resident_peak", lambda: False)
-    elif not timing._reset_resident_peak():
-        pytest.skip("no /proc here")
-    held = timing.peak_memory(lambda: np.ones(2**21).sum())
-    assert 0.9 * 2**24 < held < 1.2 * 2**24
-
-
 # -- rows ------------------------------------------------------------------------------
 
 
@@ -249,7 +239,7 @@ def test_the_table(table_of):
 def test_the_document_has_each_round(table_of):
     known = {
         "zero": (Row("broken", None, {}), {"ours": "division by zero"}),
-        "one": (Row("first", None, {"eager": 0.5, "numpy": None}, timing.peak_memory),
+        "one": (Row("first", None, {"eager": 0.5, "numpy": None}, rows.peak_bytes),
                 {"ours": [2, 4, 3], "eager": "no torch", "numpy": [8, 8, 6]}),
     }  # fmt: skip
     (line,) = table_of(known, "--json")
@@ -257,7 +247,7 @@ def test_the_document_has_each_round(table_of):
     assert {"versions", "threads", "load", "rows"} == document.keys()
     assert document["rows"]["zero"]["sides"] == {"ours": "division by zero"}
     assert document["rows"]["one"] == {
-        "title": "first", "measure": "peak_memory", "sides": known["one"][1],
+        "title": "first", "measure": "peak_bytes", "sides": known["one"][1],
         "ratios": {"numpy": 0.5}, "limits": {"eager": 0.5, "numpy": None},
     }  # fmt: skip
 
