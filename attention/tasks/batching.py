@@ -23,6 +23,9 @@ from minigrad.arguments import whole
 
 from .batch import EOS, assemble, pad
 
+HELD_OUT = 0.1  # of the pairs: the share for validation, and for the test
+WINDOW = 50  # batches that are sorted together, at most a quarter of the epoch
+
 
 class Splits(NamedTuple):
     """Three lists of pairs; no source stands in two of them."""
@@ -43,43 +46,31 @@ def take_splits(pairs, sizes):
     return Splits(list(islice(pairs, sizes.train)), validation, test)
 
 
-def split(pairs, seed, validation=0.1, test=0.1):
-    """Divide pairs into three parts, at random.
+def split(pairs, seed):
+    """Divide pairs at random: a tenth is for validation, another for the test.
 
-    pairs              (source, target), strings or lists of words or of ids
-    validation, test   shares of the pairs (floats below 1), or numbers of pairs (ints)
+    pairs   a list of (source, target); a source is a string, or a tuple of words
 
     Pairs with the same source go into the same part: otherwise the test set would hold
     sources that were trained on. So a part may have a few pairs more. Within a part the
     pairs keep their order.
     """
-    seed, pairs = whole("split", "seed", seed), list(pairs)
-    wanted = {
-        "test": _count("test", test, len(pairs)),
-        "validation": _count("validation", validation, len(pairs)),
-    }
     groups = {}  # source -> numbers of its pairs
     for i, (source, _) in enumerate(pairs):
-        key = source if isinstance(source, str) else tuple(source)
-        groups.setdefault(key, []).append(i)
-    groups = list(groups.values())
-    order = iter(np.random.default_rng(seed).permutation(len(groups)).tolist())
-    parts = {}
-    for name, n in wanted.items():
-        part = []
-        while len(part) < n and (g := next(order, None)) is not None:
-            part += groups[g]
-        parts[name] = part
-    parts["train"] = [i for g in order for i in groups[g]]
-    for name, least in {"train": 1, **wanted}.items():
-        if len(parts[name]) < least:
-            raise ValueError(
-                f"split: {len(pairs)} pairs with {len(groups)} different sources leave "
-                f"{len(parts[name])} for {name}, beside {wanted['validation']} for "
-                f"validation and {wanted['test']} for test; expected more pairs, or "
-                "smaller shares."
-            )
-    return Splits(**{k: [pairs[i] for i in sorted(v)] for k, v in parts.items()})
+        groups.setdefault(source, []).append(i)
+    groups, n = list(groups.values()), round(HELD_OUT * len(pairs))
+    order = np.random.default_rng(whole("split", "seed", seed)).permutation(len(groups))
+    train, validation, test = [], [], []
+    for g in order.tolist():
+        part = test if len(test) < n else validation if len(validation) < n else train
+        part += groups[g]
+    if not train:
+        raise ValueError(
+            f"split: {len(pairs)} pairs with {len(groups)} different sources leave 0 "
+            "for training; expected more sources."
+        )
+    parts = (sorted(part) for part in (train, validation, test))
+    return Splits(*([pairs[i] for i in part] for part in parts))
 
 
 class Batches:
@@ -90,18 +81,15 @@ class Batches:
 
     pairs     (source ids, target ids), as Vocabulary.encode returns them
     size      rows of a batch
-    window    batches that are sorted together, at most a quarter of the epoch; 1: rows
-              are not sorted
     """
 
-    def __init__(self, pairs, size, seed, window=50):
+    def __init__(self, pairs, size, seed):
         self.size = whole("Batches", "size", size, 1)
         self.seed = whole("Batches", "seed", seed)
         self._pairs = _id_pairs("Batches", pairs)
         self._lengths = np.array([[len(s), len(t)] for s, t in self._pairs])
         self.per_epoch = -(-len(self._pairs) // self.size)
-        window = whole("Batches", "window", window, 1)
-        self.window = max(min(window, self.per_epoch // 4), 1)
+        self.window = max(min(WINDOW, self.per_epoch // 4), 1)
         self._epoch, self._batches = None, None  # the epoch in memory
 
     def __getitem__(self, i):
@@ -152,15 +140,3 @@ def _id_pairs(name, pairs):
     if not arrays:
         raise ValueError(f"{name}: found no pairs; expected one or more.")
     return arrays
-
-
-def _count(name, share, n):
-    """Return how many of n pairs a share or a number stands for."""
-    if isinstance(share, float):
-        if not 0 <= share < 1:
-            raise ValueError(
-                f"split: {name} is {share}; expected a share from 0 up, below 1, or a "
-                "whole number of pairs."
-            )
-        return round(share * n)
-    return whole("split", name, share)

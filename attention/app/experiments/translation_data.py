@@ -23,7 +23,6 @@ from ...tasks.words import tokenize
 from ..configs import TASKS, task_of
 from ..options import meant
 
-PART = 0.1  # of a file: the share for validation, and for the test
 FEWEST = 6  # pairs: a tenth of them is rounded to one
 
 
@@ -106,9 +105,5 @@ def _read(config):
             f"{config.task} holds {len(words)} pair{'s' * (len(words) != 1)}; expected "
             f"{FEWEST} or more: a tenth is for validation, and another for the test."
         )
-    parts = split(words, config.data_seed, PART, PART)
-    parts = [
-        [Pair(s, t, None) for s, t in part]
-        for part in (parts.train, parts.validation, parts.test)
-    ]
-    return parts, text.report()
+    parts = split(words, config.data_seed)
+    return [[Pair(s, t, None) for s, t in part] for part in parts], text.report()
