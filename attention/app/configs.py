@@ -44,7 +44,7 @@ USUAL = {  # defaults for sentences, and for questions
     "lr": (3e-3, 5e-3),
     "validate_every": (50, 100),
 }
-LENGTHS = "; ".join(f"{name} {shown(row.lengths)}" for name, row in QUESTIONS.items())
+LENGTHS = [f"{name} {shown(task().lengths)}" for name, task in QUESTIONS.items()]
 
 
 def _usual(name, kind, text):
@@ -190,7 +190,7 @@ class TranslationConfig:
         None,
         SIZES,
         "least and most length of a question: letters, digits of a number, or pairs of "
-        f"key and value (default: {LENGTHS})",
+        f"key and value (default: {'; '.join(LENGTHS)})",
     )
     pairs: int | None = _usual(
         "pairs", POSITIVE, "sentences or questions to train on; of a file, the rest"
@@ -370,12 +370,12 @@ def task_of(config):
 
     Raises ValueError for lengths that do not fit the task, or without questions.
     """
-    row, lengths = QUESTIONS.get(config.task), config.lengths
-    if lengths is not None and (row is None or len(lengths) != 2):
+    task, lengths = QUESTIONS.get(config.task), config.lengths
+    if lengths is not None and (task is None or len(lengths) != 2):
         found = ",".join(map(str, lengths))
         raise ValueError(
             f"--lengths is {found} with the task {config.task}; expected two numbers, "
             "the least and the most letters, digits or pairs of a question, with "
             f"{', '.join(QUESTIONS)}."
         )
-    return row and row.task(*(lengths or row.lengths))
+    return task and task(*(lengths or ()))

@@ -16,7 +16,6 @@ associative recall of Graves et al. 2014, section 4.3, in the short form of Ba e
 """
 
 import re
-from typing import NamedTuple
 
 import numpy as np
 
@@ -117,17 +116,14 @@ class Addition(Task):
 
     max_digits   at most 18; the digits of each number are uniform in [min, max], and a
                  number does not begin with 0, unless it is 0
-    reverse      True: the sum is written from its last digit, as in addition by hand,
-                 so that the carry is known when it is needed
     """
 
     symbols = Symbols(DIGITS + "+")
 
-    def __init__(self, min_digits=1, max_digits=3, reverse=False):
+    def __init__(self, min_digits=1, max_digits=3):
         self.lengths = _range(self, "digits", min_digits, max_digits)
         self.min_digits, self.max_digits = self.lengths
         _at_most(self, "max_digits", max_digits, 18)  # 10^18 is an int64
-        self.reverse = bool(reverse)
 
     def questions(self, rng, n):
         """Return n random pairs of numbers, such as "47+8"."""
@@ -137,12 +133,11 @@ class Addition(Task):
         return [f"{x}+{y}" for x, y in zip(a, b)]
 
     def answer(self, text):
-        """Return the sum, from its last digit if ``reverse``."""
+        """Return the sum."""
         if not re.fullmatch("[0-9]+[+][0-9]+", text):
             raise ValueError(f"Addition: {text!r} is no question; expected '12+345'.")
         a, b = text.split("+")
-        total = str(int(a) + int(b))
-        return total[::-1] if self.reverse else total
+        return str(int(a) + int(b))
 
     def alignment(self, text):
         """Link each digit of the sum to the digits of its column, as possible.
@@ -154,7 +149,7 @@ class Addition(Task):
         ends = ((0, a), (a + 1, a + 1 + b))
         possible = set()
         for t in range(total):
-            column = t if self.reverse else total - 1 - t  # from the last digit
+            column = total - 1 - t  # from the last digit
             for first, end in ends:
                 if end - 1 - column >= first:
                     possible.add((t, end - 1 - column))
@@ -162,54 +157,51 @@ class Addition(Task):
 
 
 class Recall(Task):
-    """Look up values: key and value, key and value, …, then a key again.
+    """Look up a value: key and value, key and value, …, then a key again.
 
     min_pairs, max_pairs   number of pairs; keys are different letters, values digits
-    queries                number of keys at the end, one value for each
     """
 
     symbols = Symbols(LETTERS + DIGITS)
 
-    def __init__(self, min_pairs=2, max_pairs=6, queries=1):
+    def __init__(self, min_pairs=2, max_pairs=6):
         self.lengths = _range(self, "pairs", min_pairs, max_pairs)
         self.min_pairs, self.max_pairs = self.lengths
         _at_most(self, "max_pairs", max_pairs, len(LETTERS))
-        self.queries = whole("Recall", "queries", queries, 1)
 
     def questions(self, rng, n):
-        """Return n random strings of pairs, each followed by its queries."""
+        """Return n random strings of pairs, each followed by one of its keys."""
         pairs = rng.integers(self.min_pairs, self.max_pairs + 1, n)
         keys = rng.permuted(np.tile(np.arange(len(LETTERS)), (n, 1)), axis=1)
         values = rng.integers(0, 10, (n, self.max_pairs))
-        queries = rng.integers(0, pairs[:, None], (n, self.queries))
-        rows = zip(pairs, keys.tolist(), values.tolist(), queries.tolist())
+        queries = rng.integers(0, pairs)
+        rows = zip(pairs, keys.tolist(), values.tolist(), queries)
         return [
             "".join(LETTERS[key[i]] + DIGITS[value[i]] for i in range(m))
-            + "".join(LETTERS[key[i]] for i in query)
+            + LETTERS[key[query]]
             for m, key, value, query in rows
         ]
 
     def answer(self, text):
-        """Return the value of each queried key."""
-        return "".join(text[s] for s in self._value_positions(text))
+        """Return the value of the key at the end."""
+        return text[self._value_position(text)]
 
     def alignment(self, text):
-        """Link each output to its value (sure) and to the key before it (possible)."""
-        sure = set(enumerate(self._value_positions(text)))
-        return sure, sure | {(t, s - 1) for t, s in sure}
+        """Link the output to the value (sure) and to the key before it (possible)."""
+        s = self._value_position(text)
+        return {(0, s)}, {(0, s), (0, s - 1)}
 
-    def _value_positions(self, text):
-        """Return the position of the value of each queried key."""
-        form = re.fullmatch("((?:[a-z][0-9])+)([a-z]+)", text)
-        pairs, keys = form.groups() if form else ("", text or "?")
-        position = {pairs[s - 1]: s for s in range(1, len(pairs), 2)}
-        missing = [key for key in keys if key not in position]
-        if missing or len(position) < len(pairs) // 2:
+    def _value_position(self, text):
+        """Return the position of the value of the key at the end."""
+        pairs, query = text[:-1], text[-1:]
+        keys = pairs[::2]
+        is_question = re.fullmatch("([a-z][0-9])+", pairs) and query in keys
+        if not is_question or len(set(keys)) < len(keys):
             raise ValueError(
                 f"Recall: {text!r} is no question; expected 'a3b7b', different letters "
-                "with a digit each, then one of the letters, or more."
+                "with a digit each, then one of the letters."
             )
-        return [position[key] for key in keys]
+        return 2 * keys.index(query) + 1
 
 
 def _range(task, what, least, most):
@@ -231,17 +223,6 @@ def _at_most(task, what, value, most):
     return value
 
 
-class Questions(NamedTuple):
-    """A row of the table of tasks that a translator learns from questions."""
-
-    task: type  # (least, most) -> the task
-    lengths: tuple  # the usual least and most letters, digits or pairs of a question
-
-
-QUESTIONS = {
-    "copy": Questions(Copy, (3, 8)),
-    "reversal": Questions(Reversal, (3, 8)),
-    "sort": Questions(Sort, (3, 8)),
-    "addition": Questions(Addition, (1, 3)),
-    "recall": Questions(Recall, (2, 6)),
+QUESTIONS = {  # {name: a task that a translator learns, with its usual lengths}
+    task.__name__.lower(): task for task in (Copy, Reversal, Sort, Addition, Recall)
 }

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from minigrad.arguments import probability, whole
+from minigrad.arguments import whole
 
 NOTHING = -100  # the target where there is no question: cross_entropy's ignore_index
 
@@ -29,11 +29,6 @@ class Bindings:
     keys: int = 6
     values: int = 8
     rebound: float = 0.3
-
-    def __post_init__(self):
-        whole("Bindings", "keys", self.keys, 1)
-        whole("Bindings", "values", self.values, 1)
-        probability("Bindings", "rebound", self.rebound)
 
     @property
     def vocabulary(self):
