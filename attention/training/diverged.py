@@ -133,34 +133,21 @@ class _Watch:
 
 
 def _first_bad_backward(loss):
-    """Return the first node whose backward turns finite gradients into NaN or infinity.
+    """Return the first node whose backward returns NaN or infinity; None without one.
 
     A node is visited when its gradient is complete, after all nodes that use it.
     """
-    visited, bad = [], []
+    found = []
 
     def visit(node, g):
-        if not bad and not _finite(g):
-            bad.append(node)
-        if not bad:
-            visited.append((node, g))
+        if found or node.output_index is not None:  # one of several outputs passes g on
+            return
+        for needed, d in zip(node.needs, node.input_gradients(g)):
+            if needed and d is not None and not np.isfinite(d).all():
+                found.append(node)
 
-    start = np.ones_like(loss.data)
-    leaves = backward_pass(loss._node, start, free=False, visit=visit)
-    bad = bad or [leaf for leaf, g in leaves if not _finite(g)]
-    bad = {id(each) for each in bad}
-    users = [(n, g) for n, g in visited if bad & {id(p) for p in n.parents}]
-    for node, g in users:
-        if not _finite(node.input_gradients(g)):
-            return node
-    return users[-1][0] if users else None  # each gradient is finite, their sum is not
-
-
-def _finite(gradients):
-    """Return whether a gradient, or each of several, is finite, as None is."""
-    several = isinstance(gradients, (tuple, list))
-    arrays = gradients if several else [gradients]
-    return all(np.isfinite(each).all() for each in arrays if each is not None)
+    backward_pass(loss._node, np.ones_like(loss.data), free=False, visit=visit)
+    return found[0] if found else None
 
 
 def _names(model):
