@@ -52,10 +52,6 @@ def _run(argv, is_program):
         return _show_commands(COMMANDS, argv)
     command, arguments = COMMANDS[name], argv[len(name.split()) :]
     args = parser_of(name).parse_args(arguments)
-    if is_program:
-        from .app.font_folder import explain_font_folder
-
-        explain_font_folder()
     try:
         _set_threads(args.threads, is_program and command.runs_models)
         return _module(command).run(args)

@@ -12,7 +12,6 @@ import sys
 import time
 
 from attention.app.completion import SHELLS, script
-from attention.app.font_folder import explain_font_folder
 from attention.app.options import Parser, meant
 from attention.stopping import handled
 
@@ -45,7 +44,6 @@ def main(argv=None):
             return _show_version()
         if args.completion:
             return _show_completion(parser)
-        explain_font_folder()
         return args.run(args)
 
     return explained(verb)
