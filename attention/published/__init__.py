@@ -32,7 +32,6 @@ marian_tokenizer.py   turns their text into ids, with
 sentencepiece.py      the most probable cut of a text into pieces
 normalizer.py         how a text is rewritten first
 protobuf.py           reads the format of the .spm files, with pieces and rules
-beam.py               beam search with the rules of transformers' ``generate``
 files.py              JSON in a folder of any published model
 """
 

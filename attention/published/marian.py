@@ -16,7 +16,7 @@ its own if the output is not tied.
 
 ``load`` reads a folder:
 
-    config.json, generation_config.json    sizes; settings of the search
+    config.json, generation_config.json    sizes; special words, settings of the search
     model.safetensors                      the weights
     vocab.json, source.spm, target.spm     the tokenizer, see marian_tokenizer.py
 
@@ -36,13 +36,13 @@ from minigrad import nn
 from minigrad.arguments import flag, one_of, whole
 from minigrad.shapes import shapes
 
+from ..decoding.beam import beam_search
 from ..decoding.greedy import Special, greedy
 from ..positions import sinusoidal
 from ..positions.scheme import Scheme
 from ..transformer.config import TransformerConfig
 from ..transformer.encoder_decoder import EncoderDecoder
 from ..transformer.stack import Stack
-from .beam import Search, beam_search
 from .files import read_json, renamed
 from .marian_tokenizer import read_tokenizer
 from .weights import read_folder
@@ -68,10 +68,13 @@ DEFAULTS = REQUIRED | {
     "max_position_embeddings": 1024,
     "eos_token_id": 0,
     "bad_words_ids": [],
+    "max_length": 512,
+    "num_beams": 1,
 }
 FLAGS = "share_encoder_decoder_embeddings", "scale_embedding"
-IDS = "pad_token_id", "decoder_start_token_id", "eos_token_id", "forced_eos_token_id"
-SETTINGS = [field.name for field in dataclasses.fields(Search)]
+IDS = "pad_token_id", "decoder_start_token_id", "eos_token_id"
+SEARCH = "max_length", "num_beams", "bad_words_ids"
+LENGTH_PENALTY = 1.0  # alpha of decoding/beam.py
 NAMES = {  # part of a name in the file: part of a name in the model
     "model.": "",
     "embed_tokens.weight": "embedding",
@@ -102,7 +105,8 @@ class MarianConfig:
     special            the ids of PAD, of the first target word and of EOS, and the ids
                        that are never generated. In published models PAD is one of them:
                        its row in the embedding table is not trained
-    search             a ``Search``
+    max_length         the largest number of ids of a translation, with the first PAD
+    num_beams          of ``translate``; 1 is greedy
     """
 
     encoder: TransformerConfig
@@ -110,7 +114,8 @@ class MarianConfig:
     shared: bool
     scaled: bool
     special: Special
-    search: Search
+    max_length: int
+    num_beams: int
 
 
 class Marian(EncoderDecoder):
@@ -137,23 +142,18 @@ class Marian(EncoderDecoder):
             self.output.weight = self.decoder.embedding
 
     @shapes
-    def generate(
-        self, source_ids, max_length=None, num_beams=1, *, lengths=None, **settings
-    ):
-        """Return the translations, with PAD first and after EOS. See beam.py.
+    def generate(self, source_ids, max_length=None, num_beams=1, *, lengths=None):
+        """Return the translations, with PAD first and after EOS.
 
         source_ids (B, S) int, lengths? (B,) int  ->  ids (B, n) int
 
         max_length  the largest number of ids of a row, including the first PAD
         num_beams   1 takes the most probable word at each step
         lengths     the numbers of words of the sources; None: all ids but PAD
-        settings    of a ``Search``; the others are those of ``config``
         """
-        search, most = self.config.search, self.config.decoder.max_length + 1
-        settings["max_length"] = search.max_length if max_length is None else max_length
-        search = dataclasses.replace(search, num_beams=num_beams, **settings)
-        n = whole(NAME, "max_length", search.max_length, 2, most)
-        special, last = self.special, search.forced_eos_token_id
+        most, special = self.config.decoder.max_length + 1, self.special
+        n = self.config.max_length if max_length is None else max_length
+        n = whole(NAME, "max_length", n, 2, most) - 1
         if lengths is None:
             is_word = source_ids != special.pad
             lengths = is_word.sum(1)
@@ -162,20 +162,13 @@ class Marian(EncoderDecoder):
                     f"{NAME}: source_ids have PAD, {special.pad}, before a word; "
                     "expected PAD at the ends of rows."
                 )
-        if search.num_beams == 1:
-            found = greedy(self, source_ids, lengths, n - 1)
-            ids = found.ids
-            if last is not None:
-                ids[found.lengths == n - 1, -1:] = last
+        if num_beams == 1:
+            found = greedy(self, source_ids, lengths, n)
         else:
-            rows = [
-                beam_search(self, source_ids[b : b + 1], lengths[b : b + 1], search)
-                for b in range(len(source_ids))
-            ]
-            ids = np.full((len(rows), max(map(len, rows), default=0)), special.pad)
-            for row, words in zip(ids, rows):
-                row[: len(words)] = words
-        return np.pad(ids, ((0, 0), (1, 0)), constant_values=special.start)
+            found = beam_search(
+                self, source_ids, lengths, n, num_beams, alpha=LENGTH_PENALTY
+            )
+        return np.pad(found.ids, ((0, 0), (1, 0)), constant_values=special.start)
 
     def translate(self, text, max_length=None, num_beams=None):
         """Return the translation of a text; None takes a setting of ``config``."""
@@ -185,7 +178,7 @@ class Marian(EncoderDecoder):
                 "with vocab.json, source.spm and target.spm, or call generate with ids."
             )
         ids = self.tokenizer.encode(text)
-        beams = self.config.search.num_beams if num_beams is None else num_beams
+        beams = self.config.num_beams if num_beams is None else num_beams
         return self.tokenizer.decode(self.generate([ids], max_length, beams)[0])
 
 
@@ -245,8 +238,7 @@ def read_config(folder):
     search_path = os.path.join(folder, "generation_config.json")
     entries = read_json(path)
     if os.path.exists(search_path):
-        settings = {*SETTINGS, "bad_words_ids"}
-        entries = {k: x for k, x in entries.items() if k not in settings}
+        entries = {k: x for k, x in entries.items() if k not in SEARCH}
         entries |= read_json(search_path)
         files = f"{path} and generation_config.json"
     try:
@@ -283,18 +275,17 @@ def _config(entries):
         )
         for side, vocabulary in (("encoder", V), ("decoder", target))
     )
-    search = Search(**{name: entries[name] for name in SETTINGS if name in entries})
-    search.max_length = min(search.max_length, decoder.max_length)
+    for name, least in ("max_length", 2), ("num_beams", 1):
+        whole(NAME, name, entries[name], least)
     banned = entries["bad_words_ids"]
     if not isinstance(banned, list) or any(len(words) != 1 for words in banned):
         raise ValueError(
             f"{NAME}: bad_words_ids is {banned!r}; expected lists of one id, such as "
             "[[58100]]."
         )
-    ids = [(name, entries[name]) for name in IDS if name in entries]
-    for name, i in (*ids, *(("bad_words_ids", i) for (i,) in banned)):
+    pad, start, end = ids = [entries[name] for name in IDS]
+    for name, i in (*zip(IDS, ids), *(("bad_words_ids", i) for (i,) in banned)):
         whole(NAME, name, i, 0, target - 1)
-    pad, start, end = (entries[name] for name in IDS[:3])
     special = Special(pad, start, end, tuple(i for (i,) in banned if i != end))
     return MarianConfig(
         encoder,
@@ -302,7 +293,8 @@ def _config(entries):
         shared=entries["share_encoder_decoder_embeddings"],
         scaled=entries["scale_embedding"],
         special=special,
-        search=search,
+        max_length=min(entries["max_length"], decoder.max_length),
+        num_beams=entries["num_beams"],
     )
 
 

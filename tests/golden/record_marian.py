@@ -25,7 +25,6 @@ import numpy as np
 import sentencepiece
 import torch
 import transformers
-from marian_searches import MAX_LENGTH, SEARCHES
 from sentencepiece import sentencepiece_model_pb2
 from transformers import MarianConfig, MarianMTModel, MarianTokenizer
 
@@ -57,8 +56,6 @@ CONFIGS = {  # {name: (what differs from SMALL, generation settings, dtype on di
         ),
         dict(
             bad_words_ids=[[49]],
-            forced_eos_token_id=0,
-            renormalize_logits=True,
             num_beams=4,
         ),
         torch.float32,
@@ -76,7 +73,7 @@ CONFIGS = {  # {name: (what differs from SMALL, generation settings, dtype on di
             pad_token_id=36,
             decoder_start_token_id=36,
         ),
-        dict(bad_words_ids=[[36], [5]], forced_eos_token_id=0, num_beams=3),
+        dict(bad_words_ids=[[36], [5]], num_beams=3),
         torch.float16,
     ),
     "untied": (
@@ -91,15 +88,13 @@ CONFIGS = {  # {name: (what differs from SMALL, generation settings, dtype on di
             pad_token_id=48,
             decoder_start_token_id=3,
         ),
-        dict(
-            forced_eos_token_id=None,
-            num_beams=2,
-            length_penalty=0.6,
-            early_stopping=True,
-        ),
+        dict(num_beams=2),
         torch.bfloat16,
     ),
 }
+BANNED = [[word] for word in range(10, 31)]
+SEARCHES = {"greedy": {}, "bans": {"bad_words_ids": BANNED}}
+MAX_LENGTH = 12
 # of models that say sentences of unlike lengths, and other ones for other searches
 SEEDS = {"shared": 1, "separate": 0, "untied": 2}
 LENGTHS = (7, 4, 5, 1)  # of the sources
@@ -180,7 +175,7 @@ def recorded(name, seed):
         for search, settings in SEARCHES.items():
             one, two = (
                 each.generate(
-                    **inputs, **{"max_length": MAX_LENGTH, **settings}
+                    **inputs, max_length=MAX_LENGTH, num_beams=1, **settings
                 ).numpy()
                 for each in (model, model.double())
             )
