@@ -54,8 +54,7 @@ def generate(task, n, seed=0):
     The length of pair i is in bucket i modulo 3, so each bucket has a third of the
     pairs. The first 100 of 500 pairs are the 100 pairs of the same seed.
     """
-    n = _pair_count("generate: n is", whole("generate", "n", n))
-    return _distinct("generate", task, n, seed)
+    return _distinct("generate", task, whole("generate", "n", n), seed)
 
 
 def splits(task, train=500, validation=100, test=200, seed=0):
@@ -66,12 +65,7 @@ def splits(task, train=500, validation=100, test=200, seed=0):
     the same test set. The other arguments are those of ``generate``.
     """
     sizes = Splits(train, validation, test)
-    total = sum(whole("splits", *item) for item in sizes._asdict().items())
-    n = _pair_count(
-        f"splits: train is {train}, which with {validation} for validation and {test} "
-        "for test is",
-        total,
-    )
+    n = sum(whole("splits", *item) for item in sizes._asdict().items())
     return take_splits(_distinct("splits", task, n, seed), sizes)
 
 
@@ -86,6 +80,11 @@ def by_length(pairs):
 
 def _distinct(name, task, n, seed):
     one_of(name, "task", task, tuple(TASKS))
+    if n > MOST:
+        raise ValueError(
+            f"{name}: found {n} pairs; there are at most {MOST} pairs of one seed. Use "
+            "fewer."
+        )
     task, rng = TASKS[task], np.random.default_rng(whole(name, "seed", seed))
     drawer = Drawer(task.lexicon, rng)
     queues = [deque() for _ in BUCKETS]  # pairs drawn while another length was due
@@ -111,11 +110,3 @@ def _distinct(name, task, n, seed):
 def _bucket(length):
     """Return the number of the bucket of a length, or None."""
     return next((i for i, (a, b) in enumerate(BUCKETS) if a <= length <= b), None)
-
-
-def _pair_count(sentence, n):
-    if n > MOST:
-        raise ValueError(
-            f"{sentence} {n}; there are at most {MOST} pairs of one seed. Use fewer."
-        )
-    return n

@@ -132,10 +132,10 @@ def test_the_largest_number_of_pairs(task):
 GENERATE, SPLITS = grammar.generate, grammar.splits
 MESSAGES = [
     (lambda: GENERATE("english-dutch", 3), ["'english-dutch'", "'english-german'"]),
-    (lambda: GENERATE("english-german", 50_001), ["n is 50001", "at most 50000"]),
+    (lambda: GENERATE("english-german", 50_001), ["50001 pairs", "at most 50000"]),
     (
         lambda: SPLITS("english-french", train=50_000),
-        ["train is 50000", "100 for validation and 200 for test is 50300", "at most"],
+        ["splits: found 50300 pairs", "at most"],
     ),
     (lambda: GENERATE("english-german", -1), ["n is -1", "0 or more"]),
 ]
