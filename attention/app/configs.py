@@ -100,19 +100,15 @@ class ReversalConfig:
     def __post_init__(self):
         check(self)
 
-    def plan(self):
-        """Return (kind, seed) of all runs, in order: every kind with every seed."""
-        return [(kind, self.seed + i) for i in range(self.seeds) for kind in self.kinds]
-
-
 @dataclass
 class ExtrapolationConfig:
     """The settings of the experiment. The same settings give the same results."""
 
-    schemes: tuple = option(
+    kinds: tuple = option(
         ("sinusoidal", "learned", "t5", "rope", "alibi"),
         names_of(TRAINED),
         f"positional encodings, out of {', '.join(TRAINED)}",
+        typed="schemes",
     )
     length: int = option(
         32, SIZE, "n, the longest sequence of the training, a multiple of 8"
@@ -164,14 +160,7 @@ class ExtrapolationConfig:
     @property
     def rows(self):
         """The rows of the table: all schemes, and the scaled ones after "rope"."""
-        return tuple(row for name in self.schemes for row in evaluations_of(name))
-
-    def plan(self):
-        """Return the runs, in order: every scheme with every seed."""
-        return [
-            (name, self.seed + i) for i in range(self.seeds) for name in self.schemes
-        ]
-
+        return tuple(row for name in self.kinds for row in evaluations_of(name))
 
 @dataclass
 class TranslationConfig:
@@ -353,10 +342,6 @@ class CompareConfig:
                 f"{' or '.join(ATTENTIONS[1:])}."
             )
         self.translation(self.kinds[0], self.seed + self.seeds - 1)  # checks the rest
-
-    def plan(self):
-        """Return the runs, in order: every kind with every seed."""
-        return [(kind, self.seed + i) for i in range(self.seeds) for kind in self.kinds]
 
     def translation(self, kind, seed):
         """Return the config of one of the runs."""

@@ -27,8 +27,7 @@ class Experiment(Study):
     """One such command: a study with options.
 
     name      of the command
-    Config    the dataclass of its options, with steps, seeds and plan(), which returns
-              the jobs: pairs (kind, seed)
+    Config    the dataclass of its options, with steps, kinds, seed and seeds
     figures   patterns of the names of its pictures
 
     config    the options of this run
@@ -83,8 +82,9 @@ class Experiment(Study):
 
     @property
     def jobs(self):
-        """The runs, in order."""
-        return self.config.plan()
+        """The runs, in order: every kind with every seed."""
+        seeds = range(self.config.seed, self.config.seed + self.config.seeds)
+        return [(kind, seed) for seed in seeds for kind in self.config.kinds]
 
     def results(self, runs, more):
         """Return what results.json holds."""

@@ -31,7 +31,7 @@ class Extrapolation(Experiment):
         """Return losses, accuracies, seconds and the number of parameters."""
         kind, seed = job
         return {
-            "scheme": kind,
+            "kind": kind,
             "seed": seed,
             "losses": run.losses,
             **experiment.evaluate(self.config, kind, run.model),
@@ -41,7 +41,7 @@ class Extrapolation(Experiment):
 
     def found(self, result):
         """Return the accuracies by length, and the seconds."""
-        reached = result["accuracy"][result["scheme"]]
+        reached = result["accuracy"][result["kind"]]
         found = "  ".join(f"{n}: {a:.2f}" for n, a in reached.items())
         return f"accuracy at {found}  {result['seconds']:.0f} s"
 
@@ -82,7 +82,7 @@ def draw(config, runs, out):
     from ...plotting.figure import new_figure, save
     from ...plotting.palette import looks
 
-    first = {run["scheme"]: run["losses"] for run in reversed(runs)}
+    first = {run["kind"]: run["losses"] for run in reversed(runs)}
     fastest, works = (
         "Which positional encoding is learned fastest?",
         "Which positional encodings work beyond the trained length?",
@@ -92,7 +92,7 @@ def draw(config, runs, out):
         fastest = f"How fast is a model with {name} trained?"
         works = f"Does {name} work beyond the trained length?"
     loss_curves(
-        {name: first[name] for name in config.schemes},
+        {name: first[name] for name in config.kinds},
         path=out / "loss.png",
         title=fastest,
         ylabel="training loss (nats a value)",

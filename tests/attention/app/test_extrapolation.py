@@ -94,12 +94,12 @@ def test_the_last_bucket_of_t5_is_trained():
 def test_configs_that_do_not_fit():
     for options, sentence in [
         (
-            {"schemes": ("rope+yarn",)},
-            "schemes is ('rope+yarn',); expected one or more",
+            {"kinds": ("rope+yarn",)},
+            "kinds is ('rope+yarn',); expected one or more",
         ),
         ({"length": 12}, "length is 12; expected a multiple of 8"),
         ({"width": 30}, "width is 30; expected a multiple of heads, 4"),
-        ({"width": 4, "schemes": ("rope",)}, "and a head is 1 wide"),
+        ({"width": 4, "kinds": ("rope",)}, "and a head is 1 wide"),
     ]:
         with pytest.raises(ValueError) as refused:
             experiment.Config(**options)
@@ -116,7 +116,7 @@ def test_the_command_prints_its_table(tmp_path, capsys):
     assert main(*RUN, "rope,alibi", "--seeds", 2, "--out", out) == 0
     printed = capsys.readouterr().out
     results = json.loads((out / "results.json").read_text())
-    made = [(run["scheme"], run["seed"]) for run in results["runs"]]
+    made = [(run["kind"], run["seed"]) for run in results["runs"]]
     assert made == [("rope", 1), ("alibi", 1), ("rope", 2), ("alibi", 2)]
     rows = {line.split()[0]: line.split()[1:] for line in printed.splitlines() if line}
     for row in (*evaluations_of("rope"), "alibi"):
@@ -129,7 +129,7 @@ def test_the_command_prints_its_table(tmp_path, capsys):
 
 
 def test_the_table_has_columns_for_every_name():
-    config = experiment.Config(schemes=TRAINED)
+    config = experiment.Config(kinds=TRAINED)
     reached = {row: dict.fromkeys(map(str, config.lengths), 0.5) for row in config.rows}
     lines = table(config, [{"accuracy": reached}]).splitlines()[3:]
     assert len({len(line) for line in lines}) == 1 and len(lines[0]) <= 80
