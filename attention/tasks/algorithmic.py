@@ -42,29 +42,21 @@ class Task:
     symbols: Symbols
     lengths: tuple
 
-    def encode(self, text):
-        """Return the token ids of a question or an answer."""
-        return self.symbols.encode(text)
-
-    def decode(self, ids):
-        """Return the text of token ids, up to the first EOS."""
-        return self.symbols.decode(ids)
-
 
 class Copy(Task):
     """Repeat a string: the alignment is the diagonal."""
 
     def __init__(self, min_length=3, max_length=8, letters=26):
-        self.lengths = _range(self, "length", min_length, max_length)
-        self.min_length, self.max_length = self.lengths
-        _at_most(self, "max_length", max_length, 1000)  # questions fit into memory
-        self.letters = _at_most(self, "letters", letters, 26)
+        # questions of 1000 letters fit into memory
+        self.lengths = _range(self, "length", min_length, max_length, 1000)
+        self.letters = whole(type(self).__name__, "letters", letters, 1, 26)
         self.symbols = Symbols(LETTERS[:letters], "a to z" if letters == 26 else None)
 
     def questions(self, rng, n):
         """Return n random strings."""
-        lengths = rng.integers(self.min_length, self.max_length + 1, n)
-        letters = rng.integers(0, self.letters, (n, self.max_length))
+        least, most = self.lengths
+        lengths = rng.integers(least, most + 1, n)
+        letters = rng.integers(0, self.letters, (n, most))
         return [
             "".join(LETTERS[i] for i in row[:length])
             for row, length in zip(letters.tolist(), lengths)
@@ -121,13 +113,12 @@ class Addition(Task):
     symbols = Symbols(DIGITS + "+")
 
     def __init__(self, min_digits=1, max_digits=3):
-        self.lengths = _range(self, "digits", min_digits, max_digits)
-        self.min_digits, self.max_digits = self.lengths
-        _at_most(self, "max_digits", max_digits, 18)  # 10^18 is an int64
+        self.lengths = _range(self, "digits", min_digits, max_digits, 18)  # an int64
 
     def questions(self, rng, n):
         """Return n random pairs of numbers, such as "47+8"."""
-        digits = rng.integers(self.min_digits, self.max_digits + 1, (2, n))
+        least, most = self.lengths
+        digits = rng.integers(least, most + 1, (2, n))
         lowest = np.where(digits == 1, 0, 10 ** (digits - 1))
         a, b = rng.integers(lowest, 10**digits).tolist()
         return [f"{x}+{y}" for x, y in zip(a, b)]
@@ -165,15 +156,14 @@ class Recall(Task):
     symbols = Symbols(LETTERS + DIGITS)
 
     def __init__(self, min_pairs=2, max_pairs=6):
-        self.lengths = _range(self, "pairs", min_pairs, max_pairs)
-        self.min_pairs, self.max_pairs = self.lengths
-        _at_most(self, "max_pairs", max_pairs, len(LETTERS))
+        self.lengths = _range(self, "pairs", min_pairs, max_pairs, len(LETTERS))
 
     def questions(self, rng, n):
         """Return n random strings of pairs, each followed by one of its keys."""
-        pairs = rng.integers(self.min_pairs, self.max_pairs + 1, n)
+        least, most = self.lengths
+        pairs = rng.integers(least, most + 1, n)
         keys = rng.permuted(np.tile(np.arange(len(LETTERS)), (n, 1)), axis=1)
-        values = rng.integers(0, 10, (n, self.max_pairs))
+        values = rng.integers(0, 10, (n, most))
         queries = rng.integers(0, pairs)
         rows = zip(pairs, keys.tolist(), values.tolist(), queries)
         return [
@@ -204,23 +194,11 @@ class Recall(Task):
         return 2 * keys.index(query) + 1
 
 
-def _range(task, what, least, most):
+def _range(task, what, least, most, limit):
+    """Return (least, most), the checked lengths of a task."""
     name = type(task).__name__
-    least = whole(name, f"min_{what}", least, 1)
-    most = whole(name, f"max_{what}", most, 1)
-    if least > most:
-        raise ValueError(
-            f"{name}: min_{what} is {least} and max_{what} is {most}; expected "
-            f"min_{what} to be {most} or less."
-        )
-    return least, most
-
-
-def _at_most(task, what, value, most):
-    name = type(task).__name__
-    if whole(name, what, value, 1) > most:
-        raise ValueError(f"{name}: {what} is {value}; expected 1 to {most}.")
-    return value
+    most = whole(name, f"max_{what}", most, 1, limit)
+    return whole(name, f"min_{what}", least, 1, most), most
 
 
 QUESTIONS = {  # {name: a task that a translator learns, with its usual lengths}

@@ -116,7 +116,7 @@ def answer_to(model, text):
     task = experiment.task_of(config_of(model))
     question = "".join(model.words(text))
     answer = task.answer(question)
-    task.encode(question)
+    task.symbols.encode(question)  # raises ValueError for an unknown character
     return answer
 
 

@@ -76,16 +76,16 @@ def test_alignments():
 
 
 def test_all_tasks_are_in_the_table_and_encode_their_questions():
-    for task in QUESTIONS.values():
-        (question,) = task().questions(np.random.default_rng(0), 1)
-        assert task().decode(task().encode(question)) == question
+    for task in (task() for task in QUESTIONS.values()):
+        (question,) = task.questions(np.random.default_rng(0), 1)
+        assert task.symbols.decode(task.symbols.encode(question)) == question
     classes = [x for x in vars(algorithmic).values() if isinstance(x, type)]
     tasks = {x for x in classes if issubclass(x, algorithmic.Task)}
     assert tasks == {algorithmic.Task, *QUESTIONS.values()}
 
 
 MESSAGES = [
-    (lambda: Copy(5, 4), ["min_length is 5", "max_length is 4"]),
+    (lambda: Copy(5, 4), ["min_length is 5", "from 1 to 4"]),
     (lambda: Sort(letters=27), ["Sort: letters is 27", "1 to 26"]),
     (lambda: Addition(1, 19), ["max_digits is 19", "1 to 18"]),
     (lambda: Recall(1, 27), ["max_pairs is 27", "1 to 26"]),
