@@ -1,4 +1,4 @@
-"""Write the files of small published models: GGUF, safetensors, tokenizers."""
+"""Write, and damage, files of small published models: GGUF, safetensors, tokenizers."""
 
 import json
 import struct
@@ -18,6 +18,7 @@ MERGES = [  # of a tokenizer with one token for each byte
 SPECIAL = ["<|end|>", "<|im_start|>"]
 TOKENS = [*SPECIAL, *SYMBOLS.values(), *(a + b for a, b in MERGES)]
 VOCABULARY = {token: i for i, token in enumerate(TOKENS)}
+LENGTHS = 2**60, 2**63, 2**64 - 1, 2**32, 2**31 - 1, 0  # that damage may write
 
 
 def u32(n):
@@ -119,3 +120,26 @@ def make_folder(path, splitting="smollm"):
     (path / "model.safetensors").write_bytes(safetensors(tensors))
     (path / "tokenizer.json").write_text(json.dumps(tokenizer_json(splitting)))
     return path
+
+
+def damaged(raw, rng):
+    """Return the bytes with one kind of damage."""
+    raw, kind = bytearray(raw), rng.randrange(5)
+    i = rng.randrange(len(raw))
+    if kind == 0:  # cut
+        del raw[i:]
+    elif kind == 1:  # a few bytes are others
+        for i in rng.choices(range(len(raw)), k=rng.randint(1, 4)):
+            raw[i] = rng.randrange(256)
+    elif kind == 2:  # a length, or in JSON a number
+        digit = [j for j in range(len(raw)) if raw[j : j + 1].isdigit()]
+        if raw[:1] == b"{" and digit:
+            j = rng.choice(digit)
+            raw[j : j + 1] = str(rng.choice(LENGTHS)).encode()
+        else:
+            raw[i : i + 8] = u64(rng.choice(LENGTHS))
+    elif kind == 3:  # a type
+        raw[i : i + 4] = u32(rng.choice([*range(40), 2**31]))
+    else:  # a part is missing
+        del raw[i : i + rng.randint(1, 20)]
+    return bytes(raw)

@@ -13,33 +13,8 @@ from attention.published import open_model
 from minigrad.bounds import FileError
 
 from .file_cases import (
-    MERGES, VOCABULARY, gguf, make_folder, metadata, safetensors, u32, u64,
+    MERGES, VOCABULARY, damaged, gguf, make_folder, metadata, safetensors,
 )  # fmt: skip
-
-LENGTHS = 2**60, 2**63, 2**64 - 1, 2**32, 2**31 - 1, 0
-
-
-def damaged(raw, rng):
-    """Return the bytes with one kind of damage."""
-    raw, kind = bytearray(raw), rng.randrange(5)
-    i = rng.randrange(len(raw))
-    if kind == 0:  # cut
-        del raw[i:]
-    elif kind == 1:  # a few bytes are others
-        for i in rng.choices(range(len(raw)), k=rng.randint(1, 4)):
-            raw[i] = rng.randrange(256)
-    elif kind == 2:  # a length, or in JSON a number
-        digit = [j for j in range(len(raw)) if raw[j : j + 1].isdigit()]
-        if raw[:1] == b"{" and digit:
-            j = rng.choice(digit)
-            raw[j : j + 1] = str(rng.choice(LENGTHS)).encode()
-        else:
-            raw[i : i + 8] = u64(rng.choice(LENGTHS))
-    elif kind == 3:  # a type
-        raw[i : i + 4] = u32(rng.choice([*range(40), 2**31]))
-    else:  # a part is missing
-        del raw[i : i + rng.randint(1, 20)]
-    return bytes(raw)
 
 
 def one_gguf(path):

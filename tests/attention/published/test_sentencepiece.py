@@ -17,6 +17,7 @@ from attention.published import sentencepiece
 from attention.published.protobuf import read_fields
 from attention.published.sentencepiece import SentencePiece
 
+from .file_cases import damaged
 from .marian_cases import field, spm, varint
 
 GOLDEN = pathlib.Path(__file__).parents[2] / "golden"
@@ -128,20 +129,6 @@ def test_fields_of_a_protocol_buffer():
         except (ValueError, IndexError):
             continue
         assert part == found[: len(part)]
-
-
-def damaged(data, rng):
-    """Return the bytes without an end or a part, or with some bytes changed."""
-    data, i = bytearray(data), rng.randrange(len(data))
-    kind = rng.randrange(3)
-    if kind == 0:
-        return bytes(data[:i])
-    if kind == 1:
-        del data[i : i + rng.randint(1, 40)]
-    else:
-        for i in rng.choices(range(len(data)), k=rng.randint(1, 8)):
-            data[i] = rng.randrange(256)
-    return bytes(data)
 
 
 @pytest.mark.filterwarnings("error")
