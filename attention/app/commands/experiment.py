@@ -29,13 +29,14 @@ class Experiment(Study):
     name      of the command
     Config    the dataclass of its options, with steps, kinds, seed and seeds
     figures   patterns of the names of its pictures
+    module    of experiments/, with ``train`` and ``evaluate``
 
     config    the options of this run
     data      what all runs share, or None
     out       the folder of the run
     """
 
-    name, Config, figures = "", None, ()
+    name, Config, figures, module = "", None, (), None
 
     def __init__(self, config, out=None):
         self.config, self.out = config, out
@@ -47,6 +48,23 @@ class Experiment(Study):
     def opening(self):
         """Return the lines to print before the first run."""
         raise NotImplementedError
+
+    def train(self, job, saved, save, progress):
+        """Train a model of a kind."""
+        state = saved.get("run")
+        return self.module.train(self.config, *job, state, save, progress)
+
+    def result(self, job, run):
+        """Return losses, what the evaluation found, seconds and parameters."""
+        kind, seed = job
+        return {
+            "kind": kind,
+            "seed": seed,
+            "losses": run.losses,
+            **self.module.evaluate(self.config, run.model),
+            "seconds": run.seconds,
+            "parameters": run.model.num_parameters(),
+        }
 
     def found(self, result):
         """Return the lines that sum up a run, without its name."""

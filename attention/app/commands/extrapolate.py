@@ -16,28 +16,12 @@ SUMMARY = ("length", "steps", "width", "layers", "batch", "seed")
 class Extrapolation(Experiment):
     """The command ``extrapolate``: a model with each positional encoding."""
 
-    name, Config = "extrapolate", experiment.Config
+    name, Config, module = "extrapolate", experiment.Config, experiment
     figures = "extrapolation.png", "loss.png"
 
     def opening(self):
         """Return the main options."""
         return ", ".join(f"{k} {getattr(self.config, k)}" for k in SUMMARY)
-
-    def train(self, job, saved, save, progress):
-        """Train a model with a positional encoding."""
-        return experiment.train(self.config, *job, saved.get("run"), save, progress)
-
-    def result(self, job, run):
-        """Return losses, accuracies, seconds and the number of parameters."""
-        kind, seed = job
-        return {
-            "kind": kind,
-            "seed": seed,
-            "losses": run.losses,
-            **experiment.evaluate(self.config, kind, run.model),
-            "seconds": run.seconds,
-            "parameters": run.model.num_parameters(),
-        }
 
     def found(self, result):
         """Return the accuracies by length, and the seconds."""

@@ -19,7 +19,7 @@ from .experiment import Experiment
 class Reversal(Experiment):
     """The command ``reversal``: a model with each attention score."""
 
-    name, Config = "reversal", experiment.Config
+    name, Config, module = "reversal", experiment.Config, experiment
     figures = "loss.png", "accuracy.png", "alignment-*.png"
 
     def opening(self):
@@ -31,22 +31,10 @@ class Reversal(Experiment):
             f"seed {config.seed}"
         )
 
-    def train(self, job, saved, save, progress):
-        """Train a model with a score."""
-        return experiment.train(self.config, *job, saved.get("run"), save, progress)
-
     def result(self, job, run):
-        """Return losses, accuracies, seconds, parameters, and one alignment."""
-        kind, seed = job
-        return {
-            "kind": kind,
-            "seed": seed,
-            "losses": run.losses,
-            **experiment.evaluate(self.config, run.model),
-            "seconds": run.seconds,
-            "parameters": run.model.num_parameters(),
-            "alignment": experiment.alignment(run.model),
-        }
+        """Return what is found of each kind, and one alignment."""
+        alignment = experiment.alignment(run.model)
+        return {**super().result(job, run), "alignment": alignment}
 
     def found(self, result):
         """Return the last loss, the accuracies by length, and the seconds."""

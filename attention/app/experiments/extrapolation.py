@@ -71,12 +71,12 @@ def loss_of(model, ids, targets):
     return mg.cross_entropy(model(ids), targets, ignore_index=NOTHING)
 
 
-def evaluate(config, scheme, model):
+def evaluate(config, model):
     """Return {"accuracy": {row: {length: share of right values}}, "loss": likewise}.
 
-    The rows are the scheme, and after "rope" the scaled ones; the loss is in nats.
+    The rows are the scheme of the model, and after "rope" the scaled ones; the loss is in nats.
     """
-    report = {"accuracy": {}, "loss": {}}
+    report, scheme = {"accuracy": {}, "loss": {}}, model.config.positions
     rows = {scheme: model.eval()}
     for name in evaluations_of(scheme)[1:]:
         rows[name] = model_of(config, name).eval()

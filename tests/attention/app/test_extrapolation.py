@@ -65,7 +65,7 @@ def test_a_model_learns_it():
 
 def test_only_what_stands_at_the_end_is_asked():
     config = experiment.Config(**SMALL)
-    found = experiment.evaluate(config, "rope", experiment.model_of(config, "rope"))
+    found = experiment.evaluate(config, experiment.model_of(config, "rope"))
     rows = evaluations_of("rope")
     assert list(found["accuracy"]) == list(found["loss"]) == rows
     assert set(found["loss"]["rope"]) == {"8", "16", "32"}
