@@ -9,8 +9,7 @@ cut of the first j characters,
 The last piece is the one that gave b_n, the piece before it gave b at the place where
 the last one begins, and so on. This costs n times the length of the longest piece. A
 character that no piece covers becomes an unknown piece, with a score 10 below that of
-the worst piece. Neighbouring unknown pieces are joined; a model with byte fallback
-spells them in bytes, <0x41>.
+the worst piece. Neighbouring unknown pieces are joined.
 
 Scores are added in float32, as in the reference: rounding may decide between cuts of
 equal probability. Of two cuts with equal sums, the one with the longer last piece is
@@ -25,7 +24,6 @@ and type, and the rules that normalise a text first (normalizer.py).
 Source: Kudo 2018, "Subword Regularization", section 3.2.
 """
 
-import re
 import struct
 
 import numpy as np
@@ -35,16 +33,23 @@ from minigrad.bounds import read_for_parsing
 from .normalizer import SPACE, CharacterMap, replaced, without_runs
 from .protobuf import read_fields
 
-NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)  # types of pieces
+NORMAL, UNKNOWN, CONTROL, USER_DEFINED = 1, 2, 3, 4  # types of pieces
 UNIGRAM = 1  # a type of model
 
 # numbers of fields, from sentencepiece_model.proto
 PIECES, TRAINER, RULES = 1, 2, 3  # of the file
 TEXT, SCORE, TYPE = 1, 2, 3  # of a piece
-MODEL_TYPE, SPACE_AT_END, BYTE_FALLBACK, UNKNOWN_TEXT = 3, 24, 35, 44  # of the trainer
-CHARACTER_MAP, ADD_SPACE, REMOVE_EXTRA, ESCAPE = 2, 3, 4, 5  # of the rules
+MODEL_TYPE = 3  # of the trainer
+CHARACTER_MAP = 2  # of the rules
+USUAL = {  # what Marian's models have; other values are other rules for spaces and bytes
+    (TRAINER, 24): ("treat_whitespace_as_suffix", 0),
+    (TRAINER, 35): ("byte_fallback", 0),
+    (RULES, 3): ("add_dummy_prefix", 1),
+    (RULES, 4): ("remove_extra_whitespaces", 1),
+    (RULES, 5): ("escape_whitespaces", 1),
+}
 PENALTY = np.float32(10.0)  # of an unknown character, below the worst piece
-BYTE_PIECE = re.compile("<0x([0-9A-F]{2})>")
+UNKNOWN_TEXT = " \u2047 "  # of the piece <unk>
 
 
 def load(path):
@@ -68,17 +73,17 @@ class SentencePiece:
         fields = read_fields(data)
         pieces = [_piece(message) for number, message in fields if number == PIECES]
         last = dict(fields)
-        trainer = dict(read_fields(last.get(TRAINER, b"")))
-        rules = dict(read_fields(last.get(RULES, b"")))
-        kind = trainer.get(MODEL_TYPE, UNIGRAM)
+        settings = {n: dict(read_fields(last.get(n, b""))) for n in (TRAINER, RULES)}
+        kind = settings[TRAINER].get(MODEL_TYPE, UNIGRAM)
         if not pieces or kind != UNIGRAM:
             raise ValueError(
                 f"it has {len(pieces)} pieces and the type {kind}; expected pieces and "
                 f"the type {UNIGRAM}, unigram"
             )
-        self.byte_fallback = bool(trainer.get(BYTE_FALLBACK, False))
-        unknown_text = trainer.get(UNKNOWN_TEXT, b" \xe2\x81\x87 ")
-        self.unknown_text = unknown_text.decode("utf-8")
+        for (part, number), (name, usual) in USUAL.items():
+            found = settings[part].get(number, usual)
+            if found != usual:
+                raise ValueError(f"{name} is {found}; expected {usual}")
         self.types = {text: kind for text, _, kind in pieces}
         self.scores = {text: score for text, score, kind in pieces if kind == NORMAL}
         self.unknown_score = min(self.scores.values(), default=np.float32(0)) - PENALTY
@@ -86,35 +91,22 @@ class SentencePiece:
         for text in own:  # 0 or more: at least every log probability
             self.scores[text.decode("utf-8")] = np.float32(0.1 * (len(text) - 1))
         self.longest = max(map(len, self.scores), default=1)
-        compiled = rules.get(CHARACTER_MAP, b"")
+        compiled = settings[RULES].get(CHARACTER_MAP, b"")
         self.rules = CharacterMap(compiled) if compiled else None
         self.kept = sorted(own, key=len, reverse=True)
-        self.add_space = bool(rules.get(ADD_SPACE, True))
-        self.at_end = bool(trainer.get(SPACE_AT_END, False))  # the added space
-        self.remove_extra = bool(rules.get(REMOVE_EXTRA, True))
-        self.space = SPACE if rules.get(ESCAPE, True) else " "
 
     def normalize(self, text):
         """Return the text that is cut, see normalizer.py."""
-        parts = list(replaced(text.encode("utf-8"), self.rules, self.kept))
-        if all(part == " " for part in parts) and (self.remove_extra or not parts):
-            return ""
-        if self.remove_extra:
-            parts = without_runs(parts)
-        front = " " * (self.add_space and not self.at_end)
-        normal = (front + "".join(parts)).replace(" ", self.space)
-        if self.remove_extra:
-            normal = normal.rstrip(self.space)
-        return normal + self.space * (self.add_space and self.at_end)
+        parts = replaced(text.encode("utf-8"), self.rules, self.kept)
+        normal = " " + "".join(without_runs(parts))
+        return normal.replace(" ", SPACE).rstrip(SPACE)
 
     def encode(self, text):
         """Return the pieces of a text, a list of str."""
         pieces, after_unknown = [], False
         for piece in self._best_cut(self.normalize(text)):
             unknown = piece not in self.scores
-            if unknown and self.byte_fallback:
-                pieces += [f"<0x{byte:02X}>" for byte in piece.encode("utf-8")]
-            elif unknown and after_unknown:
+            if unknown and after_unknown:
                 pieces[-1] += piece
             else:
                 pieces.append(piece)
@@ -123,26 +115,17 @@ class SentencePiece:
 
     def decode(self, pieces):
         """Return the text of pieces; a piece that the model lacks is its own text."""
-        text, data, has_stripped = "", b"", False
-        strips = self.add_space or self.remove_extra  # the first space
+        text = ""
         for piece in pieces:
             kind = self.types.get(piece)
-            byte = BYTE_PIECE.fullmatch(piece) if kind == BYTE else None
-            if byte:
-                data += bytes.fromhex(byte[1])
-                continue
-            text, data = text + _decoded(data), b""
             if kind == UNKNOWN:
-                text += self.unknown_text
+                text += UNKNOWN_TEXT
             elif kind is None:
                 text += piece
             elif kind != CONTROL:
-                at_start = not text and not has_stripped
-                if at_start and strips and piece.startswith(SPACE):
-                    piece = piece.removeprefix(SPACE)
-                    has_stripped = not self.remove_extra  # then only one is removed
+                piece = piece if text else piece.removeprefix(SPACE)
                 text += piece.replace(SPACE, " ")
-        return text + _decoded(data)
+        return text
 
     def _best_cut(self, text):
         """Return the most probable cut; unknown pieces are single characters."""
@@ -175,9 +158,3 @@ def _piece(message):
     if not text or not abs(score) < 1e30:  # the sum of many is finite
         raise ValueError(f"the piece {text!r} has the score {score}")
     return text, np.float32(score), fields.get(TYPE, NORMAL)
-
-
-def _decoded(data):
-    """Return bytes as text, with U+FFFD for each byte that is not in a character."""
-    text = data.decode("utf-8", "surrogateescape")
-    return re.sub("[\udc80-\udcff]", "\ufffd", text)

@@ -223,19 +223,11 @@ RULES = {
 SPMS = {
     "source": dict(lines=slice(0, 6), vocab_size=110),
     "target": dict(lines=slice(6, 10), vocab_size=80),
-    "bytes": dict(lines=slice(0, 10), vocab_size=340, byte_fallback=True),
     "own": dict(
         lines=slice(0, 10),
         vocab_size=120,
         user_defined_symbols=["dog", "<sea>", "e\u0301"],
         control_symbols=["<c>"],
-    ),
-    "plain": dict(
-        lines=slice(0, 10),
-        vocab_size=110,
-        add_dummy_prefix=False,
-        remove_extra_whitespaces=False,
-        normalization_rule_name="identity",
     ),
 }
 
@@ -246,8 +238,6 @@ def trained(lines, vocab_size, **options):
         rules = pathlib.Path(folder) / "rules.tsv"
         code = lambda text: " ".join(f"{ord(c):X}" for c in text)  # noqa: E731
         rules.write_text("".join(f"{code(a)}\t{code(b)}\n" for a, b in RULES.items()))
-        if "normalization_rule_name" not in options:
-            options["normalization_rule_tsv"] = str(rules)
         out = io.BytesIO()
         sentencepiece.SentencePieceTrainer.train(
             sentence_iterator=iter(SENTENCES[lines] * 3),
@@ -257,6 +247,7 @@ def trained(lines, vocab_size, **options):
             character_coverage=1.0,
             hard_vocab_limit=False,
             minloglevel=2,
+            normalization_rule_tsv=str(rules),
             **options,
         )
     proto = sentencepiece_model_pb2.ModelProto.FromString(out.getvalue())

@@ -21,7 +21,7 @@ from .file_cases import damaged
 from .marian_cases import field, spm, varint
 
 GOLDEN = pathlib.Path(__file__).parents[2] / "golden"
-NAMES = ("source", "target", "bytes", "own", "plain")
+NAMES = ("source", "target", "own")
 BYTES = {name: (GOLDEN / f"marian_{name}.spm").read_bytes() for name in NAMES}
 TEXT = json.loads((GOLDEN / "marian_text.json").read_text())
 
@@ -93,13 +93,11 @@ def test_decode_reverses_encode():
     assert model.encode("") == model.encode(" \t ") == [] and model.decode([]) == ""
 
 
-def test_a_rule_that_is_longer_wins_and_no_rule_leaves_a_text_alone():
+def test_a_rule_that_is_longer_wins():
     model = SentencePiece(BYTES["source"])
     assert model.normalize("a\u0308\u0301") == "\u2581ǟ"  # and not ä + \u0301
     assert model.normalize("a\u0308b") == "\u2581äb"
     assert model.normalize("\u1100\u1161\u11a8") == "\u2581\uac01"
-    plain = SentencePiece(BYTES["plain"])
-    assert plain.normalize(" a\u0308  ﬁ ") == "\u2581a\u0308\u2581\u2581ﬁ\u2581"
 
 
 @pytest.mark.parametrize("offset", [300 << 10, 1 << 10 | 1 << 9])  # 300, and 1 * 256
@@ -154,6 +152,8 @@ DAMAGED = {  # the bytes, and what the message says of them
     "short": (b"\x0a\x7f", "field 1 has 0 of 127 bytes"),
     "endless": (b"\xff" * 20, "more than 64 bits"),
     "bpe": (spm({"a": -1.0}, trainer=b"\x18\x02"), "the type 2; expected"),
+    "bytes": (spm({"a": -1.0}, field(35, 1)), "byte_fallback is 1; expected 0"),
+    "spaces": (spm({"a": -1.0}, b"", field(4, 0)), "whitespaces is 0; expected 1"),
     "number": (b"\x08\x07", "found the int 7"),
     "own piece": (spm({"a": -1.0, "": (0.0, 4)}), "the piece '' has the score 0.0"),
     "score": (spm({"a": math.nan}), "the piece 'a' has the score nan"),
