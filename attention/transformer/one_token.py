@@ -37,6 +37,7 @@ def fits(model, state):
         and all(
             type(cache) is KVCache
             and type(block.self_attn) is MultiHeadAttention
+            and block.normalize is None  # the softmax; pictures replace it
             and type(block.feed_forward) in (FeedForward, GatedFeedForward)
             and block.self_attn_norm.weight.dtype != np.float16  # computed in float32
             for block, cache in zip(model.decoder.blocks, state.caches)
