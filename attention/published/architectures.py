@@ -55,6 +55,16 @@ FIXED = {  # other values are another architecture, with layers that we do not h
     "scale_attn_weights": True,
     "scale_attn_by_inverse_layer_idx": False,
     "use_sliding_window": False,
+    "partial_rotary_factor": 1.0,
+}
+FIXED_GGUF = {  # the same, after "llama."
+    "rope.scaling.type": "none",
+    "rope.scaling.attn_factor": 1.0,
+    "rope.scale_linear": 1.0,
+    "attention.scale": 0.0,
+    "attention.sliding_window": 0,
+    "logit_scale": 1.0,
+    "expert_count": 0,
 }
 SCALINGS = {  # rope_type: what its other settings must be, if they are there
     "default": {},
@@ -187,12 +197,14 @@ def _from_metadata(metadata, tensors):
         for key, value in metadata.items()
         if key.startswith(f"{kind}.")
     }
-    one_of("GGUF", "rope.scaling.type", own.get("rope.scaling.type", "none"), ["none"])
+    for name, expected in FIXED_GGUF.items():
+        one_of("GGUF", f"{kind}.{name}", own.get(name, expected), [expected])
     entries = {name: own[key] for name, (_, key) in ENTRIES.items() if key in own}
     if "token_embd.weight" in tensors:
         entries["vocab_size"] = tensors["token_embd.weight"].shape[0]
     tied = "output.weight" not in tensors
     entries |= {"model_type": kind, "tie_word_embeddings": tied}
+    entries["rotated"] = own.get("rope.dimension_count")
     return entries | {"interleaved": kind == "llama"}
 
 
@@ -219,6 +231,8 @@ def _options(entries):
         tied=entries.get("tie_word_embeddings", kind == "gpt2"),
         **options,
     )
+    if entries.get("rotated") is not None:  # of the entries of a head
+        one_of("GGUF", "rope.dimension_count", entries["rotated"], [config.head_size])
     return config, length
 
 

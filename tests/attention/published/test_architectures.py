@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
+from attention.published.architectures import FIXED_GGUF
 from attention.published import architectures
 
 from ...golden.decoder_models import CONFIGS, IDS, TRAINED
@@ -136,6 +137,10 @@ CALLS = [
     (lambda: built(gguf=True, without=["llama.block_count"]), "'num_hidden_layers'"),
     (lambda: built(gguf=True, without=["token_embd.weight"]), "no 'vocab_size'"),
     (lambda: built(gguf=True, **{"llama.rope.scaling.type": "yarn"}), "'yarn'", "none"),
+    (lambda: built(gguf=True, **{"llama.rope.dimension_count": 2}), "_count is 2"),
+    *((lambda name=name: built(gguf=True, **{f"llama.{name}": 2}), f"{name} is 2")
+      for name in architectures.FIXED_GGUF),
+    (lambda: built(partial_rotary_factor=0.5), "partial_rotary_factor is 0.5", "1.0"),
 ]  # fmt: skip
 
 

@@ -68,7 +68,8 @@ def in_blocks(kind, tied):
     """The metadata and tensors of a GGUF file with matrices in blocks."""
     settings, arrays = as_gguf("llama" if kind == "llama" else "qwen2")
     settings |= {f"{kind}.embedding_length": 32, f"{kind}.feed_forward_length": 64,
-                 f"{kind}.attention.key_length": 8}  # fmt: skip
+                 f"{kind}.attention.key_length": 8,
+                 f"{kind}.rope.dimension_count": 8}  # fmt: skip
     tensors = {}
     for each in arrays:
         part, _, last = each.rpartition(".")
