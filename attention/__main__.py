@@ -74,7 +74,8 @@ def _in_words(problem, args):
     """Return the text of an error; for a file's error, add the path and an option."""
     if not getattr(problem, "filename", None):
         return problem
-    chosen = [option for option in ("figure", "out") if getattr(args, option, None)]
+    options = "figure", "out", "html", "heads"
+    chosen = [option for option in options if getattr(args, option, None)]
     advice = f" Choose another place with --{chosen[0]}." if chosen else ""
     return f"{problem.strerror}: {problem.filename}.{advice}"
 
@@ -100,8 +101,10 @@ def _show_commands(commands, argv):
     unknown = argv[len(known) :][:1]
     if unknown and unknown[0] not in ("-h", "--help"):
         typed, words = " ".join(known + unknown), [n.split()[0] for n in commands]
-        expected = chosen or list(dict.fromkeys(words))
-        text = f"There is no command {typed!r}; expected {', '.join(expected)}."
+        expected, kind = chosen or list(dict.fromkeys(words)), "command"
+        if typed.startswith("-"):
+            expected, kind = ["--help", "--version", "--completion"], "option"
+        text = f"There is no {kind} {typed!r}; expected {', '.join(expected)}."
         _print_error(wrapped(text + meant(typed, expected)))
         return 2
     print("usage: python -m attention COMMAND [ARGUMENT ...]\n")

@@ -21,6 +21,7 @@ import platform
 import re
 import subprocess
 import sys
+import tempfile
 import time
 import tokenize
 
@@ -267,10 +268,15 @@ def _lesson_experiment(args, error):
     if args.model is not None:
         if '"--model"' not in _text(script):
             raise UsageError(f"{command} takes no --model.")
+        from attention.published.finding import find_model
+
+        find_model(args.model)  # raises if there is none
         options.append(f"--model={args.model}")
     say(about_run(script, name))
     target, seconds = _folder(args.impl), _recorded_seconds(command)
-    say(without_breaks(f"The record will be in {display_path(target)}."))
+    target.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryFile(dir=target):  # an error now, not after the training
+        say(without_breaks(f"The record will be in {display_path(target)}."))
     # each process computes with one thread; NumPy reads this when it is imported
     threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1")
     # a group of its own: Ctrl-C arrives here, and ends all its processes

@@ -113,6 +113,7 @@ MESSAGES = [  # (arguments, exit code, fragments)
     (["next"], 0, ["next: python -m lessons read start"]),
     (["experiment", "E.2"], 2, ["E.2 has no experiment", "38.4, 38.5, 6.5, 6.6"]),
     (["experiment", "11", "--model", "x"], 2, ["experiment 11 takes no --model."]),
+    (["experiment", "22", "--model", "nix"], 1, ["There is no model nix: expected a"]),
     (["experiment", "38.4", "--model", "x"], 2, ["38.4 takes no --model."]),
     (["read", "99"], 2, ["There is no lesson 99. There are: start, 00, 01"]),
     (["site", f"{__file__}/x"], 1, ["python -m lessons site DIR writes to another"]),
@@ -132,7 +133,7 @@ def test_a_message_says_what_is_possible(lessons, argv, code, fragments):
 def test_a_work_folder_that_cannot_be_made_is_named(lessons, tmp_path, monkeypatch):
     (tmp_path / "a file").write_text("no folder", encoding="utf-8")
     monkeypatch.setenv("LESSONS_WORK", str(tmp_path / "a file"))
-    for verb in "start E.2", "run 5":
+    for verb in "start E.2", "run 5", "experiment 3":
         code, text = lessons(*verb.split())
         text = " ".join(text.split())
         assert code == 1 and f"LESSONS_WORK is {tmp_path / 'a file'}. LESSONS" in text

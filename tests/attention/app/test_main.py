@@ -64,6 +64,7 @@ raise SystemExit(str(sorted(third_party & {*sys.modules})))"""
         ("reversal --step 3", ["no option '--step'. Did you mean '--steps'?"]),
         ("variants softmax", ["'softmax' is one argument too many"]),
         ("translate", ["translate train", "translate run", "translate score"]),
+        ("--versio", ["no option '--versio'", "Did you mean '--version'?"]),
         ("translate rum", ["no command 'translate rum'", "train, translate run, "]),
         ("reversal --stepz 3", ["attention reversal [-h]", "no option '--stepz'"]),
         ("translate train --stepz 3", ["attention translate train", "--stepz"]),
@@ -243,6 +244,7 @@ def test_a_folder_is_used_by_one_command_at_a_time(tmp_path, capsys):
         pass
 
 
+WRITE = "write", "run", "The query", "--tokens", "1"
 FIGURE = ["translate", "run", "the cat sleeps .", "--figure"]
 
 
@@ -282,6 +284,9 @@ def test_what_cannot_be_written_is_a_sentence(error, tmp_path, capsys, monkeypat
         found = joined(capsys.readouterr().err)
         assert f"The picture was not saved: {error.strerror}: {figure}. " in found
         assert "Choose another place with --figure." in found
+        page = [*WRITE, "--html", str(tmp_path / "heads.html")]
+        assert main(page) == 1
+        assert "Choose another place with --html." in joined(capsys.readouterr().err)
         assert main([*QUICK, str(tmp_path / "run")]) == 1
         found = joined(capsys.readouterr().err)
         assert f"was not saved: {error.strerror}: {tmp_path / 'run'}" in found
