@@ -16,6 +16,7 @@ import functools
 import numpy as np
 
 from minigrad import Tensor, dropout, reshape, where
+from minigrad.arguments import number
 from minigrad.shapes import shapes
 
 from .masks.given import allowed_pairs, cast
@@ -58,7 +59,7 @@ def attend(
                  lambda q, k: general(q, k, W_a)
     mask         broadcasts to (..., L, S): bool, where True = may attend, or float,
                  which is added to the scores; -inf masks a key. Or one of
-                 attention.masks, for scores (B, H, L, S) of H heads
+                 attention.masks, for scores (B, H, L, S) of H heads, or (B, L, S)
     lengths      for each of B examples, or of their queries: how many keys are
                  allowed, from the first
     bias         added to the scores; it may be learned
@@ -79,14 +80,21 @@ def attend(
             f"attend: score is {score!r}; expected a function of queries and keys, "
             "such as attention.dot."
         )
+    number("attend", "temperature", temperature, positive=True)
     if hasattr(bias, "matrix"):  # an OffsetBias, such as that of T5
         bias = cast(bias.matrix(query.shape[-2], keys.shape[-2]), query.dtype)
     keys, values, allowed, added = clear_masked(
         "attend", query, keys, values, mask, lengths
     )
     drop = functools.partial(dropout, p=dropout_p, training=training, rng=rng)
+    leading = np.broadcast_shapes(query.shape[:-2], keys.shape[:-2])
+    shape = *leading, query.shape[-2], keys.shape[-2]  # (..., L, S)
+
+    def scores(query, keys):
+        return checked_scores("attend", score(query, keys), query, shape)
+
     return weigh_and_average(
-        query, keys, values, score, allowed, (bias, added), temperature, normalize,
+        query, keys, values, scores, allowed, (bias, added), temperature, normalize,
         drop if dropout_p else None,
     )  # fmt: skip
 
@@ -117,6 +125,23 @@ def weigh_and_average(
 
 
 # ---- A first reading can stop here ----
+
+
+def checked_scores(name, scores, query, shape):
+    """Return the scores of a caller's function, if they are floats of that shape."""
+    if (
+        not isinstance(scores, Tensor)
+        or scores.shape != shape
+        or scores.dtype.kind != "f"
+    ):
+        found = type(scores).__name__
+        if isinstance(scores, Tensor):
+            found = f"{scores.dtype} {scores.shape}"
+        raise ValueError(
+            f"{name}: score returned {found}; expected a Tensor of floats of the shape "
+            f"of the scores, {shape}."
+        )
+    return scores if scores.dtype == query.dtype else scores.astype(query.dtype)
 
 
 def group_heads(x, keys):

@@ -27,7 +27,13 @@ from ..masks import causal, from_array, given
 from ..masks.windows import sliding_window, window_ends
 from ..positions import OffsetBias, toeplitz
 from ..scores import scaled_dot
-from ..template import clear_unused, group_heads, used_keys, weigh_and_average
+from ..template import (
+    checked_scores,
+    clear_unused,
+    group_heads,
+    used_keys,
+    weigh_and_average,
+)
 from ..variants.row import Variant
 from .flash import flash_attention
 
@@ -247,15 +253,8 @@ def _check_bias(bias, shape):
 
 
 def _checked_scores(score, query, key, shape):
-    """Return score(query, key), if it is a Tensor of that shape."""
     y = arguments.called(f"{NAME}: score", "(query, key)", score, query, key)
-    if not isinstance(y, Tensor) or y.shape != shape or y.dtype.kind != "f":
-        found = f"{y.dtype} {y.shape}" if isinstance(y, Tensor) else type(y).__name__
-        raise ValueError(
-            f"{NAME}: score returned {found}; expected a Tensor of floats of the shape "
-            f"of the scores, {shape}."
-        )
-    return y if y.dtype == query.dtype else y.astype(query.dtype)
+    return checked_scores(NAME, y, query, shape)
 
 
 # ---- The rows of the table ----

@@ -19,7 +19,8 @@ def allowed_pairs(name, shape, dtype, mask=None, lengths=None):
     """Return which pairs may attend, for scores of a shape, and what is added to these.
 
     mask      broadcasts to the scores: bool, where True = may attend, or float, which
-              is added; or a function, such as those of attention.masks
+              is added; or a function, such as those of attention.masks, for scores
+              (B, H, L, S), or (B, L, S) without heads
     lengths   (B,) or (B, L), for scores (B, ..., L, S): how many keys are allowed
 
     The first is a bool array that broadcasts to the scores, or None if all pairs may
@@ -28,6 +29,8 @@ def allowed_pairs(name, shape, dtype, mask=None, lengths=None):
     bias = None
     if mask is not None and not is_function(mask):
         mask, bias = from_numbers(name, "mask", mask, shape, dtype)
+    elif mask is not None and len(shape) == 3:  # examples, as lengths count, not heads
+        mask = dense(mask, (shape[0], 1, *shape[1:]))[:, 0]
     elif mask is not None:
         mask = dense(mask, shape)
     if lengths is None:

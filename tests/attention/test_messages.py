@@ -14,6 +14,7 @@ from attention.exact.sdpa import scaled_dot_product_attention
 from attention.layers import AdditiveAttention, DotProductAttention, GeneralAttention
 from attention.masks.block_mask import BlockMask
 from attention.positions import OffsetBias
+from attention.scores import dot
 from attention.softmax import masked_softmax
 from minigrad import Tensor
 
@@ -56,6 +57,11 @@ ATTEND = [
     (template(normalize=lambda s, _: s.data), ValueError, "returned a ndarray"),
     (template(normalize=lambda s, _: s[0]), ValueError, "(5, 7)", "(2, 5, 7)"),
     (template(dropout_p=1.5), ValueError, "dropout: p is", "1.5"),
+    (template(score=lambda q, k: None), ValueError, "score returned NoneType", "(2, 5"),
+    (template(score=lambda q, k: dot(q, k)[0]), ValueError, "float64 (5, 7)"),
+    (template(score=lambda q, k: q), ValueError, "score returned float64 (2, 5, 4)"),
+    (template(temperature=-1.0), ValueError, "attend: temperature is -1.0", "positive"),
+    (template(temperature=np.nan), ValueError, "attend: temperature is nan"),
     (template(score="dot"), TypeError, "attend: score is 'dot'", "attention.dot"),
 ]
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from attention import definitions
+from attention import definitions, masks
 from attention.scores import additive, dot, scaled_dot
 from attention.softmax import masked_softmax
 from attention.template import attend
@@ -48,6 +48,14 @@ SOME[1, 2, 2] = False  # a query with nothing to attend to
 
 
 @backends
+def test_the_first_of_three_axes_counts_examples():
+    lengths, qkv = np.array([1, 4]), example()
+    _, expected = attend(*qkv, lengths=lengths)
+    for mask in (masks.padding(lengths), lambda b, h, q_idx, k_idx: k_idx < lengths[b]):
+        _, weights = attend(*qkv, mask=mask)
+        np.testing.assert_array_equal(weights.data, expected.data)
+
+
 def test_lengths_are_read_by_their_axes():
     """(B,) has one length for each example, also where L = B."""
     (scores,) = draw((3, 3, S))
