@@ -31,7 +31,9 @@ Papineni et al. 2002; for smoothing Chen and Cherry 2014; Post 2018.
 """
 
 import math
+import numbers
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from minigrad.arguments import one_of, whole
@@ -143,4 +145,15 @@ def _tokenized(hypotheses, references, several):
 
 
 def _tokens(sentence):
-    return sentence.split() if isinstance(sentence, str) else list(sentence)
+    """Return the words of a string; check those of a list."""
+    if isinstance(sentence, str):
+        return sentence.split()
+    tokens = list(sentence) if isinstance(sentence, Iterable) else [sentence]
+    for token in tokens:
+        if not isinstance(token, (str, numbers.Integral)) or " " in str(token):
+            raise ValueError(
+                f"BLEU: a sentence has the token {token!r}; expected a word, or an id. "
+                "A whole sentence is a string; a list of several references for each "
+                "hypothesis needs several=True."
+            )
+    return tokens

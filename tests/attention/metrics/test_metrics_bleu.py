@@ -37,6 +37,15 @@ def test_a_word_counts_as_often_as_in_the_reference_that_has_it_most_often():
     assert parts.precisions == [50]
 
 
+@pytest.mark.parametrize(
+    "hypotheses, references",
+    [(["a b"], [["a b"]]), ([["a b"]], [["a b"]]), (["a"], [None])],
+)
+def test_a_sentence_in_another_list_is_no_word(hypotheses, references):
+    with pytest.raises(ValueError, match="BLEU: a sentence has the token .* several=True"):
+        corpus_bleu(hypotheses, references)
+
+
 @pytest.mark.parametrize("name", RECORDED["cases"])
 def test_bleu_is_that_of_sacrebleu(name):
     case = RECORDED["cases"][name]
