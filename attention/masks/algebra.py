@@ -136,7 +136,7 @@ class Mask:
 
     def _repr_html_(self):
         """Return what a notebook shows: the pairs of the first example and head."""
-        for n in (12, 48):  # queries and keys
+        for n in (12, 48, *range(1, 129)):  # queries and keys, of a size that fits
             try:
                 allowed = self.dense(self.examples or 1, self.heads or 1, n, n)
                 return grid(allowed[0, 0], str(self))

@@ -119,6 +119,10 @@ class BlockMask:
         """Return the mask as a bool array (B | 1, H | 1, L, S)."""
         return self.mask.dense(*self._numbers, self.L, self.S)
 
+    def _repr_html_(self):
+        """Return what a notebook shows: the tiles of the first example and head."""
+        return f"<pre>{self}</pre>"
+
     def map(self, b=0, h=0):
         """Return a drawing of the tiles of one head: # full, + partial, . empty.
 

@@ -9,7 +9,7 @@ from importlib import import_module
 import numpy as np
 import pytest
 
-from attention import masks
+from attention import BlockMask, masks
 from attention.masks import (
     Mask,
     bigbird,
@@ -272,6 +272,7 @@ def allowed_in(shown):
 @pytest.mark.parametrize("mask, n", [
     (causal & sliding_window(2, 0), 12),
     (padding([3, 20]), 48),  # it does not fit 12 keys
+    (causal & document([0, 0, 1]), 3),
     (mask_mod(lambda b, h, q, kv: (h == 0) & (q != kv)), 12),
     (from_array(np.arange(15).reshape(3, 5) % 2 == 0), None),
 ], ids=str)  # fmt: skip
@@ -280,6 +281,11 @@ def test_a_notebook_shows_the_pairs_that_a_mask_allows(mask, n):
     expected = mask.array if n is None else mask.dense(mask.examples or 1, 1, n, n)
     assert allowed_in(shown) == {(i, j) for i, j in np.argwhere(expected[0, 0])}
     assert html.escape(f"{mask}. {expected.shape[2]} queries") in shown
+
+
+def test_a_notebook_shows_the_tiles_of_a_block_mask():
+    tiles = BlockMask.from_mask(causal, 4, 4, block=2)
+    assert tiles._repr_html_() == f"<pre>{tiles}</pre>"
 
 
 def test_a_notebook_shows_the_text_of_a_mask_that_has_no_picture():
