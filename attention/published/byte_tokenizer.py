@@ -15,12 +15,12 @@ for every text of which the vocabulary has the bytes (GPT-2's has all 256).
 """
 
 import codecs
-import functools
 import re
 
 from . import bpe
 from .splitting import normalized, split
 
+KNOWN = 2**16  # words whose ids are kept
 NO_TOKEN = "\ufffd".encode("utf-8")
 
 
@@ -45,7 +45,7 @@ class ByteTokenizer:
         } | {i: text.encode("utf-8") for text, i in special.items()}
         longest_first = sorted(special, key=len, reverse=True)
         self._special = re.compile("|".join(map(re.escape, longest_first)) or r"(?!)")
-        self._ids_of = functools.lru_cache(2**16)(self._ids_of)  # words come again
+        self._known = {}  # {word: its ids}, because words come again
 
     def encode(self, text, special=True):
         """Return the ids of a text, a list.
@@ -88,7 +88,12 @@ class ByteTokenizer:
 
     def _words(self, text):
         words = split(normalized(text, self.splitting), self.splitting)
-        return [i for word in words for i in self._ids_of(word)]
+        if len(self._known) > KNOWN:
+            self._known.clear()
+        for word in words:
+            if word not in self._known:
+                self._known[word] = self._ids_of(word)
+        return [i for word in words for i in self._known[word]]
 
     def _ids_of(self, word):
         """Return the ids of a word."""
