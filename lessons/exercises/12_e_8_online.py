@@ -169,16 +169,13 @@ def of_all_keys(my, rng):
     my.near(1e-3).finish(*sums(*draw(rng)))
     V = rng.normal(size=(3, 5))
     has_all_digits(my, "finish", *my.only.finish(np.zeros(3), np.ones(3), V), V)
-    my.finish(*sums(*draw(rng)))
 
 
 def of_two_sets(my, rng):
     """merge of 4 keys and 3"""
-    s, V = draw(rng)
-    my.near(1e-3).merge(*parts(s, V))
+    my.near(1e-3).merge(*parts(*draw(rng)))
     o, none = rng.normal(size=(3, 5)), (np.zeros((3, 5)), np.full(3, -np.inf))
     has_all_digits(my, "merge", *my.only.merge(o, np.zeros(3), *none), o)
-    my.merge(*parts(s, V))
 
 
 def in_blocks(my, rng):
@@ -195,15 +192,12 @@ def no_keys(my, rng):
     s[0, :4] = s[1, 4:] = s[2] = -np.inf
     my.update(*sums(s[:, :4], V[:4]), s[:, 4:], V[4:])
     my.finish(*sums(s, V))
-    my.merge(*parts(s, V))
-    for block in (2, 7):
-        my.online_attention(s, V, block)
-    s, V = draw(rng)
-    s[0] += 1e4
-    s[1] -= 1e4
-    s[2, ::2] += 1e4
-    my.online_attention(s, V, 3)
-    my.merge(*parts(s, V))
+    far = rng.normal(size=(3, 7)) + np.array([[1e4], [-1e4], [0.0]])
+    far[2, ::2] += 1e4
+    for each in (s, far):
+        my.merge(*parts(each, V))
+        for block in (2, 3, 7):
+            my.online_attention(each, V, block)
     o1, o2 = rng.normal(size=(2, 4, 5))
     o1[2] = o2[3] = 0.0  # a set without keys
     lse1 = np.array([0.0, 1000.0, -np.inf, 800.0])
@@ -221,7 +215,6 @@ def memory(my, rng):
 
 HINTS = """
 all-pairs  Which numbers of a block are needed after its update?
-epsilon  z is 1 or more in each row with a key. What do you divide by in the others?
 1  exp(s - m') = exp(s - m) exp(m - m'): to make a sum relative to m', multiply each row
    by one number.
 2  With m' the larger of m and the largest score of the block, multiply z and u by
