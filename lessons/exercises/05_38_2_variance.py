@@ -118,8 +118,6 @@ def explanation():
 
 from fractions import Fraction
 
-import numpy as np
-
 from lessons.course.words import your_own_words  # noqa: F401
 from lessons.classroom.theory import check_chain, holds, rationals, two_point_mean
 

@@ -180,10 +180,8 @@ def through_a_window(my, rng):
     Q, K, V = (rng.normal(size=shape) for shape in ((T, d), (S, d), (2, S, w)))
     allowed = local_mask(S, T, 1, BACKWARDS)
     allowed[2] = False
-    found = my.local_attention(*map(mg.Tensor, (Q, K, V)), allowed)
-    kind = type(found).__name__
-    is_tensor = isinstance(found, mg.Tensor)
-    my.holds("local_attention", is_tensor, "a Tensor", kind, "detached")
+    kind = type(my.local_attention(*map(mg.Tensor, (Q, K, V)), allowed)).__name__
+    my.holds("local_attention", kind == "Tensor", "a Tensor", kind, "detached")
 
 
 def three_steps(my, rng):
@@ -201,35 +199,26 @@ def three_steps(my, rng):
 
 def it_learns(my, rng):
     """it learns to reverse through the right window, and not through the diagonal"""
-    ends = {}
-    for name, centre in (
-        ("length - 1 - t", lambda t: my.only.center_for_reversal(t, LENGTH)),
-        ("t", DIAGONAL),
-    ):
+    ends = []
+    for centre in (lambda t: my.only.center_for_reversal(t, LENGTH), DIAGONAL):
         rng = np.random.default_rng(3)
         model = Reverser(LENGTH, SYMBOLS, WIDTH, rng)
         optimizer = optim.Adam(model.parameters(), lr=0.1)
         allowed = my.only.local_mask(LENGTH, LENGTH, 1, centre)
-        *batches, last = rng.integers(0, SYMBOLS, (61, 16, LENGTH))
+        batches = rng.integers(0, SYMBOLS, (60, 16, LENGTH))
         losses = [my.only.training_step(model, optimizer, x, allowed) for x in batches]
-        context = local_attention(model.Q, model.K, model.values(last), allowed)
-        said = model.logits(context).numpy().argmax(-1)
-        right = (said == last[:, ::-1]).mean()
-        print(f"window around {name:<14} loss {losses[0]:.2f} to {losses[-1]:.2f}, "
-              f"{right:.0%} right")  # fmt: skip
-        ends[name] = losses[-1]
-    reversal, diagonal = ends.values()
+        ends.append(losses[-1])
+    reversal, diagonal = ends
+    print(f"loss {reversal:.3f} with the window for reversal, {diagonal:.3f} around t")
     text = "a loss below 0.1 with the window for reversal, above it with the diagonal"
     found = f"{reversal:.3f}, and {diagonal:.3f} with the diagonal"
     my.holds("training_step", reversal < 0.1 < diagonal, text, found, "not-learned")
 
 
 HINTS = """
-1  Write the positions of the keys as a row and the centres as a column. Broadcasting
-   compares each with each.
-2  The row is np.arange(S)[None, :], the column has shape (T, 1). Compare the distance
-   |s - p| of each pair with D.
-3  For the batch: build one window for each length, with the centre for this length;
+1  Write the positions of the keys as a row (1, S) and the centres as a column (T, 1).
+   Broadcasting compares each with each.
+2  For the batch: build one window for each length, with the centre for this length;
    then exclude s >= length.
 """
 WHY = """To reverse a string, query t needs the symbol at length - 1 - t, where the
