@@ -80,58 +80,61 @@ def images(fig):
     return found
 
 
-def has_curve(fig, x, y, tag, what):
-    """Return the label of the curve with these points; fail unless there is one."""
+def has_curve(fig, x, y, what, words=""):
+    """Fail unless a curve has these points, and a label that contains ``words``."""
     for a, b, label in lines(fig):
         if a.shape == np.shape(x) and np.allclose(a, x) and np.allclose(b, y):
-            return label
+            if re.search(words, label.lower()):
+                return
+            text = f"expected a label that names the curve of {what}", f"found {label!r}"
+            raise CheckFailed("unlabelled", *text)
     for a, b, _ in lines(fig):
         if a.shape == np.shape(y) and np.allclose(a, y) and np.allclose(b, x):
             text = "found it with the two axes exchanged"
             raise CheckFailed("axes-exchanged", f"expected a curve of {what}", text)
-    raise CheckFailed(tag, f"expected a curve of {what}", _found(fig))
+    raise CheckFailed("curves", f"expected a curve of {what}", _found(fig))
 
 
-def has_level(fig, y, tag, what):
+def has_level(fig, y, what):
     """Fail unless the figure has a horizontal line at y."""
     if not any(np.allclose(b, y) and len(b) > 1 for _, b, _ in lines(fig)):
-        raise CheckFailed(tag, f"expected a horizontal line at {what}", _found(fig))
+        text = f"expected a horizontal line at {what}", _found(fig)
+        raise CheckFailed("no-level", *text)
 
 
-def is_labelled(fig, x="", y=""):
+def is_labelled(fig, x, y, scales=None):
     """Fail unless the axes of curves have labels, and the curves a legend.
 
-    x, y   patterns of which the labels contain one
+    x, y     patterns of which the labels contain one
+    scales   of both axes: ("log", "linear")
     """
     for ax in panels(fig):
         if not ax.lines:
             continue
-        if not (ax.get_xlabel() and ax.get_ylabel()):
-            text = f"found {ax.get_xlabel()!r} and {ax.get_ylabel()!r}"
-            raise CheckFailed("unlabelled", "expected labels of both axes", text)
         if not (re.search(x, ax.get_xlabel(), 2) and re.search(y, ax.get_ylabel(), 2)):
             text = f"found {ax.get_xlabel()!r} and {ax.get_ylabel()!r}"
             names = "expected labels that name what both axes show"
             raise CheckFailed("unlabelled", names, text)
         if len(ax.lines) > 1 and ax.get_legend() is None:
             raise CheckFailed("unlabelled", "expected a legend", "found none")
+        found = ax.get_xscale(), ax.get_yscale()
+        if scales and found != scales:
+            text = f"expected the axes x and y to be {' and '.join(scales)}"
+            raise CheckFailed("scales", text, f"found {' and '.join(found)}")
 
 
-def has_image(fig, array, tag, what, wrong=()):
-    """Fail unless one image of the figure shows this array; return its colour limits.
-
-    wrong   (tag, text, array): images that have a name
-    """
+def has_image(fig, array, what):
+    """Return (limits of colour, title) of the image of an array; fail without one."""
     found = images(fig)
-    for shown, limits, _ in found:
+    for shown, limits, title in found:
         if shown.shape == array.shape and np.allclose(shown, array):
-            return limits
-    for name, text, other in wrong:
-        for shown, _, _ in found:
-            if shown.shape == other.shape and np.allclose(shown, other):
-                lines = f"expected an image of {what}", f"found an image of {text}"
-                raise CheckFailed(name, *lines)
-    raise CheckFailed(tag, f"expected an image of {what}", f"found {len(found)} others")
+            return limits, title
+    for shown, _, _ in found:
+        if shown.shape == array.T.shape and np.allclose(shown, array.T):
+            text = f"expected an image of {what}", "found it transposed"
+            raise CheckFailed("transposed", *text)
+    text = f"expected an image of {what}", f"found {len(found)} others"
+    raise CheckFailed("no-image", *text)
 
 
 def _found(fig):

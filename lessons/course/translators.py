@@ -165,8 +165,7 @@ def show(my, ending, w, source, target):
 
 def is_heatmap(my, fig, w, source, target):
     """Fail unless a figure shows w, with the words of the source and the target."""
-    turned = [("transposed", "the weights, transposed", w.T)]
-    pictures.has_image(fig, w, "no-image", "the weights", turned)
+    pictures.has_image(fig, w, "the weights")
     ax = pictures.panels(fig)[0]
     ticks = ax.get_xticklabels(), ax.get_yticklabels()
     across, down = ([label.get_text() for label in each] for each in ticks)

@@ -152,7 +152,6 @@ def explanation():
 
 # ---- THE CHECK: each call my.f(…) is compared with the function f above
 
-import re
 import types
 
 from lessons.course import pictures
@@ -225,15 +224,10 @@ def here_and_now(my, rng):
             print("   below 1: a fixed price of each call is part of a short pass")
     fig = pictures.drawn(my, "draw", (6, 3.6), LENGTHS, seconds)
     for name, words in (("additive", "add|bahd"), ("dot", "dot|luong|scalar")):
-        row = seconds[name]
-        pictures.has_curve(fig, LENGTHS, row, "curves", f"the seconds of {name}")
-        label = next(each for _, y, each in pictures.lines(fig) if np.allclose(y, row))
-        text = f"a label that names the curve of {name}", repr(label)
-        my.holds("draw", re.search(words, label.lower()), *text, "unlabelled")
-    pictures.is_labelled(fig, r"\bT\b|state|length|key", r"sec|time|\bms?\b|\bs\b")
-    axes = [(ax.get_xscale(), ax.get_yscale()) for ax in pictures.panels(fig)]
-    text = "one panel with two logarithmic axes", axes
-    my.holds("draw", axes == [("log", "log")], *text, "linear-axis")
+        what = f"the seconds of {name}"
+        pictures.has_curve(fig, LENGTHS, seconds[name], what, words)
+    names = r"\bT\b|state|length|key", r"sec|time|\bms?\b|\bs\b"
+    pictures.is_labelled(fig, *names, ("log", "log"))
     pictures.keep(my, fig)
 
 

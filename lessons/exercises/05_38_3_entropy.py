@@ -122,15 +122,14 @@ EPSILON = 1e-10  # so that log(p + 1e-12) is near enough
 
 
 def known_entropies(my, rng):
-    """entropies of random weights, of 1/2, 1/3, 1/6, of equal ones, of 0"""
-    known = [[1 / 2, 1 / 4, 1 / 4], [1 / 3, 1 / 3, 1 / 3], [1 / 2, 1 / 3, 1 / 6]]
+    """entropies of random weights, and of weights of 0"""
     zeros = [[1.0, 0.0, 0.0], [0.5, 0.0, 0.5]]
-    for p in (rng.dirichlet(np.ones(7), (3, 5)), np.array(known), np.array(zeros)):
+    for p in (rng.dirichlet(np.ones(7), (3, 5)), np.array(zeros)):
         my.near(EPSILON).entropy(p)
 
 
 def both_curves(my, rng):
-    """both curves, of 7 and of 11 queries, one key, and scores whose exp overflows"""
+    """both curves, of 7 and of 11 queries, and of scores whose exp overflows"""
     for wanted in (True, False):
         source, unused = (np.random.default_rng(3) for _ in range(2))
         my.only.entropy_curve(7, (3, 5), wanted, source, 11)
@@ -139,13 +138,8 @@ def both_curves(my, rng):
         my.holds("entropy_curve", is_used, *text, "own-generator")
         my.near(EPSILON).entropy_curve(7, (3, 5, 17), wanted, rng, 11)
         my.near(EPSILON).entropy_curve(7, (5, 7, 11), wanted, rng, 7)
-    alone = my.only.entropy_curve(1, (5, 3), True, rng, 3)
-    is_right = np.shape(alone) == (2,) and np.allclose(alone, 0, 0, EPSILON)
-    my.holds("entropy_curve", is_right, "[0. 0.], with one key", alone)
-    large = 100.0, 100.0, 100 - math.log(3) / 100, -100.0  # s_1, then h_j
-    small = 1.0, 0.0, -math.log(3), -1000.0  # scores far below those of the other
-    my.near(EPSILON).entropy_curve(3, (1,), False, Prepared(*large), 1)
-    my.near(EPSILON).entropy_curve(3, (1,), False, Prepared(*large, *small), 2)
+    for samples in (1, 5):
+        my.near(EPSILON).entropy_curve(7, (3, 5), False, Steps(rng), samples)
 
 
 def the_limit(my, rng):
@@ -173,40 +167,27 @@ def predicted(my, rng):
 def the_plot(my, rng):
     """the plot"""
     T, ds = 7, 2 ** np.arange(9)
-    scaled, unscaled = (
-        entropy_curve(64, ds, wanted, np.random.default_rng(1), 20)
-        for wanted in (True, False)
-    )
+    scaled, unscaled = (entropy_curve(64, ds, kind, rng, 20) for kind in (True, False))
     fig = pictures.drawn(my, "draw", (6, 3.6), T, ds, scaled, unscaled)
-    pictures.has_level(fig, math.log(T), "no-level", f"log {T} = {math.log(T):.4g}")
-    pictures.is_labelled(fig, r"\bd\b|width|dim", r"entrop|nat|\bH\b")
-    for y, what in ((scaled, "scaled"), (unscaled, "unscaled")):
-        name = f"the {what} entropies against ds"
-        label = pictures.has_curve(fig, ds, y, "curves", name)
-        words = label.lower().replace("not scaled", "unscaled")
-        text = f'label="{what}" for this curve in the legend', repr(label)
-        my.holds("draw", "scaled" in words, *text, "unlabelled")
-        is_un = "unscaled" in words
-        my.holds("draw", is_un == (what == "unscaled"), *text, "exchanged")
-    ax = pictures.panels(fig)[0]
-    kind = ax.get_xscale()
-    my.holds("draw", kind != "linear", "a logarithmic axis for d", kind, "linear-axis")
-    kind = ax.get_yscale()
-    text = "a linear axis for the entropy", kind
-    my.holds("draw", kind == "linear", *text, "logarithmic-entropy")
+    pictures.has_level(fig, math.log(T), f"log {T} = {math.log(T):.4g}")
+    for y, what, words in (
+        (scaled, "scaled", "(?<!un)(?<!not )scaled"),
+        (unscaled, "unscaled", "unscaled|not scaled"),
+    ):
+        pictures.has_curve(fig, ds, y, f"the {what} entropies against ds", words)
+    names = r"\bd\b|width|dim", r"entrop|nat|\bH\b"
+    pictures.is_labelled(fig, *names, ("log", "linear"))
     pictures.keep(my, fig)
 
 
-class Prepared:
-    """A generator whose ``normal`` returns prepared numbers, in their order."""
+class Steps:
+    """A generator of 0 and 30: scores are 0, 900, 1800, …, and several are equal."""
 
-    def __init__(self, *numbers):
-        self.numbers = list(numbers)
+    def __init__(self, rng):
+        self.rng = rng
 
-    def normal(self, loc=0.0, scale=1.0, size=()):
-        return loc + scale * np.array(
-            [self.numbers.pop(0) for _ in range(np.prod(size, dtype=int))]
-        ).reshape(size)
+    def normal(self, size):
+        return 30.0 * self.rng.integers(0, 2, size)
 
 
 def is_prediction(found):

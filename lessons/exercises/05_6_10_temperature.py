@@ -27,6 +27,8 @@ def entropy(p):
     """Return H = -sum_j p_j ln p_j over the last axis of p (…, n), with 0 ln 0 = 0."""
     logs = np.log(np.where(p > 0, p, 1.0))  # ln 1 = 0 replaces ln 0  #? The entropy is in nats: which logarithm is it? What is 0 * -inf?
     #! logs = np.log(p)  | -sum_j p_j ln p_j, which is NaN where p is 0
+    #! logs = np.log(p + 0.01)  | -sum_j p_j ln(p_j + 0.01)
+    #! logs = np.log(p + 0.001)  | -sum_j p_j ln(p_j + 0.001)
     return -(p * logs).sum(-1)  #? Each term has the weight p_j. The entropy is the sum itself.
     #! return -logs.mean(-1)  | the mean of -ln p_j
     #! return np.log(p.shape[-1]) + (p * logs).sum(-1)  | ln n - H
@@ -128,19 +130,12 @@ EPSILON = 1e-10  # so that log(p + 1e-12) is near enough
 
 def at_five_temperatures(my, rng):
     """softmax_t and entropy, at five temperatures, and of weights that are 0"""
+    my.near(EPSILON).entropy(rng.dirichlet(np.full(5, 4.0), 7))  # none is near 0
     for shape in ((3, 5), (5, 5), (2, 3, 5)):
         e = rng.normal(size=shape)
         for tau in TEMPERATURES:
             my.softmax_t(e, tau)
-        p = np.array([softmax_t(e, tau) for tau in TEMPERATURES])
-        off = my.only.entropy(p) - entropy(p)
-        for added in 10.0 ** -np.arange(1, 11):
-            with_it = -(p * np.log(p + added)).sum(-1) - entropy(p)
-            is_it = np.shape(off) == with_it.shape
-            is_it = is_it and np.allclose(off, with_it, 0.01, 0)
-            texts = "-sum_j p_j ln p_j", f"-sum_j p_j ln(p_j + {added:g})"
-            my.holds("entropy", not is_it, *texts, "epsilon")
-        my.near(EPSILON).entropy(p)
+        my.near(EPSILON).entropy(np.array([softmax_t(e, tau) for tau in TEMPERATURES]))
     my.near(EPSILON).entropy(np.array([[1.0, 0.0, 0.0], [0.5, 0.5, 0.0]]))
 
 
@@ -157,11 +152,9 @@ def far_apart(my, rng):
     """large scores, and rows that are far apart"""
     for tau, scores in (
         (1.0, [705.0, 708.0, 712.0]),  # exp of the last is inf
-        (0.5, [705.0, 708.0, 712.0]),
         (400.0, [0.0, -700.0, -800.0]),  # exp of the last is 0, and so is its power
-        # less the largest of all, exp of the first row has few digits left, or none
+        # less the largest of all, exp of the first row has few digits left
         (1.0, [[0.0, 1.0], [742.0, 743.0]]),
-        (1.0, [[0.0, 1.0], [1000.0, 1001.0]]),
         (1e-3, [[1e3, -1e3, 0.0], [1e3, 1e3, 0.0]]),  # a tie
     ):
         my.softmax_t(np.array(scores), tau)
@@ -178,15 +171,13 @@ def five_heatmaps(my, rng):
         weights, H = sweep(rng.normal(size=(8, 16)), taus)
         fig = pictures.drawn(my, "draw", (9, 5.6), taus, weights, H)
         for tau, p in zip(taus, weights):
-            turned = [("transposed", "the weights, transposed", p.T)]
             text = f"the weights at tau = {tau:g}"
-            limits = pictures.has_image(fig, p, "no-image", text, turned)
+            limits, title = pictures.has_image(fig, p, text)
             text = "colours from 0 to 1 for every heatmap", f"{limits} at tau = {tau:g}"
             my.holds("draw", limits == (0, 1), *text, "own-limits")
-            titles = [t for array, _, t in pictures.images(fig) if np.allclose(array, p)]
-            text = f"{tau:g} in the title of its heatmap", titles
-            my.holds("draw", any(f"{tau:g}" in t for t in titles), *text, "no-title")
-        pictures.has_curve(fig, taus, H, "curves", "the mean entropy against tau")
+            text = f"{tau:g} in the title of its heatmap", repr(title)
+            my.holds("draw", f"{tau:g}" in title, *text, "no-title")
+        pictures.has_curve(fig, taus, H, "the mean entropy against tau")
         pictures.is_labelled(fig, "tau|τ|temp", r"entrop|nat|\bH\b")
     pictures.keep(my, fig)
 
