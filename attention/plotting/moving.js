@@ -147,7 +147,8 @@
       if (image) image.src = `${file}#f${k}`;
       if (rows[k]) say(rows[k].lastElementChild.textContent);
       rows.forEach((row, n) => row.classList.toggle("chosen", n === k));
-      if (data.values) cellsOf(tables[0]).forEach((cells, i) => {
+      const grids = data.values ? figure.querySelectorAll(".weights, .overlay") : [];
+      for (const grid of grids) cellsOf(grid).forEach((cells, i) => {
         const values = data.values[k][i].split(" ");
         cells.forEach((cell, j) => {
           cell.textContent = values[j];

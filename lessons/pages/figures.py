@@ -95,7 +95,7 @@ def show(fig, name, alt, frames=None, start=None, hover=None):
 
     fig      a matplotlib Figure, from ``figure`` or from the library's own plots; with
              frames a function from a value of each parameter to (Figure, sentence), which
-             says what this frame shows, with numbers
+             says what this frame shows, with numbers; a third result is its ``hover``
     name     of its file: small letters, digits and hyphens
     alt      a sentence that says, with numbers, what is shown and what to see: the
              caption under the figure, which also serves readers who cannot see it
@@ -122,7 +122,7 @@ def show(fig, name, alt, frames=None, start=None, hover=None):
     if frames:
         values = every_frame(frames)
         moving = Moving(fig, frames, values.index(start or values[-1]))
-        fig, _ = fig(*values[moving.start])
+        fig, *_ = fig(*values[moving.start])
         alt += moving.note()
     gallery = _current.get()
     if gallery is None and hasattr(builtins, "display"):  # a notebook shows it
@@ -226,12 +226,16 @@ class Moving:
     def render(self):
         """Return one SVG with all frames, their sentences and the words of sliders."""
         drawn = [self.draw(*values) for values in every_frame(self.parameters)]
-        svg = merged([render(fig).decode() for fig, _ in drawn], self.start)
+        svg = merged([render(fig).decode() for fig, *_ in drawn], self.start)
         words = [[k, [*map(str, values)]] for k, values in self.parameters.items()]
         counts = [len(values) for values in self.parameters.values()]
         start = np.unravel_index(self.start, counts)
-        sentences = [" ".join(said.split()) for _, said in drawn]
+        sentences = [" ".join(said.split()) for _, said, *_ in drawn]
         data = {"sliders": words, "start": [*map(int, start)], "sentences": sentences}
+        cells = [hover_data(fig, *hover)[0] for fig, _, *hover in drawn if hover]
+        if cells:
+            data["hover"] = [cells[self.start] | {"name": ""}]  # not of all frames
+            data["values"] = [[*map(" ".join, each["values"])] for each in cells]
         return with_data(svg, data).encode()
 
 

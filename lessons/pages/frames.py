@@ -163,7 +163,7 @@ def _moving(image, caption, data):
         f'tabindex="0">{table}</div>\n</details>\n'
         for name, table in folded
     )
-    start = {k: data[k] for k in ("sliders", "start") if k in data}
+    start = {k: data[k] for k in ("sliders", "start", "values") if k in data}
     start = json.dumps(start, ensure_ascii=False).replace("<", "\\u003c")
     script = f'<script type="application/json">{start}</script>'
     return f'<figure class="moving">{image}{caption}{tables}{script}</figure>'

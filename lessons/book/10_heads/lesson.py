@@ -396,8 +396,9 @@ show(fig, "collapse", alt)
 # measurement](../../MEASURES.md)), on English sentences that a small grammar writes
 # ([experiment.py](experiment.py)). Each has two blocks with four heads each; the heads
 # of a block are a *layer* of heads. A phrase stands between some of the subjects and
-# their verbs, as in "the women near the old dog see a child". Here are two of the eight
-# heads of one model, in each layer the one that looks most at the subject:
+# their verbs, as in "the women near the old dog see a child". Here is one of the eight
+# heads of one model, the one with the most weight from the word before the verb to the
+# subject of this sentence:
 
 # %% [folded]
 script = import_module("lessons.book.10_heads.experiment")
@@ -413,30 +414,49 @@ def of_heads(value):  # (seeds, 8)
 
 
 # %% [figure]
-fig, axes = figure("Where do two of eight heads look?", columns=2, size=(7.2, 4.4))
-cells = {}  # of the heatmaps
 tokens = ["^", *script.EXAMPLE.split()]
-marked = tokens.index("children"), tokens.index("dog")  # the subject, before the verb
-for k, ax in enumerate(axes):
-    h = of_heads(script.excess)[0, layers == k].argmax()
-    p = np.array(found["runs"][0]["example"])[layers == k][h]  # (T, T)
+subject, before_verb = tokens.index("children"), tokens.index("dog")
+weights = np.array(found["runs"][0]["example"])  # (8, T, T)
+
+
+def place(k):  # the layer and the head of number k of 8, counted from 1
+    return int(k) // script.HEADS + 1, int(k) % script.HEADS + 1
+
+
+def draw(layer, head):
+    """Draw the weights of a head, counted from 1; a square marks the subject."""
+    p = weights[layers == layer - 1][head - 1]  # (T, T)
+    fig, ax = figure("Where does each of eight heads look?", size=(7.2, 5))
     image = ax.imshow(p, cmap="Blues", vmin=0, vmax=1)
-    cells[ax] = tokens, tokens, p
-    ax.set_title(f"layer {k + 1}, head {h + 1}")
     ax.set_xticks(range(len(tokens)), tokens, rotation=90)
     ax.set_yticks(range(len(tokens)), tokens)
-    ax.plot(*marked, "s", mfc="none", mec=ORANGE, ms=8, mew=1.3)
-    ax.set_xlabel("key")
+    ax.plot(subject, before_verb, "s", mfc="none", mec=ORANGE, ms=12, mew=1.5)
+    ax.set(title=f"layer {layer}, head {head}", xlabel="key", ylabel="query")
     ax.grid(False)
-axes[0].set_ylabel("query")
-fig.colorbar(image, ax=axes, shrink=0.6, label="weight")
-alt = f"""Two heatmaps, a head of each layer of one of the six models, for the sentence
-"{script.EXAMPLE}", queries down and keys across; ^ is the start sign. A square
-marks the weight from the word before the verb, "dog", to the subject, "children". Both
-are lower triangles, because the model is causal."""
-show(fig, "two-heads", alt, hover=cells)
+    fig.colorbar(image, ax=ax, shrink=0.6, label="weight")
+    most, w = tokens[p[before_verb].argmax()], p[before_verb]
+    said = f"""Layer {layer}, head {head}: the word before the verb, "dog", sends
+    {w[subject]:.2f} to the subject, "children", and most, {w.max():.2f}, to "{most}"."""
+    return fig, said, {ax: (tokens, tokens, p)}
+
+
+there = weights[:, before_verb, subject]  # (8,)
+means = of_heads(lambda head: head["subject"])[0]  # (8,), over sentences of the test
+best = there.argmax()
+alt = f"""A heatmap of a head of one of the six models, for the sentence
+"{script.EXAMPLE}", queries down and keys across; ^ is the start sign. A square marks the
+weight from the word before the verb, "dog", to the subject, "children". It is
+{there[best]:.2f} in head {place(best)[1]} of layer {place(best)[0]}, and
+{np.delete(there, best).max():.2f} or less in the other seven. The heatmap is a lower triangle, because the model is causal."""
+numbers = {"layer": [*range(1, script.LAYERS + 1)], "head": [*range(1, script.HEADS + 1)]}
+show(draw, "eight-heads", alt, frames=numbers, start=place(best))
 
 # %% [markdown]
+# One sentence does not show what a head does. In the mean over all such sentences of the
+# test, the most weight comes from head {{ place(means.argmax())[1] }} of layer
+# {{ place(means.argmax())[0] }}: {{ f"{means.max():.2f}" }}, and
+# {{ f"{means[best]:.2f}" }} from the head of the figure. So we measure.
+#
 # A verb *agrees* with its subject in *number*, singular or plural: "the woman sees",
 # "the women see". It is often said that some heads follow this agreement. In "the women
 # near the old dog see a child" the model has to look past the dog, and it has to do so
