@@ -154,6 +154,19 @@ def test_the_cells_of_a_figure_are_its_numbers_and_lie_over_its_axes(tmp_path):
     assert np.allclose(box, [x / 288, y / 144, w / 288, h / 144], atol=1e-3)
 
 
+def test_a_figure_with_frames_has_the_cells_of_each(tmp_path):
+    def draw(head):
+        fig, ax = figures.figure("Which?", size=(4, 2))
+        ax.set(xlabel="key", ylabel="query", title=f"head {head}")
+        return fig, f"head {head}", {ax: ("q", "ab", [[head / 4, 1]])}
+
+    svg = shown(draw, "cells", ALT, frames={"head": [1, 2]}, start=(2,))
+    data = frames.data_of(svg)
+    assert data["values"] == [["0.250 1"], ["0.500 1"]]
+    page = on_the_site(svg, tmp_path)
+    assert Elements(page).texts("td")[-2:] == ["0.500", "1"] and "0.250 1" in page
+
+
 ONE = {"frames": {"step": ["one"], "colour": ["blue"]}}
 
 

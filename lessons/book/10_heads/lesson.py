@@ -447,7 +447,8 @@ alt = f"""A heatmap of a head of one of the six models, for the sentence
 "{script.EXAMPLE}", queries down and keys across; ^ is the start sign. A square marks the
 weight from the word before the verb, "dog", to the subject, "children". It is
 {there[best]:.2f} in head {place(best)[1]} of layer {place(best)[0]}, and
-{np.delete(there, best).max():.2f} or less in the other seven. The heatmap is a lower triangle, because the model is causal."""
+{np.delete(there, best).max():.2f} or less in the other seven. The heatmap is a lower
+triangle, because the model is causal."""
 numbers = {"layer": [*range(1, script.LAYERS + 1)], "head": [*range(1, script.HEADS + 1)]}
 show(draw, "eight-heads", alt, frames=numbers, start=place(best))
 
