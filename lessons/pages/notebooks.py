@@ -27,6 +27,7 @@ PART = re.compile(
     re.M | re.S,
 )
 HEADING = re.compile(r"^(## Further: .*)\n*", re.M)
+IMPORTS = re.compile(r"((?:import|from) .*\n)+(?=\n)")  # above other code
 SOURCE = re.compile(r"`[\w.]+`, from \[.*\]\(.*\):$")
 FIRST = """import os
 
@@ -37,7 +38,7 @@ import lessons
 os.environ["ATTENTION_BACKEND"] = "numpy"  # to compile takes longer than it saves"""
 EXERCISES = """## Exercises
 
-Run the next cell once. Then fill in a cell below it and run it: it is saved as your
+Run the next cell once: it is folded, and loads the checks. Then fill in a cell below it and run it: it is saved as your
 answer, and checked. `%hint` in a cell shows a hint, `%lessons` your progress, and
 View > Show Line Numbers the numbers that a report names."""
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
@@ -68,7 +69,7 @@ def notebooks(args):
 def notebook(folder):
     """Return the notebook of a lesson, the object that its JSON contains."""
     text = (folder / "README.md").read_text(encoding="utf-8").partition("\n---\n")[0]
-    text, cells, outputs, fold, start = unfolded(text), [_code(FIRST)], [], "", 0
+    text, cells, outputs, fold, start = unfolded(text), [_code(FIRST, "imports")], [], "", 0
     for part in [*PART.finditer(text), None]:
         prose = text[start : part.start() if part else None].strip()
         start = part.end() if part else 0
@@ -94,12 +95,14 @@ def notebook(folder):
         elif part["language"]:
             if "figure" not in fold:  # the outputs so far are those of the cell above
                 _add_outputs(cells, outputs)
-            cells.append(_code(part["code"]))
-            if fold:
-                cells[-1]["metadata"]["jupyter"] = {"source_hidden": True}
+            code = part["code"]
+            if not fold and (imports := IMPORTS.match(code)):
+                cells.append(_code(imports[0].rstrip(), "imports"))
+                code = code[imports.end() :].lstrip()
+            cells.append(_code(code, fold))
             _add_outputs(cells, outputs)
     if found := exercises_of(folder):
-        cells += [_cell("markdown", EXERCISES), _code("%load_ext lessons")]
+        cells += [_cell("markdown", EXERCISES), _code("%load_ext lessons", "imports")]
         cells += [_code(f"%%exercise {e.id}\n{e.stub_text.rstrip()}") for e in found]
     for k, cell in enumerate(cells):
         cell["id"] = f"cell-{k}"
@@ -136,8 +139,12 @@ def _cell(kind, text):
     return {"cell_type": kind, "metadata": {}, "source": text}
 
 
-def _code(text):
-    return _cell("code", text) | {"execution_count": None, "outputs": []}
+def _code(text, fold=""):
+    """Return a cell of code; ``fold``: what is folded, or "" to show it."""
+    cell = _cell("code", text) | {"execution_count": None, "outputs": []}
+    if fold:
+        cell["metadata"]["jupyter"] = {"source_hidden": True}
+    return cell
 
 
 def _add_outputs(cells, outputs):

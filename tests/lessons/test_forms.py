@@ -184,12 +184,15 @@ def test_a_notebook_has_the_cells_and_the_outputs_of_its_page(
     found = json.loads(written)["cells"]
     assert len({cell["id"] for cell in found}) == len(found)
     script = cells.parse((folder / "lesson.py").read_text(encoding="utf-8"))
-    code = [c["source"] for c in found if c["cell_type"] == "code"]
-    code, own = code[1:], [c.text for c in script if c.kind in ("code", "folded", "figure")]
+    code = [c for c in found if c["cell_type"] == "code"]
+    own = [c.text for c in script if c.kind in ("code", "folded", "figure")]
     stubs = [f"%%exercise {e.id}\n{e.stub_text}" for e in exercises_of(folder)]
-    assert code[: len(own)] == own
-    rest = ["%load_ext lessons", *stubs] if stubs else []
-    assert [text.rstrip() for text in rest] == code[len(own) :]
+    own += ["%load_ext lessons", *stubs] if stubs else []
+    lines = "\n".join(c["source"] for c in code[1:]).splitlines()
+    assert [*filter(None, lines)] == [*filter(None, "\n".join(own).splitlines())]
+    unfolded = [c["source"] for c in code if not c["metadata"]]
+    imports = [text for text in unfolded if re.search("^(import|from|%load_ext) ", text, re.M)]
+    assert all(text.startswith("%%exercise") for text in imports)
     prose = [c["source"] for c in found if c["cell_type"] == "markdown"]
     prose = "\n\n".join(prose)
     assert prose.count("\n```python\n") == [c.kind for c in script].count("source")
