@@ -38,7 +38,7 @@ import lessons
 os.environ["ATTENTION_BACKEND"] = "numpy"  # to compile takes longer than it saves"""
 EXERCISES = """## Exercises
 
-Run the next cell once: it is folded, and loads the checks. Then fill in a cell below it and run it: it is saved as your
+Run the next cell, which is folded, after each start of the notebook. Then fill in a cell below it and run it: it is saved as your
 answer, and checked. `%hint` in a cell shows a hint, `%lessons` your progress, and
 View > Show Line Numbers the numbers that a report names."""
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
@@ -111,10 +111,11 @@ def notebook(folder):
 
 
 def as_jupyter(text):
-    """Return prose with formulas and links as Jupyter has them.
+    """Return prose with formulas, links and commands as Jupyter has them.
 
     Links lead to other notebooks and to the glossary; of others the words are kept.
     """
+    text = re.sub(r"python -m lessons start\s", "%exercise ", text)
     text = re.sub(r"^```math\n(.*?)\n```$", r"$$\n\1\n$$", text, flags=re.M | re.S)
     paragraphs = text.split("\n\n")
     return "\n\n".join(p if p[:2] == "$$" else SPAN.sub(_span, p) for p in paragraphs)
