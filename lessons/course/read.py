@@ -166,7 +166,7 @@ class Source:
 
     def gradients(self, name):
         """Return [(name, axes)] of what a function's backward returns."""
-        text = ast.get_docstring(self.functions[name]) or ""
+        text = " ".join((ast.get_docstring(self.functions[name]) or "").split())
         found = re.search(r"backward\(g\) returns \(?(.*?)( for |[().:;]|$)", text)
         names = re.findall(r"(?:dL/)?(\w+)", found[1]) if found else []
         shapes = dict(_named_shapes(text))

@@ -191,16 +191,19 @@ def _open_exercise(states):
 def _fresh_exercise(states, begun):
     """Return (the next exercise, whether its lesson is begun), in the book's order.
 
-    Those of lessons that are begun come first; what an exercise needs has passed, if
-    such an exercise is left.
+    Those of the lessons of the last one come first, then those of lessons that are
+    begun; what an exercise needs has passed, if such an exercise is left.
     """
+    is_first = {*states.values()} == {"new"}
+    last = [] if is_first else lessons_of(latest())
+    here = {e.id for folder in last for e in exercises_of(folder)}
     path = [
         (folder in begun, e)
         for folder, found in in_book_order()
         for e in found
         if states[e.id] != "passed"
     ]
-    path.sort(key=lambda step: not step[0])
+    path.sort(key=lambda step: (step[1].id not in here, not step[0]))
     able = [s for s in path if all(states.get(n) == "passed" for n in s[1].needs)]
     for ready, exercise in able or path:
         return exercise, ready
