@@ -70,8 +70,9 @@ def draw(p):
     low, high = (step * min(max(p + k, -0.5), last + 0.5) for k in (-D - 0.5, D + 0.5))
     ax.plot([low, low, high, high], [-0.7, -0.85, -0.85, -0.7], color=BLUE, lw=1.6)
     arrow(ax, (centre, -1.4), (centre, -0.9), BLUE)
-    under = f"centre $p_t = {p}$; the window reaches $D = {D}$ words to either side"
-    ax.text(centre, -1.45, under, ha="center" if p > 1 else "left", va="top")
+    ax.text(centre, -1.45, f"centre $p_t = {p}$", ha="center", va="top")
+    reach = f"the window reaches $D = {D}$ words to either side"
+    ax.text(step * 4, -1.9, reach, ha="center", va="top")
     box(ax, (centre, 2.2), "context", ORANGE, width=1.3)
     box(ax, (right, 1.2), '"le chat noir"', GREEN, width=2.0)
     ax.text(right, 0.9, "has written", ha="center", va="top", fontsize=9)

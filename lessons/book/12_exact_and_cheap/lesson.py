@@ -294,7 +294,11 @@ def draw(reach, dilation, globals_, pads):
     ax.set(xlabel="key j", ylabel="query i", xticks=(0, 5, 10, 15))
     ax.set_yticks((0, 5, 10, 15))
     ax.grid(False)
-    return fig, f"{mask!r} allows {seen.sum()} of {16 * 16} pairs."
+    said = f"A window of reach {reach}"
+    said += ", of which every second token counts" * (dilation == 2)
+    said += f", {globals_} global token{'s' * (globals_ > 1)}" * bool(globals_)
+    said += f", without {pads} tokens of padding" * bool(pads)
+    return fig, f"{said}: {seen.sum()} of {16 * 16} pairs are allowed."
 
 
 alt = """The allowed pairs of 16 queries and 16 keys. A window is a band around the
