@@ -4,7 +4,6 @@ It is written as a page that lists all entries, and as a script, so that the sea
 them also where pages are opened from files.
 """
 
-import ast
 import html
 import json
 import re
@@ -26,19 +25,19 @@ class Index:
 
     def add_page(self, address, title, text, is_glossary):
         """Add a page of Markdown, and its headings."""
-        title = _plain(title)
+        title = plain(title)
         self.add("Pages", title, address)
         unfolded = blocks.unfolded(text)
         for block in blocks.split(unfolded):
             if block.kind == "heading" and block.level == 2:
                 group = "Terms" if is_glossary else "Headings"
                 where = f"{address}#{blocks.anchor(block.text)}"
-                self.add(group, _plain(block.text), where, title)
+                self.add(group, plain(block.text), where, title)
 
-    def add_module(self, address, module):
+    def add_module(self, address, module, about):
         """Add a file of the library, and its public functions and classes."""
         place = address.removesuffix(".html")
-        self.add("Pages", place, address, _summary(module.tree))
+        self.add("Pages", place, address, about)
         for node in module.tree.body:
             name = getattr(node, "name", "_")
             if name[0] != "_":
@@ -69,11 +68,6 @@ def _item(entry):
     return f'<li><a href="{address}">{title}</a> <span>{of}</span></li>'
 
 
-def _plain(text):
+def plain(text):
+    """Return the text of a block without its marks."""
     return re.sub(r"[`$*\\]", "", words(text))
-
-
-def _summary(tree):
-    text = ast.get_docstring(tree) or ""
-    text = " ".join(text.partition("\n\n")[0].split())
-    return text.replace("``", "")

@@ -37,7 +37,8 @@ from . import blocks, frames, search, source_pages
 from .cells import headings
 from .citations import Citations
 from .hypertext import as_html, pre, spans_as_html
-from .reading import title, words
+from .reading import title
+from .source_pages import relative
 from .weave import fence
 
 CONTENTS = LESSONS / "README.md"
@@ -166,7 +167,7 @@ class Site:
             body, name = as_html(text, link), headings(text)[0][1]
             body = frames.set_in_motion(body, path.parent)
             first = (b.text for b in blocks.split(text) if b.kind == "paragraph")
-            about = plain_words(next(first, ""))
+            about = search.plain(next(first, ""))
             self.index.add_page(address(path), name, text, path == GLOSSARY)
         elif path in self.exercises:
             body, name, kind = self._exercise(path), self.names[path], "exercise"
@@ -176,8 +177,8 @@ class Site:
             name, kind = path.relative_to(ROOT).as_posix(), "source"
             if path.suffix == ".py":
                 body, about = self.sources.body(path), self.sources.summary(path)
-                if path in self.sources.modules:
-                    self.index.add_module(address(path), self.sources.modules[path])
+                if module := self.sources.modules.get(path):
+                    self.index.add_module(address(path), module, about)
             else:
                 body, about = f"<h1>{name}</h1>\n{_listing(_text(path))}", name
         before, after = self._neighbours(path)
@@ -189,7 +190,7 @@ class Site:
         )  # fmt: skip
 
     def _filled(self, where, name, body, description, **parts):
-        root = os.path.relpath(".", os.path.dirname(where) or ".").replace(os.sep, "/")
+        root = relative(".", os.path.dirname(where))
         about = html.escape(" ".join(description.split()))
         root = "" if root == "." else f"{root}/"
         moves = ""
@@ -226,19 +227,19 @@ class Site:
         if file not in self.known:
             self.known.add(file)
             self.linked.append(file)
-        return _relative(address(file), os.path.dirname(address(folder / "README.md")))
+        return relative(address(file), os.path.dirname(address(folder / "README.md")))
 
     def _named(self, path, file, name=None):
         """Return a Markdown link from the page of ``path`` to a file with a name."""
         if not file:
             return ""
         name = name or self.names.get(file) or file.relative_to(ROOT).as_posix()
-        return f"[{name}]({_relative(file, path.parent)})"
+        return f"[{name}]({relative(file, path.parent)})"
 
     def _top(self, path):
         first = " ".join(self._named(path, file) for file in FIRST)
         last = " ".join(self._named(path, file) for file in (SOURCE, MAP, GLOSSARY))
-        exercises = _relative(CONTENTS, path.parent) + "#the-exercises"
+        exercises = relative(CONTENTS, path.parent) + "#the-exercises"
         return f"{first} [Exercises]({exercises}) {last}"
 
     def _neighbours(self, path):
@@ -321,11 +322,6 @@ def _beside(aside):
     return heading.sub(r'<h2 class="\1">\2</h2>', aside)
 
 
-def plain_words(text):
-    """Return the text of a block without its marks."""
-    return re.sub(r"[`$*]", "", words(text))
-
-
 @functools.cache
 def address(path):
     """Return where the file of the project stands in the site, from its first folder."""
@@ -341,11 +337,6 @@ def address(path):
     elif path.suffix not in (".svg", ".png"):
         path = path.with_name(f"{path.name}.html")
     return path.as_posix()
-
-
-@functools.cache
-def _relative(file, folder):
-    return os.path.relpath(file, folder or ".").replace(os.sep, "/")
 
 
 def _text(path):

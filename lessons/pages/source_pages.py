@@ -80,7 +80,7 @@ class SourcePages:
         """Return the first sentence of a file's docstring."""
         tree = self.modules[path].tree if path in self.modules else None
         text = ast.get_docstring(tree or _tree(path.read_text("utf-8"))) or ""
-        return " ".join(text.partition("\n\n")[0].split())
+        return " ".join(text.partition("\n\n")[0].split()).replace("``", "")
 
     @functools.cache
     def address(self, page, found):
@@ -90,7 +90,7 @@ class SourcePages:
         if name:
             has_heading = any(getattr(n, "name", "") == name for n in module.tree.body)
             anchor = f"#{name}" if has_heading else f"#L{module.defined[name]}"
-        return self.link(page, _target(page, module.path) + anchor)
+        return self.link(page, relative(module.path, page.parent) + anchor)
 
 
 class _Page:
@@ -227,7 +227,7 @@ class _Page:
             words = top if near else f"{module.rpartition('.')[2]}.{top}"
             found.append(f'<a href="{html.escape(where)}">{words}</a>')
         for folder in names.lessons.get(key, []):
-            where = _target(self.path, folder / "README.md")
+            where = relative(folder / "README.md", self.path.parent)
             where, number = self.pages.link(self.path, where), folder.name.partition("_")[0]
             lessons.append(f'<a href="{where}">{number}</a>')
         text = ", ".join(found[:SHOWN])
@@ -251,7 +251,8 @@ class _Page:
             return ""
         found, wrong = "", []
         for path, line, tag in places:
-            where = self.pages.link(self.path, f"{_target(self.path, path)}#L{line}")
+            where = f"{relative(path, self.path.parent)}#L{line}"
+            where = self.pages.link(self.path, where)
             if tag:
                 wrong.append(f'<a href="{where}">{html.escape(tag)}</a>')
             else:
@@ -277,11 +278,7 @@ def _decorators(node):
     return getattr(node, "decorator_list", [])
 
 
-def _target(page, path):
-    """Return the path of a file relative to a page, as a link in Markdown has it."""
-    return _relative(path, page.parent)
-
-
 @functools.cache
-def _relative(path, folder):
-    return os.path.relpath(path, folder).replace(os.sep, "/")
+def relative(path, folder):
+    """Return the path of a file from a folder, as a link in Markdown has it."""
+    return os.path.relpath(path, folder or ".").replace(os.sep, "/")
