@@ -69,10 +69,10 @@ class Calls:
                 result = tuple(result)  # [array, backward] is a pair as well
             if isinstance(result, tuple):  # (array, backward): wrap the backward too
                 result = tuple(
-                    self.wrap(_inner_name(f), f, text) if callable(f) else plain(f)
+                    self.wrap(_inner_name(f), f, text) if callable(f) else f
                     for f in result
                 )
-            return plain(result)
+            return result
 
         wrapper.__name__ = name
         wrapper.__wrapped__ = function  # its signature
@@ -100,30 +100,18 @@ class Calls:
             raise CheckFailed(tag, text, said, *where) from error
 
 
-def plain(result):
-    """Return lists of floats as an array, and an array () as a number.
-
-    A list of arrays stays as it is: rows, or several results.
-    """
-    if isinstance(result, np.ndarray) and result.ndim == 0:
-        return result[()]
-    is_list = isinstance(result, list) and not any(
-        isinstance(each, np.ndarray) and each.ndim for each in result
-    )
-    rows = array_of_rows(result) if is_list else None
-    if is_list and rows is None:
-        return list(map(plain, result))
-    # whole numbers stay a list: they may be indices, or numbers of either kind
-    return result if rows is None or rows.dtype.kind != "f" or not rows.size else rows
-
-
-def array_of_rows(rows):
-    """Return a list of numbers, or of rows of equal lengths, as an array, or None."""
+def array_of(value):
+    """Return a number, an array, or a list of rows of one length as an array, or None."""
     try:
-        array = np.asarray(rows)
+        array = np.asarray(as_numbers(value))
     except (ValueError, TypeError):  # rows of different lengths
         return None
     return array if array.dtype.kind in "biuf" else None
+
+
+def as_numbers(value):
+    """Return the array of a tensor; other values as they are."""
+    return value.numpy() if isinstance(value, Tensor) else value
 
 
 def _lost_axis(said):

@@ -18,12 +18,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from lessons.stubs import NotWritten
-from minigrad import Tensor
 
 from ..classroom.catalogue import LESSONS
 from ..classroom.terminal import plain
 from . import differences, naming, read
-from .calls import Calls, array_of_rows, brief, own_line, parameters, readonly
+from .calls import Calls, array_of, as_numbers, brief, own_line, parameters, readonly
 from .outcome import CheckFailed, Outcome
 from .own_work import own_work
 
@@ -406,25 +405,15 @@ class My:
         raise self._failure(tag, label, [expected, f"found {found}"])
 
 
-def array_of(value):
-    """Return a number, an array, or a list of rows of one length as an array, or None."""
-    value = as_numbers(value)
-    if isinstance(value, (str, bytes)) or value is None or callable(value):
-        return None
-    return array_of_rows(value)
-
-
-def as_numbers(value):
-    """Return the array of a tensor; other values as they are."""
-    return value.numpy() if isinstance(value, Tensor) else value
-
-
 def as_arrays(value):
-    """Return a result whose lists of rows are arrays, for the laws of a check."""
+    """Return a result for the laws of a check: lists of rows are arrays.
+
+    An array of shape () is a number.
+    """
     if isinstance(value, tuple):
         return tuple(map(as_arrays, value))
-    array = array_of(value) if isinstance(value, list) else None
-    return value if array is None else array
+    array = array_of(value) if isinstance(value, (list, np.ndarray)) else None
+    return value if array is None else array[()]
 
 
 def written(my):
