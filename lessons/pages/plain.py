@@ -53,11 +53,6 @@ TOKEN = re.compile(
     r"|(?P<open>[(\[{])|(?P<close>[)\]}])|(?P<mark>[_^'])|(?P<other>.)",
     re.S,
 )
-# a letter, a script, brackets, a Greek letter: without one of them there is no formula
-MATH = re.compile(
-    rf"\b[A-Za-z]\d?\b|[_^=<>|(\[]|\b(?:d?(?:{'|'.join(GREEK)}))\b|\b[A-Z][a-z]\b"
-    r"|\b(?:d\w|ln|\d\w)\b"
-)
 OPERANDS = ("number", "dots", "word", "name")
 
 
@@ -66,8 +61,6 @@ class Token:
 
     def __init__(self, match):
         self.kind, self.text = match.lastgroup, match[0]
-        if self.kind == "size":
-            self.kind = "prose"
         self.start, self.end = match.span()
 
     def __repr__(self):
@@ -77,7 +70,7 @@ class Token:
 def pieces(text):
     """Yield (is_formula, piece) of a line: text, or the MathML of a formula."""
     end = 0
-    for first, last in _candidates(text) if MATH.search(text) else ():
+    for first, last in _candidates(text):
         if mathml := as_mathml(text[first:last]):
             yield False, text[end:first]
             yield True, mathml
@@ -116,9 +109,8 @@ def _candidates(text):
 def _is_letter(token):
     """Return whether a token makes a formula of what would be a number or a word."""
     return token.kind == "word" and (
-        len(token.text) == 1 or token.text in GREEK or token.kind == "mark"
-        or token.text in ("sqrt", *FUNCTIONS) or _is_differential(token.text)
-        or re.fullmatch("[A-Z][a-z]", token.text) is not None
+        len(token.text) == 1 or token.text in (*GREEK, "sqrt", *FUNCTIONS)
+        or _is_differential(token.text) or re.fullmatch("[A-Z][a-z]", token.text)
     )  # fmt: skip
 
 
@@ -317,17 +309,16 @@ class _Reader:
 
     def product(self):
         """Return the nodes of a product, or of a fraction with its sums before it."""
-        above, signs = self.factors()
+        above = self.factors()
         if self.peek() != "/" or not self.is_loose():
             return above
         del self.tokens[0]
-        below, below_signs = self.factors()
+        below = self.factors()
         if not below:
             self.fail("a fraction without a denominator")
         is_sum = _is_sum(below[0])
-        if not is_sum and (len(_shown(below)) > 1 or below_signs):
-            if below[0].kind != "function" and not _applies(below):
-                self.fail("a denominator of several factors")
+        if not is_sum and len(_shown(below)) > 1 and not _applies(below):
+            self.fail("a denominator of several factors")
         if self.peek() == "/" and self.is_loose():
             self.fail("a fraction of a fraction")
         outside = []
@@ -339,14 +330,13 @@ class _Reader:
         return [*outside, Node("fraction", parts=parts)]
 
     def factors(self):
-        """Return the nodes of factors side by side, and the number of their dots."""
-        nodes, dots = [], 0
+        """Return the nodes of factors side by side."""
+        nodes = []
         while self.tokens:
             text, kind = self.peek(), self.tokens[0].kind
             if text in ".*" and nodes and self.is_loose() and len(self.tokens) > 1:
                 del self.tokens[0]
                 nodes.append(Node("operator", "·" if text == "." else "∗"))
-                dots += 1
                 continue
             starts = kind in (*OPERANDS, "open") or self.is_bar_open() and (
                 not nodes or self.tokens[0].start in self.gaps
@@ -360,7 +350,7 @@ class _Reader:
             nodes.append(factor)
         if nodes and nodes[-1].kind == "operator":
             self.fail("a product without its last factor")
-        return nodes, dots
+        return nodes
 
     def factor(self):
         token = self.tokens.pop(0)
