@@ -209,12 +209,8 @@ def source(name, where):
 
 def headings(text):
     """Return [(level, text)] of the headings of a page."""
-    found = []
-    for _, line in outside_fences(blocks.unfolded(text)):
-        mark, _, words = line.partition(" ")
-        if mark and not mark.strip("#") and len(mark) <= 6:
-            found.append((len(mark), words.strip()))
-    return found
+    found = blocks.split(blocks.unfolded(text))
+    return [(b.level, b.text) for b in found if b.kind == "heading"]
 
 
 def outside_fences(text, first=1, path="lesson.py"):
