@@ -92,8 +92,6 @@ class Docstrings:
             return self._legend(rows)
         kind = ' class="lead"' if is_first else ""
         cells = re.split(r"[ ]{2,}", " ".join(x.strip() for x in lines))
-        if len(lines) == 1 or is_first:
-            cells = re.split(r"[ ]{2,}", text.replace("\n", " "))
         return f"<p{kind}>{'&emsp; '.join(map(self.spans, cells))}</p>"
 
     def _shapes(self, text):
@@ -206,10 +204,7 @@ def _has_shapes(lines):
     text = "\n".join(lines).strip()
     if not SHAPES.match(text) or text.endswith('"""'):
         return False
-    rows = _rows(lines)
-    if len(lines) == 1 or any(len(row) > 1 and row[1][1][:2] == "->" for row in rows):
-        return True
-    return not _has_legend(lines) and not _is_legend(rows)
+    return len(lines) == 1 or not _is_legend(_rows(lines))
 
 
 def _rows(lines):
