@@ -15,16 +15,9 @@ from lessons.course import check
 from lessons.course.before import answers_pass
 from lessons.course.long_runs import compared, examine, own_record
 
-from .classroom_cases import TANH, answer
+from .classroom_cases import TANH, answer, handed_in
 
 pytestmark = pytest.mark.usefixtures("work")
-
-
-def handed_in(id, old="", new=""):
-    """Write an answer into the learner's folder; return its ``My``."""
-    exercise = catalogue.find(id)
-    exercise.work.write_text(answer(id, old, new), encoding="utf-8")
-    return check.load(exercise.parts, exercise.work)
 
 
 def test_an_answer_uses_the_earlier_answer_of_its_folder(work):
