@@ -9,13 +9,16 @@ The methods have the names and keywords of NumPy's arrays; ``unsqueeze``, ``view
 Comparisons have no gradient and return arrays of booleans.
 """
 
+import math
 import operator
 from collections.abc import Callable
 from typing import Any, Never, Self, TypeVar
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
 
 from .registry import OPS
+from .torch_names import explained
 
 T = TypeVar("T")  # for editors: the type of both self and the result
 
@@ -149,13 +152,16 @@ class Operators:
         """Remove axes of length one: all, or ``axis``."""
         return OPS["squeeze"](self, axis=axis, **others)
 
+    @explained
     def unsqueeze(self, axis: Any) -> Self:
         """Insert an axis of length one."""
         return OPS["unsqueeze"](self, axis)
 
-    def flatten(self) -> Self:
-        """Return all values in one axis."""
-        return OPS["reshape"](self, (-1,))
+    def flatten(self, start_dim: int = 0) -> Self:
+        """Return the values with one axis in place of the axes from ``start_dim``."""
+        n_axes, shape = self._data.ndim, self._data.shape
+        start = normalize_axis_index(start_dim, n_axes) if n_axes else 0
+        return OPS["reshape"](self, (*shape[:start], math.prod(shape[start:])))
 
     def astype(self, dtype: Any) -> Self:
         """Return the values converted to ``dtype``."""

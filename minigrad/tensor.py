@@ -20,7 +20,7 @@ from .graph import backward_pass
 from .operators import Operators, array_or_value
 from .overwriting import mark_written
 from .recording import is_recording
-from .torch_names import TENSOR, Size, add_unknown_names, explain
+from .torch_names import TENSOR, Size, add_unknown_names, explain, explained
 
 
 class Tensor(Operators):
@@ -37,6 +37,7 @@ class Tensor(Operators):
 
     __slots__ = ("_data", "grad", "requires_grad", "_node", "_version", "__weakref__")
 
+    @explained
     def __init__(self, data: Any, requires_grad=False):
         self._data = _numbers(data)  # ``data`` of a leaf; others have a read-only view
         self.grad: np.ndarray | Any = None

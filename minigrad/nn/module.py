@@ -18,7 +18,7 @@ from typing import Any, ParamSpec, Protocol, TypeVar
 from ..arguments import flag, one_of, plain
 from ..overwriting import mark_written
 from ..tensor import Tensor
-from ..torch_names import MODULE, add_unknown_names, explain
+from ..torch_names import MODULE, ExplainedInit, add_unknown_names, explain
 
 
 class Parameter(Tensor):
@@ -41,7 +41,7 @@ class Forward(Protocol[P, R]):
         """Compute the output."""
 
 
-class Module:
+class Module(ExplainedInit):
     """Base class of all layers and models. A subclass writes ``forward``."""
 
     training = True  # whether dropout is on; set by train() and eval()

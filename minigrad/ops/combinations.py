@@ -7,6 +7,7 @@ import numpy as np
 
 from ..arguments import plain, whole
 from ..shapes import shapes
+from ..torch_names import explained
 from .arithmetic import pow, sub, where
 from .matmul import matmul
 from .reduce import mean
@@ -37,6 +38,7 @@ def triu(x, diagonal=0):
     return where(_lower_triangle("triu", x, diagonal, strictly=True), 0.0, x)
 
 
+@explained
 def mse_loss(y, target):
     """Return the mean of (y - target)^2; of integers it is computed in float64."""
     dtype = np.result_type(plain(y), plain(target))

@@ -9,7 +9,7 @@ from .select import select
 
 
 @differentiable
-def dropout(x, p, training=True, rng=None):
+def dropout(x, p=0.5, training=True, rng=None):
     """Set entries to zero with probability p, and scale the others by 1 / (1 - p).
 
         y_i = x_i b_i / (1 - p),   b_i ~ Bernoulli(1 - p)

@@ -13,6 +13,9 @@ SGD, Adam, AdamW and CosineAnnealingLR compute the same steps as in PyTorch. War
 not in PyTorch.
 """
 
+from typing import TYPE_CHECKING
+
+from ..torch_names import OPTIM, unknown
 from .optimizer import Optimizer
 from .rules import SGD, Adam, AdamW, clip_grad_norm_
 from .schedule import CosineAnnealingLR, Schedule, WarmupLR
@@ -21,3 +24,8 @@ __all__ = [
     "SGD", "Adam", "AdamW", "clip_grad_norm_", "Optimizer", "Schedule",
     "CosineAnnealingLR", "WarmupLR",
 ]  # fmt: skip
+
+if not TYPE_CHECKING:  # editors mark all other names as unknown
+
+    def __getattr__(name):
+        raise unknown("minigrad.optim", name, OPTIM)

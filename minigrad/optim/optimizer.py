@@ -11,10 +11,10 @@ import numpy as np
 from ..arguments import number, one_of
 from ..overwriting import mark_written
 from ..tensor import Tensor
-from ..torch_names import OPTIMIZER, unknown
+from ..torch_names import OPTIMIZER, ExplainedInit, unknown
 
 
-class Optimizer:
+class Optimizer(ExplainedInit):
     """Base class of the update rules in ``rules.py``.
 
     A rule names its ``averages`` and ``settings`` and writes ``_change``. A parameter

@@ -9,10 +9,11 @@ from the rate before, so rounding errors do not add up.
 import math
 
 from ..arguments import number
+from ..torch_names import ExplainedInit
 from .optimizer import Optimizer
 
 
-class Schedule:
+class Schedule(ExplainedInit):
     """A learning rate that depends on the number of steps taken: ``lr_at(t)``.
 
     ``base`` is the optimizer's rate when the schedule is made; making it sets the rate

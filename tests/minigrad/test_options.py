@@ -30,7 +30,7 @@ ARGUMENTS = {  # positional arguments of a right call
     mg.Tensor.backward: lambda: (W.sum(),),
     mg.Tensor.requires_grad_: lambda: (mg.Tensor(1.0),),
     mg.pad: lambda: (X, 1),
-    mg.dropout: lambda: (X, 0.5),
+    mg.dropout: lambda: (X,),
     mg.cross_entropy: lambda: (X, IDS),
     mg.gru: lambda: (STEP[0][:, None], *STEP[1:]),
     mg.lstm: lambda: (LSTM_STEP[0][:, None], *LSTM_STEP[1:]),

@@ -14,6 +14,7 @@ from minigrad import nn, optim, torch_names
 
 ROWS = np.arange(6.0).reshape(2, 3)
 CUBE = np.arange(24.0).reshape(2, 3, 4)
+SGD = optim.SGD(nn.Linear(2, 2).parameters(), lr=1)
 STATE = np.zeros((1, 7, 4), np.float32)
 
 
@@ -41,6 +42,13 @@ def message_of(call):
         (lambda: mg.mse_loss(tensor(), ROWS - 2), 4.0),
         (lambda: nn.Sequential(mg.relu, mg.neg)(tensor()), -ROWS),
         (lambda: tensor().unsqueeze(1), ROWS[:, None]),
+        (lambda: tensor().unsqueeze(axis=1), ROWS[:, None]),
+        (lambda: mg.Tensor(CUBE).flatten(), CUBE.ravel()),
+        (lambda: mg.Tensor(CUBE).flatten(1), CUBE.reshape(2, 12)),
+        (lambda: mg.Tensor(CUBE).flatten(start_dim=-2), CUBE.reshape(2, 12)),
+        (lambda: mg.Tensor(np.ones((2, 0, 3))).flatten(1).shape, (2, 0)),
+        (lambda: mg.Tensor(3.0).flatten(), [3.0]),
+        (lambda: F.dropout(tensor(), training=False), ROWS),
         (lambda: float(f"{tensor().sum():.1f}"), 15.0),
         (lambda: nn.GRU(3, 4, batch_first=True)(ROWS[None])[0].shape, (1, 2, 4)),
         (lambda: tensor().size, 6),
@@ -90,7 +98,7 @@ def test_a_guess_that_works(call, expected):
         (lambda: tensor().mT, "t.swapaxes(-1, -2)"),
         (lambda: tensor().log(), "minigrad.log(t)"),
         (lambda: tensor().softmax(-1), "minigrad.softmax(t)"),
-        (lambda: optim.SGD(nn.Linear(2, 2).parameters(), lr=1).param_groups, ".lr"),
+        (lambda: SGD.param_groups, ".lr"),
         (lambda: optim.Adam(nn.Linear(2, 2)), ".parameters()"),
         (lambda: tensor().sum(dim=1), "axis"),
         (lambda: tensor().argmax(dim=1), "axis"),
@@ -109,6 +117,8 @@ def test_a_guess_that_works(call, expected):
         (lambda: mg.ones((2, -1)), "ones: the length of an axis is -1; expected"),
         (lambda: mg.rand(2.0), "rand: the length of an axis is 2.0; expected"),
         (lambda: mg.randn(-1), "the length of an axis is -1; expected"),
+        (lambda: tensor().unsqueeze(dim=0), "Write axis instead of dim="),
+        (lambda: tensor().flatten(2), "axis 2 is out of bounds"),
         (lambda: mg.transpose(tensor(), 0, 1), "minigrad.swapaxes(x, axis1, axis2)"),
         (lambda: nn.Linear(2, 2).zero_grad(set_to_none=False), "expected True"),
         (lambda: nn.GRU(3, 4)(np.ones((2, 7, 3), "f"), STATE), "first axis of x"),
@@ -143,6 +153,20 @@ def test_a_guess_that_works(call, expected):
         (lambda: nn.GRU(3, 4, 2, True, True), "positional"),
         (lambda: setattr(nn.Linear(2, 2), "weight", mg.Tensor(ROWS)), "weight.data"),
         (lambda: mg.nothing_like_this, "minigrad has no 'nothing_like_this'"),
+        (lambda: MultiHeadAttention(3, 1, batch_first=True), "always the first axis"),
+        (lambda: nn.Linear(2, 2, device="cpu"), "Leave out device=: all arrays are in"),
+        (lambda: nn.LSTM(2, 2, dtype=float), "Leave out dtype=: parameters begin as"),
+        (lambda: mg.tensor(ROWS, dtype=float), "t.astype(dtype) converts a tensor"),
+        (lambda: mg.zeros(2, 3, device="cpu"), "Leave out device="),
+        (lambda: nn.Dropout(0.5, inplace=True), "Leave out inplace="),
+        (lambda: F.relu(tensor(), inplace=True), "Leave out inplace="),
+        (lambda: nn.LayerNorm(3, elementwise_affine=False), "minigrad.layer_norm(x)"),
+        (lambda: optim.AdamW([tensor()], amsgrad=True), "Leave out amsgrad="),
+        (lambda: optim.Schedule(SGD, last_epoch=-1), "Leave out last_epoch="),
+        (lambda: mg.mse_loss(ROWS, ROWS, reduction="sum"), "the result is the mean"),
+        (lambda: mg.cross_entropy(ROWS, [0, 1], weight=ROWS[0]), "multiply the losses"),
+        (lambda: exec("from minigrad.optim import StepLR"), "minigrad.optim.Schedule"),
+        (lambda: optim.nothing_like_this, "minigrad.optim has no 'nothing_like_this'"),
     ],
 )
 def test_a_guess_that_is_answered(call, fragment):
@@ -168,6 +192,7 @@ TABLES = {
     "functional": (F, torch_names.FUNCTIONS),
     "nn": (nn, torch_names.LAYERS),
     "init": (nn.init, torch_names.INIT),
+    "optim": (optim, torch_names.OPTIM),
     "Tensor": (tensor(), torch_names.TENSOR),
     "Module": (nn.Linear(2, 2), torch_names.MODULE),
 }
