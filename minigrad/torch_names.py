@@ -197,6 +197,8 @@ WITHOUT = _rows({  # keywords that have no other name here, and what to do witho
     "reduce reduction size_average": "the result is the mean",
 })  # fmt: skip
 HINTS = {  # a pattern of an error's text, and the hint that follows it
+    r"^split\(\) got an unexpected .*dim'":
+        "An integer is the number of parts here, and their length in PyTorch.",
     r"^transpose\(\) takes from":
         "To exchange two axes, write minigrad.swapaxes(x, axis1, axis2).",
     r"^axis[12]: axis (-?\d+) is out of bounds for array of dimension (\d+)":

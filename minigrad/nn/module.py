@@ -97,16 +97,16 @@ class Module(ExplainedInit):
         return _once([("", self), *_find(self, Module)])
 
     def __setattr__(self, name, value):
-        """Set an attribute; refuse a tensor in the place of a parameter.
+        """Set an attribute; refuse an array in the place of a parameter.
 
-        The tensor would not be trained: only Parameters are found.
+        The array would not be trained: only Parameters are found. None removes it.
         """
         replaced = isinstance(vars(self).get(name), Parameter)
-        if replaced and isinstance(value, Tensor) and not isinstance(value, Parameter):
+        if replaced and not isinstance(value, Parameter | None):
             raise TypeError(
-                f"{type(self).__name__}.{name} is a Parameter, and a Tensor in its "
-                f"place would not be trained. Write .{name}.data = ..., or assign a "
-                "Parameter."
+                f"{type(self).__name__}.{name} is a Parameter; found a value of type "
+                f"{type(value).__name__}, which would not be trained. Write "
+                f".{name}.data = ..., or assign a Parameter or None."
             )
         super().__setattr__(name, value)
 

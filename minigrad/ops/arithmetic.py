@@ -197,6 +197,10 @@ def clip(x, min=None, max=None, *, needs=(True, True, True)):
     None means no bound; a bound may be a tensor. min must not be larger than max. A NaN
     in x stays NaN and receives g; in PyTorch it receives 0.
     """
+    if min is not None and max is not None and np.any(np.greater(min, max)):
+        raise ValueError(
+            f"clip: min is {min} and max is {max}; expected a min that is not larger."
+        )
     y = x if min is None else np.maximum(x, min)
     y = y if max is None else np.minimum(y, max)
 

@@ -40,7 +40,16 @@ def triu(x, diagonal=0):
 
 @explained
 def mse_loss(y, target):
-    """Return the mean of (y - target)^2; of integers it is computed in float64."""
+    """Return the mean of (y - target)^2; of integers it is computed in float64.
+
+    The two have one shape, or one of them is a number.
+    """
+    found = plain(y).shape, plain(target).shape
+    if found[0] != found[1] and () not in found:
+        raise ValueError(
+            f"mse_loss: y has shape {found[0]} and target {found[1]}; expected one "
+            "shape, because each entry has its own target."
+        )
     dtype = np.result_type(plain(y), plain(target))
     if dtype.kind in "biu":  # y - target could wrap
         y = astype(y, np.float64)
