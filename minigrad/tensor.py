@@ -35,12 +35,12 @@ class Tensor(Operators):
     are not floating-point numbers; ValueError if the rows differ in length.
     """
 
-    __slots__ = ("_data", "grad", "requires_grad", "_node", "_version", "__weakref__")
+    __slots__ = "_data _grad requires_grad _node _version __weakref__".split()
 
     @explained
     def __init__(self, data: Any, requires_grad=False):
         self._data = _numbers(data)  # ``data`` of a leaf; others have a read-only view
-        self.grad: np.ndarray | Any = None
+        self._grad = None
         self.requires_grad = False
         self._node = None  # the Node that computed the tensor; None for a leaf
         self._version = 0  # for overwriting.py, which detects in-place writes
@@ -54,7 +54,7 @@ class Tensor(Operators):
         if node is not None:
             node.shape, node.dtype = array.shape, array.dtype
         tensor._data = array
-        tensor.grad = None
+        tensor._grad = None
         tensor.requires_grad = node is not None
         tensor._node = node
         tensor._version = 0
@@ -119,6 +119,18 @@ class Tensor(Operators):
         if (value.shape, value.dtype) != (self.shape, self.dtype):
             self.grad = None  # its shape or dtype no longer fits
         self._data = value
+
+    @property
+    def grad(self) -> np.ndarray | Any:
+        """The gradient, an array of the shape of the tensor, or None."""
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: Any):
+        if value is not None and not isinstance(value, (np.ndarray, np.generic)):
+            found = type(value).__name__
+            raise TypeError(f".grad is of type {found}; expected an array or None.")
+        self._grad = value
 
     def __setitem__(self, index: Any, value: Any):
         """Write into the values of a leaf.
