@@ -59,6 +59,11 @@ def differentiable(function: Callable[P, Any]) -> "Operation[P]":
 
 def lift(function: Callable[P, Any]) -> "Operation[P]":
     """Turn ``function`` into an operation on tensors, without registering its name."""
+    if not callable(function) or not hasattr(function, "__name__"):
+        raise TypeError(
+            f"lift or differentiable: found a value of type {type(function).__name__}; "
+            "expected a function of arrays that returns (output, backward)."
+        )
     name = function.__name__
     signature, takes_needs = _signature(function)  # takes_needs: it has ``needs``
 

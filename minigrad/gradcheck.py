@@ -28,6 +28,7 @@ import functools
 
 import numpy as np
 
+from .arguments import number, whole
 from .checking.comparison import Comparison
 from .checking.explanation import (
     explain_broken,
@@ -48,6 +49,7 @@ from .checking.verdict import (
     VacuousCheckError,
     label,
 )
+from .nn import Module
 from .tensor import Tensor
 
 
@@ -79,7 +81,13 @@ def gradcheck(fn, inputs, *, seed=0, rtol=1e-6, atol=1e-8, no_gradient=(), names
     does not name the input; GradcheckError if there is nothing to check.
     """
     run = Run()
-    inputs = [inputs] if isinstance(inputs, (np.ndarray, Tensor)) else list(inputs)
+    if not callable(fn):
+        raise TypeError(
+            f"gradcheck: fn is of type {type(fn).__name__}; expected a function of "
+            "tensors, such as minigrad.tanh."
+        )
+    is_one = isinstance(inputs, (np.ndarray, Tensor, int, float))
+    inputs = [inputs] if is_one else list(inputs)
     names = names or [str(k) for k in range(len(inputs))]
     if len(names) < len(inputs):
         raise ValueError(
@@ -96,6 +104,9 @@ def _check(run, title, seed, rtol, atol, no_gradient):
 
     run   the call that is checked, and its leaves: the tensors with a gradient
     """
+    whole("gradcheck", "seed", seed)
+    number("gradcheck", "rtol", rtol, least=0)
+    number("gradcheck", "atol", atol, least=0)
     if isinstance(no_gradient, (int, str)):
         no_gradient = (no_gradient,)
     no_gradient = {str(name) for name in no_gradient}
@@ -135,6 +146,11 @@ def gradcheck_module(module, *inputs, seed=0, rtol=1e-6, atol=1e-8, no_gradient=
     its gradients must be the same too. The table and ``no_gradient`` identify
     parameters by name and inputs by number.
     """
+    if not isinstance(module, Module):
+        raise TypeError(
+            f"gradcheck_module: module is of type {type(module).__name__}; expected a "
+            "Module. For a function, write gradcheck(function, inputs)."
+        )
     run = Run()
     for name, parameter in module.named_parameters():
         if parameter.requires_grad:
@@ -216,5 +232,5 @@ def _check_inputs(run, no_gradient):
 def _title(run):
     """Return the name of the operation, or of the graph of operations."""
     if run.size <= 1:
-        return run.op
+        return run.op or "a function without operations"
     return f"a graph of {run.size} operations that ends in {run.op}"

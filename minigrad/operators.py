@@ -157,6 +157,7 @@ class Operators:
         """Insert an axis of length one."""
         return OPS["unsqueeze"](self, axis)
 
+    @explained
     def flatten(self, start_dim: int = 0) -> Self:
         """Return the values with one axis in place of the axes from ``start_dim``."""
         n_axes, shape = self._data.ndim, self._data.shape

@@ -9,12 +9,15 @@ import functools
 
 import numpy as np
 
+from .arguments import whole
+
 
 def manual_seed(seed: int):
     """Restart the default generator from ``seed``, a non-negative integer.
 
     It stays the same object, so every layer that uses it is reseeded as well.
     """
+    seed = whole("manual_seed", "seed", seed)
     generator().bit_generator.state = np.random.default_rng(seed).bit_generator.state
 
 

@@ -196,7 +196,7 @@ class Tensor(Operators):
         """Return the indices of the largest values, as NumPy integers."""
         try:
             return self._data.argmax(axis, **others)
-        except TypeError as error:
+        except (TypeError, ValueError) as error:
             explain(error, np.argmax)  # if PyTorch's dim= was passed, suggest axis=
             raise
 

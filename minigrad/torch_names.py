@@ -201,8 +201,20 @@ HINTS = {  # a pattern of an error's text, and the hint that follows it
         "An integer is the number of parts here, and their length in PyTorch.",
     r"^transpose\(\) takes from":
         "To exchange two axes, write minigrad.swapaxes(x, axis1, axis2).",
-    r"^axis[12]: axis (-?\d+) is out of bounds for array of dimension (\d+)":
+    r"axis (-?\d+) is out of bounds for array of dimension (\d+)":
         "There is no axis {0}: the number of axes is {1}, and the first is axis 0.",
+    r"^operands could not be broadcast together":
+        "Compare the shapes from the right: two lengths must be equal, or one is 1.",
+    r"^all the input array":
+        "The tensors must have one shape, except along the axis that joins them.",
+    r"^all input arrays must have the same shape":
+        "stack joins tensors of one shape, along a new axis.",
+    r"^cannot reshape array of size (\d+)":
+        "The lengths of the new shape must have the product {0}; one may be -1.",
+    r"^can only specify one unknown dimension":
+        "Only one length may be -1.",
+    r"^cannot select an axis to squeeze out":
+        "squeeze removes axes of length 1 only; PyTorch leaves the others as they are.",
     r"^axes don't match array":
         "Write the numbers of all axes, each once, in their new order.",
     r"(?:h0|c0) has shape \(\d+, (\d+), \d+\);.* x \((?!\1,)\d+, \1, .* as \(B, T|"
@@ -299,7 +311,7 @@ def explained(function: F) -> F:
     def call(*args, **options):
         try:
             return function(*args, **options)
-        except TypeError as error:
+        except (TypeError, ValueError) as error:
             explain(error, function)
             raise
 

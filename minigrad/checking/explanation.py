@@ -25,6 +25,8 @@ def explain_wrong(result, c):
     result.worst = c.worst()
     result.also = c.run.findings
     lines = [describe(result.op, result.worst)]
+    if not np.isfinite(result.worst.analytic) and np.isinf(flat(c.run.y)).any():
+        lines.append("The output is infinite: if it overflows, check smaller inputs.")
     if c.numeric.directions is not None:
         result.cause = Finding("unknown", "no known pattern")
         lines.append(f"not diagnosed: {c.x.size} entries; check a smaller input")

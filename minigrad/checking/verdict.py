@@ -34,7 +34,9 @@ class Entry(NamedTuple):
     def ratio(self):
         """The error divided by the tolerance: the entry is wrong if it exceeds 1."""
         error = abs(self.analytic - self.numeric)
-        return error / self.tolerance if error else 0.0
+        if not error:
+            return 0.0
+        return error / self.tolerance if self.tolerance else np.inf
 
 
 class Finding(NamedTuple):

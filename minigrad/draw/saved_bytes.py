@@ -6,6 +6,7 @@ import numpy as np
 
 from ..graph import reachable
 from ..overwriting import saved_arrays
+from ..tensor import Tensor
 from .html import table
 
 
@@ -69,6 +70,9 @@ def saved_bytes(tensor):
     Raises ValueError when nothing was recorded, RuntimeError when backward() freed the
     graph.
     """
+    if not isinstance(tensor, Tensor):
+        found = type(tensor).__name__
+        raise TypeError(f"saved_bytes(): tensor is of type {found}; expected a Tensor.")
     if tensor._node is None:
         raise ValueError(
             f"saved_bytes() needs the graph of a tensor; this one, of shape "

@@ -18,6 +18,12 @@ class Sequential(Module):
     def __init__(self, *layers):
         self.length = len(layers)
         for i, layer in enumerate(layers):
+            if not callable(layer):
+                raise TypeError(
+                    f"Sequential: layer {i} is of type {type(layer).__name__}; "
+                    "expected a module or a function. For a list of layers, write "
+                    "Sequential(*layers)."
+                )
             setattr(self, str(i), layer)
 
     def forward(self, x) -> Tensor:

@@ -15,6 +15,7 @@ import numpy as np
 from .. import random
 from ..arguments import generator, number
 from ..overwriting import mark_written
+from ..tensor import Tensor
 from ..torch_names import INIT, unknown
 
 
@@ -35,24 +36,26 @@ def uniform_(tensor, low=0.0, high=1.0, rng=None):
     """Draw from the uniform distribution U(low, high)."""
     number("uniform_", "low", low)
     number("uniform_", "high", high)
-    return _write(tensor, _generator(rng).uniform(low, high, tensor.shape))
+    shape = _shape("uniform_", tensor)
+    return _write(tensor, _generator(rng).uniform(low, high, shape))
 
 
 def normal_(tensor, mean=0.0, std=1.0, rng=None):
     """Draw from the normal distribution N(mean, std^2)."""
     number("normal_", "mean", mean)
     number("normal_", "std", std, least=0)
-    return _write(tensor, _generator(rng).normal(mean, std, tensor.shape))
+    shape = _shape("normal_", tensor)
+    return _write(tensor, _generator(rng).normal(mean, std, shape))
 
 
 def zeros_(tensor):
     """Set all values to 0."""
-    return _write(tensor, 0)
+    return _write(tensor, np.zeros(_shape("zeros_", tensor)))
 
 
 def ones_(tensor):
     """Set all values to 1."""
-    return _write(tensor, 1)
+    return _write(tensor, np.ones(_shape("ones_", tensor)))
 
 
 def xavier_uniform_(tensor, gain=1.0, rng=None):
@@ -91,13 +94,24 @@ def _write(tensor, values):
     return tensor
 
 
+def _shape(name, tensor):
+    """Return the shape of a tensor; raise TypeError for any other value."""
+    if not isinstance(tensor, Tensor):
+        raise TypeError(
+            f"{name}: tensor is of type {type(tensor).__name__}; expected a Tensor, "
+            "such as layer.weight."
+        )
+    return tensor.shape
+
+
 def _sizes(name, tensor):
     """Return (in, out) of a weight (out, in)."""
-    if tensor.ndim != 2 or 0 in tensor.shape:
+    shape = _shape(name, tensor)
+    if len(shape) != 2 or 0 in shape:
         raise ValueError(
-            f"{name} needs a weight of shape (out, in); found shape {tensor.shape}."
+            f"{name} needs a weight of shape (out, in); found shape {shape}."
         )
-    return tensor.shape[1], tensor.shape[0]
+    return shape[1], shape[0]
 
 
 if not TYPE_CHECKING:  # editors mark all other names as unknown

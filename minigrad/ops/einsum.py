@@ -52,6 +52,11 @@ def _sum_of_products(x, target, others, letters):
 
 def _letters(subscripts, operands):
     """Return the letters of each operand, and of the output."""
+    if not isinstance(subscripts, str):
+        raise TypeError(
+            f"einsum: the subscripts are of type {type(subscripts).__name__}; expected "
+            'a text such as "ij,jk->ik", before the operands.'
+        )
     text = subscripts.replace(" ", "")
     inputs, arrow, output = text.partition("->")
     inputs = inputs.split(",")

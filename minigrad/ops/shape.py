@@ -120,8 +120,8 @@ def split(x, sections, axis=0):
     is_list = isinstance(sections, (list, tuple))
     if is_list and sum(sections) == n and (np.diff(sections) <= 0).any():
         raise ValueError(
-            f"split: the numbers {sections} add up to {n}, the length of the axis. They "
-            "are positions here, not lengths as in PyTorch; write "
+            f"split: the numbers {sections} have the sum {n}, the length of the axis. "
+            "They are positions here, not lengths as in PyTorch; write "
             f"{np.cumsum(sections)[:-1].tolist()}."
         )
     pieces = tuple(np.split(x, sections, axis))

@@ -155,22 +155,29 @@ def wide_dtype(dtype):
     return np.promote_types(dtype, np.float32)
 
 
-def _validated(params, name):
-    """Return ``params`` as a list of different leaves that require a gradient."""
+def list_of_tensors(params, name):
+    """Return ``params`` as a list; raise TypeError unless it holds tensors."""
     if not isinstance(params, Iterable) or isinstance(params, Tensor):
         raise TypeError(
             f"{name}: params is of type {type(params).__name__}; expected a list of "
             "tensors, such as model.parameters()."
         )
     params = list(params)
-    if not params:
-        raise ValueError(f"{name}: there are no parameters to optimize.")
     for i, p in enumerate(params):
         if not isinstance(p, Tensor):
             raise TypeError(
                 f"{name}: params[{i}] is of type {type(p).__name__}; expected a list "
                 "of tensors, such as model.parameters()."
             )
+    return params
+
+
+def _validated(params, name):
+    """Return ``params`` as a list of different leaves that require a gradient."""
+    params = list_of_tensors(params, name)
+    if not params:
+        raise ValueError(f"{name}: there are no parameters to optimize.")
+    for i, p in enumerate(params):
         if p._node is not None or not p.requires_grad:
             found = "requires no gradient"
             if p._node is not None:

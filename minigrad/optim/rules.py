@@ -7,7 +7,7 @@ import numpy as np
 
 from ..arguments import flag, number
 from ..tensor import Tensor
-from .optimizer import Optimizer, wide_dtype
+from .optimizer import Optimizer, list_of_tensors, wide_dtype
 
 
 class SGD(Optimizer):
@@ -38,6 +38,11 @@ class SGD(Optimizer):
         self.momentum = float(number(name, "momentum", momentum, least=0))
         self.dampening = float(number(name, "dampening", dampening))
         self.nesterov = flag(name, "nesterov", nesterov)
+        self._require(
+            momentum < 1,
+            f"momentum is {momentum}; expected a number below 1: otherwise the steps "
+            "grow without bound",
+        )
         self._require(
             not nesterov or (momentum > 0 and dampening == 0),
             "Nesterov's form needs a momentum above 0 and no dampening",
@@ -154,7 +159,9 @@ def clip_grad_norm_(params: Any, max_norm: float):
     zero_grad().
     """
     number("clip_grad_norm_", "max_norm", max_norm, positive=True, finite=False)
-    params = [params] if isinstance(params, Tensor) else list(params)
+    if isinstance(params, Tensor):
+        params = [params]
+    params = list_of_tensors(params, "clip_grad_norm_")
     gradients = {i: p.grad for i, p in enumerate(params) if p.grad is not None}
     # a sum of float16 squares is computed in float64, whose digits no processor loses
     wide = (g.astype(float) if g.itemsize < 4 else g for g in gradients.values())

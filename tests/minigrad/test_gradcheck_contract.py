@@ -183,6 +183,32 @@ def test_names_of_another_number_of_inputs():
         mg.gradcheck(mg.mul, [X, X], names=["a"])
 
 
+@pytest.mark.parametrize(
+    "call, says",
+    [
+        (lambda: mg.gradcheck("tanh", [X]), "fn is of type str; expected a function"),
+        (lambda: mg.gradcheck_module(mg.tanh, X), "module is of type function; expecte"),
+        (lambda: mg.gradcheck(mg.tanh, [X], seed="a"), "seed is 'a'; expected a whole"),
+        (lambda: mg.gradcheck(mg.tanh, [X], rtol=-1), "rtol is -1; expected a finite"),
+        (lambda: mg.gradcheck(mg.tanh, [X], atol=-1), "atol is -1; expected a finite"),
+    ],
+)
+def test_arguments_of_another_kind(call, says):
+    with pytest.raises((TypeError, ValueError), match=says):
+        call()
+
+
+def test_a_title_for_a_function_without_operations():
+    assert str(mg.gradcheck(lambda x: x, X)).startswith("gradcheck of a function")
+
+
+@pytest.mark.parametrize("fn", [lambda x: mg.exp(1000 * x), lambda x: mg.log(0 * x)])
+def test_an_infinite_output_is_named(fn):
+    with np.errstate(all="ignore"):
+        result = mg.gradcheck(fn, [np.ones(3)])
+    assert "if it overflows, check smaller inputs" in result.message
+
+
 def test_what_fn_raises_comes_through():
     with pytest.raises(ValueError, match="matmul"):
         mg.gradcheck(mg.matmul, [X, X])

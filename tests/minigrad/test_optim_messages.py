@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from minigrad import optim
+from minigrad import nn, optim
 from minigrad.tensor import Tensor
 
 from .optim_cases import parameters
@@ -38,6 +38,7 @@ def test_bad_parameters():
         (optim.Adam, dict(eps=-1e-8), "eps is -1e-08; expected a .* number, 0 or more"),
         (optim.AdamW, dict(weight_decay=-1), "weight_decay is -1; expected a"),
         (optim.SGD, dict(lr=1, momentum=-0.9), "momentum is -0.9; expected a"),
+        (optim.SGD, dict(lr=1, momentum=2), "momentum is 2; expected a number below 1"),
         (optim.SGD, dict(lr=1, nesterov=True), "needs a momentum above 0"),
         (
             optim.SGD,
@@ -68,6 +69,19 @@ def test_bad_schedules_and_norms():
     ]:
         with pytest.raises(ValueError, match=message):
             make()
+
+
+@pytest.mark.parametrize(
+    "params, message",
+    [
+        (nn.Linear(2, 2), "params is of type Linear; expected a list of tensors"),
+        (3, "params is of type int; expected a list of tensors"),
+        ([np.ones(3)], r"params\[0\] is of type ndarray; expected a list of tensors"),
+    ],
+)
+def test_gradients_to_clip_belong_to_tensors(params, message):
+    with pytest.raises(TypeError, match=f"clip_grad_norm_: {message}"):
+        optim.clip_grad_norm_(params, 1.0)
 
 
 @pytest.mark.parametrize("schedule", [optim.CosineAnnealingLR, optim.WarmupLR])
