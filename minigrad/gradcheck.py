@@ -62,10 +62,9 @@ def gradcheck(fn, inputs, *, seed=0, rtol=1e-6, atol=1e-8, no_gradient=(), names
     inputs       arrays or Tensors; arrays inside a tuple or list are checked too
     seed         for the cotangent c and the random directions
     rtol, atol   an entry a of the backward is right if
-                 |a - n| <= max(atol m, rtol |a|, rtol |n|, 10 b) + r
-                 where n is the measured entry, b its error bar, r the rounding error
-                 of a, and m the largest |n| of that input among the slopes that are
-                 certainly not 0
+                 |a - n| <= max(atol m, rtol |a|, rtol |n|, 10 b)
+                 where n is the measured entry, b its error bar, and m the largest |n|
+                 of that input among the slopes that are certainly not 0
     no_gradient  the inputs whose gradient must be 0, as the table calls them: 0, 1,
                  ..., "0[1]" for an array in a list, or their ``names``
     names        of the inputs, for the table and the messages, instead of 0, 1, ...

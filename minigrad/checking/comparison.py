@@ -50,7 +50,7 @@ class Comparison:
 
     def _judge(self, situation, numeric):
         """Return (analytic, tolerance, wrong)."""
-        gradient, slack = situation.gradients[self.i], situation.slack[self.i]
+        gradient, slack = situation.gradients[self.i], situation.slack.get(self.i, 0)
         if gradient is None:
             gradient = np.zeros(self.x.shape)
         analytic = numeric.along(gradient.astype(np.float64))
