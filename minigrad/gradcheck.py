@@ -31,7 +31,6 @@ import numpy as np
 from .arguments import number, whole
 from .checking.comparison import Comparison
 from .checking.explanation import (
-    explain_broken,
     explain_failures,
     explain_kink,
     explain_rough,
@@ -117,7 +116,9 @@ def _check(run, title, seed, rtol, atol, no_gradient):
         result = GradcheckResult(title or _title(run))
         if run.fatal_findings:  # the gradients cannot be compared
             result.rows = list(map(_row_not_checked, run.names, run.points))
-            explain_broken(result, run)
+            result.cause = run.fatal_findings[0]
+            result.tag = result.cause.tag
+            result.message = f"{result.op}: {result.cause.sentence}"
             return result
         every = list(situations(run, rng))
         # A Comparison measures the slopes of one leaf, and marks the entries of the

@@ -39,7 +39,8 @@ def explain_wrong(result, c):
             lines.append(sentence)
         else:
             result.cause = diagnose(_case(c))
-            lines.append(_cause_line(result.cause))
+            tag, sentence = result.cause
+            lines.append(textwrap.fill(f"{sentence}  [{tag}]", 79))
         drawn = picture(wrong)
         if drawn:
             lines.append(f"{drawn}\n    (# differs; the last axis runs to the right)")
@@ -90,22 +91,6 @@ def explain_failures(result, laws, comparisons):
     result.message = "\n".join(lines)
 
 
-def explain_broken(result, run):
-    """Report why nothing could be compared, such as an exception."""
-    result.cause = run.fatal_findings[0]
-    result.message = f"{result.op}: {result.cause.sentence}"
-    if run.wrong_shape is not None:
-        i, yours = run.wrong_shape
-        x = run.points[i]
-        if x.size <= MAX_DIAGNOSED:
-            numeric = slopes(run.function_of(i), x, run.cotangents)
-            found = diagnose(Case(yours, numeric.value.reshape(x.shape)))
-            if found.tag != "unknown":
-                result.cause = found
-                result.message += "\n" + _cause_line(found)
-    result.tag = result.cause.tag
-
-
 def vacuous_message(result, c):
     """Return why the check could not have failed."""
     name = c.name if c.name.isdigit() else repr(c.name)
@@ -119,10 +104,6 @@ def vacuous_message(result, c):
         "the outputs themselves in place of their sum. If the gradient should be 0, "
         f"pass no_gradient=({name},).\n\n{result.table()}"
     )
-
-
-def _cause_line(found):
-    return textwrap.fill(f"{found.sentence}  [{found.tag}]", 79)
 
 
 def _case(c):

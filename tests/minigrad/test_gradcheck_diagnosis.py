@@ -59,7 +59,7 @@ WRONG = [
     ("block:first of axis 0", np.tanh, lambda g, y, x: _spoil(g * (1 - y * y), 0), [X]),
     ("block:last of axis 1", np.tanh,
      lambda g, y, x: _spoil(g * (1 - y * y), np.s_[:, -1]), [X]),
-    ("shape", np.tanh, lambda g, y, x: g[:, :4], [X]),
+    ("raises", np.tanh, lambda g, y, x: g[:, :4], [X]),
     ("raises", np.tanh, lambda g, y, x: g @ g, [X]),
     ("raises", add_bias, lambda g, y, x, b: g, [X, draw(5)]),
     ("unknown", np.tanh, lambda g, y, x: g * (1 - x * x), [X]),
@@ -79,9 +79,9 @@ def test_wrong_gradient_is_refused_and_named(tag, forward, backward, inputs):
     assert not result
     assert not result.ok
     assert result.tag == tag, str(result)
-    if tag not in ("none", "shape", "raises", "unknown", "transpose"):
+    if tag not in ("none", "raises", "unknown", "transpose"):
         assert f"[{tag}]" in result.message
-    if tag not in ("shape", "raises"):
+    if tag != "raises":
         assert all(len(line) <= 80 for line in str(result).splitlines())
 
 
