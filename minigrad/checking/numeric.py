@@ -10,8 +10,7 @@ of both, the errors in h^2 cancel:
 The error bar is the sum of two errors: the truncation, |D(h) - D(h/2)|, and the
 rounding of f, divided by h. A larger step reduces the rounding, a smaller one the
 truncation. If the bar is too large, the slope is measured once more, with the step at
-which both errors are expected to be equal. A function such as sin(1e5 x) is measured
-with smaller steps only (``Point.first_step``).
+which both errors are expected to be equal.
 
 The code computes f(x + h v) - f(x) for each output first, and then the weighted sum of
 these differences. So outputs that do not change add no error to the sum.
@@ -103,7 +102,6 @@ LARGEST_STEP = 0.05  # relative to the largest |x|, or to 1 if that is larger
 PRECISION = 1e-7  # a relative error bar that needs no other step
 CLEAR_FACTOR = 100  # a slope larger than 100 error bars is not 0
 SMOOTH = 1e-6  # a smooth function deviates less from a cubic, relative to its change
-LARGEST_DEVIATION = 0.01  # a step is used if its deviation is smaller; a jump has more
 LAST_DIGITS = 1e4 * EPSILON  # a larger relative deviation is more than rounding
 MAX_ENTRIES = 400  # each entry of an array of at most this size is measured
 DIRECTIONS = 6  # the number of random directions for a larger array
@@ -164,7 +162,7 @@ class Point:
             lines = [(v, 1.0) for v in directions]
         rows = len(self.weights)
         with np.errstate(all="ignore"):
-            first = [self.measure(v, unit, self.first_step) for v, unit in lines]
+            first = [self.measure(v, unit, 0) for v, unit in lines]
             largest = np.zeros(rows)  # the largest slope that is certainly not 0
             for value, _, _, truncation, rounding, *_ in first:
                 size, bar = np.abs(value), truncation + rounding
@@ -224,62 +222,35 @@ class Point:
         # a row with slopes that are certainly not 0 comes first
         s = max(imprecise, key=lambda s: largest[s] > 0)
         is_larger = rounding[s] > error[s]
-        h = STEP * RATIO**self.first_step * unit
+        h = STEP * unit
         truncation = h * h / 8 * size[s] if is_larger else error[s]
         steps = np.log(rounding[s] / truncation) / 3 / np.log(RATIO)
         least, most = (1, MOST_LARGER) if is_larger else (SMALLEST_STEP, -1)
         if is_larger and not largest[s]:  # no slope is certainly not 0
             most = 99  # the largest step
-        steps = int(np.clip(np.nan_to_num(np.round(steps)), least, most))
-        step_number = max(self.first_step + steps, SMALLEST_STEP)
-        while step_number > 0 and self._is_too_large(v, step_number):
-            step_number -= 1
-        if not is_larger and step_number < self.first_step:
+        step_number = int(np.clip(np.nan_to_num(np.round(steps)), least, most))
+        if not is_larger:
             again = self.measure(v, unit, step_number)
-            if again[4][s] <= error[s] / 100:
-                return [first, again]
             # otherwise a corner would disappear in rounding errors
-        if is_larger and self.first_step == 0:  # f is smooth over a larger step
-            for number in range(step_number, 0, -1):
+            return [first, again] if again[4][s] <= error[s] / 100 else [first]
+        for number in range(step_number, 0, -1):
+            if STEP * RATIO**number * np.abs(v).max() <= self.largest_step:
                 again = self.measure(v, unit, number)
                 _, kink = _roughness(again, largest)
-                if not kink[s]:
+                if not kink[s]:  # f is smooth over the larger step
                     again[3][kink] = np.inf  # a corner beside x is not one at x
                     return [first, again]
         return [first]
 
-    def _is_too_large(self, v, step_number):
-        return STEP * RATIO**step_number * np.abs(v).max() > self.largest_step
-
-    @functools.cached_property
-    def first_step(self):
-        """The number of the first step: 0, or a smaller one if f is rough over that.
-
-        It is the step over which f is smoothest. If f is rough over all, it is 0.
-        """
-        if not self._rough_outputs.any():
-            return 0
-
-        def deviation(step_number):
-            relative = self._deviation(step_number)[1][self._rough_outputs]
-            changing = relative[np.isfinite(relative)]
-            return np.median(changing) if changing.size else np.inf
-
-        numbers = range(0, SMALLEST_STEP - 1, -1)
-        smooth = [k for k in numbers if deviation(k) < LARGEST_DEVIATION]
-        return min(smooth, key=deviation, default=0)
-
     @property
     def is_rough(self):
-        """Whether an output is rough, also in comparison with 1."""
-        return self._deviation(0)[0][self._rough_outputs].max(initial=0) > LAST_DIGITS
+        """Whether an output deviates from a cubic by more than rounding.
 
-    @functools.cached_property
-    def _rough_outputs(self):
-        """Whether each output deviates from a cubic by more than rounding."""
+        The deviation must be large also in comparison with 1.
+        """
         deviation, relative_deviation = self._deviation(0)
-        last_digits = np.maximum(LAST_DIGITS * np.abs(self.y), DENORMAL)
-        return (deviation > last_digits) & (relative_deviation > SMOOTH)
+        last_digits = LAST_DIGITS * np.maximum(np.abs(self.y), 1)
+        return ((deviation > last_digits) & (relative_deviation > SMOOTH)).any()
 
     def rounding(self, step_number):
         """Return the rounding error of F, (S,), over steps near that of this number."""
