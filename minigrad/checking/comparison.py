@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .numeric import MAX_ENTRIES, Point, flat, random_directions
+from .numeric import MAX_ENTRIES, random_directions, slopes
 from .verdict import Entry, Row
 
 
@@ -12,12 +12,11 @@ class Comparison:
     A slope is an entry of the gradient, or for a large input the slope along a random
     direction. It is not judged at a kink, or if f is too rough to be measured.
 
-    numeric     the measured slopes of the usual situation, a ``Slopes``
-    analytic    the slopes that the backward computed there
+    numeric     the measured slopes, a ``Slopes``
+    analytic    the slopes that the backward computed in the usual situation
     tolerance   how far they may differ
     wrong       whether each differs by more
     failures    [(situation, Entry), ...]: other situations with a wrong gradient
-    signal      whether some slope of some situation is different from 0
     """
 
     def __init__(self, run, i, situations, rtol, atol, no_gradient, rng):
@@ -26,30 +25,25 @@ class Comparison:
         self.name, self.x = run.names[i], run.leaves[i]._data
         # whether the caller declares that the gradient of this input is 0
         self.is_declared = self.name in no_gradient
-        rows = {id(s.cotangents): flat(s.cotangents) for s in situations}
-        point = Point(self.f, self.x, np.array([*rows.values()]))
         is_large = self.x.size > MAX_ENTRIES
-        measured = point.slopes(random_directions(self.x, rng) if is_large else None)
-        self.signal = any(numeric.is_nonzero.any() for numeric in measured)
-        measured = dict(zip(rows, measured))
+        directions = random_directions(self.x, rng) if is_large else None
         self.usual, *others = situations
-        self.use(measured[id(self.usual.cotangents)])
+        self.use(slopes(self.f, self.x, run.cotangents, directions))
         self.failures = []
         for situation in others:
             if i in situation.gradients:
-                numeric = measured[id(situation.cotangents)]
-                judged = self._judge(situation, numeric)
+                judged = self._judge(situation)
                 if judged[2].any():
-                    entry = self._entry(_worst(numeric, *judged), numeric, *judged)
-                    self.failures.append((situation, entry))
+                    self.failures.append((situation, self._worst(*judged)))
 
     def use(self, numeric):
         """Judge the usual situation by these measured slopes."""
         self.numeric = numeric
-        self.analytic, self.tolerance, self.wrong = self._judge(self.usual, numeric)
+        self.analytic, self.tolerance, self.wrong = self._judge(self.usual)
 
-    def _judge(self, situation, numeric):
+    def _judge(self, situation):
         """Return (analytic, tolerance, wrong)."""
+        numeric = self.numeric
         gradient, slack = situation.gradients[self.i], situation.slack.get(self.i, 0)
         if gradient is None:
             gradient = np.zeros(self.x.shape)
@@ -71,15 +65,25 @@ class Comparison:
 
     def worst(self):
         """Return the ``Entry`` with the largest error relative to its tolerance."""
-        k = _worst(self.numeric, self.analytic, self.tolerance, self.wrong)
-        return None if k is None else self.entry(k)
+        return self._worst(self.analytic, self.tolerance, self.wrong)
+
+    def _worst(self, analytic, tolerance, wrong):
+        smooth = np.flatnonzero(~self.numeric.kink)
+        if not len(smooth):
+            return None
+        with np.errstate(all="ignore"):
+            excess = np.abs(analytic - self.numeric.value) / tolerance
+        excess = np.nan_to_num(excess, nan=0, posinf=np.inf)
+        excess[wrong & ~np.isfinite(analytic)] = np.inf
+        excess[wrong] += 1  # also if the slopes are equal, but should be 0
+        return self._entry(smooth[np.argmax(excess[smooth])], analytic, tolerance)
 
     def entry(self, k):
         """Return slope ``k`` of the usual situation as an ``Entry``."""
-        return self._entry(k, self.numeric, self.analytic, self.tolerance)
+        return self._entry(k, self.analytic, self.tolerance)
 
-    def _entry(self, k, numeric, analytic, tolerance, wrong=None):
-        index = None
+    def _entry(self, k, analytic, tolerance):
+        numeric, index = self.numeric, None
         if numeric.directions is None:
             index = tuple(int(i) for i in np.unravel_index(k, self.x.shape))
         numbers = analytic, numeric.value, numeric.bar, tolerance
@@ -98,7 +102,7 @@ class Comparison:
             return "empty"
         if self.failures:
             return "wrong"
-        if self.signal:
+        if self.numeric.is_nonzero.any():
             return "ok"
         return "ok, none" if self.is_declared else "no signal"
 
@@ -112,16 +116,3 @@ class Comparison:
         gap = np.abs(self.analytic - numeric.value)[smooth].max(initial=0)
         error = gap / largest if largest else np.nan
         return Row(self.name, self.x.shape, f"{n} {what}", largest, error, self.verdict)
-
-
-def _worst(numeric, analytic, tolerance, wrong):
-    """Return the number of the slope with the largest error / tolerance."""
-    smooth = np.flatnonzero(~numeric.kink)
-    if not len(smooth):
-        return None
-    with np.errstate(all="ignore"):
-        excess = np.abs(analytic - numeric.value) / tolerance
-    excess = np.nan_to_num(excess, nan=0, posinf=np.inf)
-    excess[wrong & ~np.isfinite(analytic)] = np.inf
-    excess[wrong] += 1  # also if the slopes are equal, but should be 0
-    return smooth[np.argmax(excess[smooth])]

@@ -18,6 +18,7 @@ these differences. So outputs that do not change add no error to the sum.
 
 import functools
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -71,7 +72,7 @@ def slopes(f, x, cotangents, directions=None):
     cotangents   one array for each output
     directions   arrays of x's shape to measure along; None: every entry by itself
     """
-    return Point(f, x, flat(cotangents)[None]).slopes(directions)[0]
+    return Point(f, x, flat(cotangents)).slopes(directions)
 
 
 def entry_scale(x):
@@ -85,11 +86,11 @@ def entry_scale(x):
 
 
 def _one_by_one(x):
-    """Yield the v of ``Point.measure`` for each entry: its scale, and 0 elsewhere."""
+    """Yield (v, unit) of ``Point.measure`` for each entry: v is 0 elsewhere."""
     for i, scale in enumerate(entry_scale(x).reshape(-1)):
         v = np.zeros(x.size)
         v[i] = scale
-        yield v.reshape(x.shape)
+        yield v.reshape(x.shape), scale
 
 
 # ---- A first reading can stop here ----
@@ -118,8 +119,11 @@ def jacobian(f, x, largest=200_000):
     size = sum(each.size for each in f(x))
     if size * max(size, x.size) > largest:
         return None
-    found = Point(f, x, np.eye(size)).slopes()  # row k of J: F is output k
-    return np.array([each.value for each in found]).reshape(size, x.size)
+    point, columns = Point(f, x, np.zeros(size)), np.zeros((x.size, size))
+    for k, (v, unit) in enumerate(_one_by_one(x)):
+        wide, narrow = (sum(point.sides(v, unit, h)) / 2 for h in (STEP, STEP / 2))
+        columns[k] = (4 * narrow - wide) / 3
+    return columns.T
 
 
 def flat(arrays):
@@ -132,10 +136,46 @@ def finite(a):
     return np.where(np.isfinite(a), a, 0)
 
 
-class Point:
-    """A function f at a point x, with several choices of weights for its outputs.
+class Measurement(NamedTuple):
+    """A slope of F, measured with the steps h and h / 2.
 
-    weights   (S, outputs), in each row the cotangents of all outputs, flattened
+    value         the slope
+    left, right   the slopes on each side, with the step h / 2
+    truncation    the first part of the error bar, |D(h) - D(h/2)|
+    rounding      the second part
+    wide, narrow  |right - left| with the step h, and with h / 2
+    """
+
+    value: float
+    left: float
+    right: float
+    truncation: float
+    rounding: float
+    wide: float
+    narrow: float
+
+    def error(self, largest):
+        """Return the error of a finite step, and whether it is a kink.
+
+        largest   the largest slope of the same x that is certainly not 0
+
+        The slopes on the two sides differ by about h f'' where f is smooth, so half the
+        step gives half the difference. At a corner the difference stays.
+        """
+        size = np.maximum(np.abs(self.value), largest / 100)
+        visible = np.maximum(1e-4 * size, 100 * self.rounding)
+        is_corner = self.narrow > np.maximum(visible, 0.7 * self.wide)
+        is_jump = self.truncation > np.maximum(0.01 * size, 100 * self.rounding)
+        error = self.truncation + (self.narrow if is_corner else 0)
+        if not np.isfinite(error + self.value):
+            return np.inf, True
+        return error, is_corner or is_jump
+
+
+class Point:
+    """A function f at a point x, and the weights of its outputs in F.
+
+    weights   (outputs,): the cotangents of all outputs in one row
     """
 
     def __init__(self, f, x, weights):
@@ -148,99 +188,84 @@ class Point:
         """Return all outputs of f(x) in one row."""
         return flat(self.f(x))
 
-    def changes(self, step):
-        """Return (f(x + step) - f(x), f(x) - f(x - step)), all outputs in one row."""
-        up, down = self.outputs(self.x + step), self.outputs(self.x - step)
-        pairs = (up, self.y), (self.y, down)
-        return [np.where(a == b, 0, a - b) for a, b in pairs]  # inf - inf is 0
+    def sides(self, v, unit, h):
+        """Return the slopes (f(x) - f(x - h v)) / h and (f(x + h v) - f(x)) / h.
+
+        v, unit   v = unit e, and the slopes along the direction e are returned. For one
+                  entry x_i, e is its unit vector, and unit is a power of two near
+                  |x_i|, so that x + h v is exact
+        """
+        up, down = self.outputs(self.x + h * v), self.outputs(self.x - h * v)
+        pairs = (self.y, down), (up, self.y)
+        changes = [np.where(a == b, 0, a - b) for a, b in pairs]  # inf - inf is 0
+        return [change / (h * unit) for change in changes]
 
     def slopes(self, directions=None):
-        """Return the ``Slopes`` for each row of the weights."""
-        if directions is None:
-            lines = list(zip(_one_by_one(self.x), entry_scale(self.x).reshape(-1)))
-        else:
+        """Return the ``Slopes`` of F."""
+        lines = list(_one_by_one(self.x))
+        if directions is not None:
             lines = [(v, 1.0) for v in directions]
-        rows = len(self.weights)
         with np.errstate(all="ignore"):
             first = [self.measure(v, unit, 0) for v, unit in lines]
-            largest = np.zeros(rows)  # the largest slope that is certainly not 0
-            for value, _, _, truncation, rounding, *_ in first:
-                size, bar = np.abs(value), truncation + rounding
-                largest = np.fmax(largest, np.where(size > 10 * bar, size, 0))
+            # the slopes that are certainly not 0
+            clear = [m for m in first if abs(m.value) > 10 * (m.truncation + m.rounding)]
+            largest = max((abs(m.value) for m in clear), default=0.0)
             best = [
-                _judged(self._again(*line, m, largest), largest)
-                for line, m in zip(lines, first)
+                _best([m, *self._again(v, unit, m, largest)], largest)
+                for (v, unit), m in zip(lines, first)
             ]
             is_rough = self.is_rough
-        table = np.array(best).reshape(len(best), 5, rows)  # (P, 5, S)
-        return [
-            Slopes(*table[:, :4, s].T, table[:, 4, s] > 0, directions, is_rough)
-            for s in range(rows)
-        ]
+        value, bar, left, right, kink = np.array(best, float).reshape(-1, 5).T
+        return Slopes(value, bar, left, right, kink > 0, directions, is_rough)
 
     def measure(self, v, unit, step_number):
         """Measure the slope of F along a direction, with the steps h and h / 2.
 
-        v, unit       v = unit e, and the slope along the direction e is measured. For
-                      one entry x_i, e is its unit vector, and unit is a power of two
-                      near |x_i|, so that x + h v is exact
         step_number   0 for the usual h = STEP; a larger one for a larger h
-
-        A gradient check uses several F of the same f, one for each row of the weights.
-        So each of these results has one entry for each row: the slope; the one-sided
-        slopes on the left and on the right; the truncation and the rounding; and the
-        gaps between both sides with the step and with its half.
         """
         h = STEP * RATIO**step_number
-        sides = []
-        for step in (h, h / 2):  # written as h below, for unit 1
-            right, left = (self.weights @ change for change in self.changes(step * v))
-            # (F(x) - F(x - hv)) / h and (F(x + hv) - F(x)) / h
-            sides.append((left / (step * unit), right / (step * unit)))
-        wide, narrow = ((left + right) / 2 for left, right in sides)  # D(h), D(h/2)
+        wide, narrow = (
+            [self.weights @ side for side in self.sides(v, unit, step)]
+            for step in (h, h / 2)
+        )
+        D, D_half = sum(wide) / 2, sum(narrow) / 2
         # The rounding of F times the weights of the four F in the slope. For unit 1,
-        # these are, without signs, 4/(3h) for the two F in narrow, and 1/(6h) for the
-        # two in wide. Their sum is 8/(3h) + 1/(3h) = 3/h; 4/h is a bound.
+        # these are, without signs, 4/(3h) for the two F in D_half, and 1/(6h) for the
+        # two in D. Their sum is 8/(3h) + 1/(3h) = 3/h; 4/h is a bound.
         rounding = 4 * self.rounding(step_number) / (h * unit)
-        gaps = (np.abs(right - left) for left, right in sides)
-        value, truncation = (4 * narrow - wide) / 3, np.abs(wide - narrow)
-        return value, *sides[1], truncation, rounding, *gaps
+        gaps = (np.abs(right - left) for left, right in (wide, narrow))
+        return Measurement(
+            (4 * D_half - D) / 3, *narrow, np.abs(D - D_half), rounding, *gaps
+        )
 
     def _again(self, v, unit, first, largest):
-        """Return [first], or also a measurement with another step if it is imprecise.
+        """Return a list of one measurement with another step, if ``first`` is imprecise.
 
         The truncation is proportional to h^2 and the rounding to 1/h. So their sum is
         least near h (rounding / truncation)^(1/3). A truncation below the rounding
         cannot be seen; it is taken to be h^2/8 F', as if F''' were as large as F'.
         """
-        rounding = first[4]
-        error, _ = _roughness(first, largest)
-        size = np.maximum(np.abs(first[0]), largest / 100)
-        imprecise = np.flatnonzero(~(error + rounding <= PRECISION * size))
-        if not len(imprecise):
-            return [first]
-        # a row with slopes that are certainly not 0 comes first
-        s = max(imprecise, key=lambda s: largest[s] > 0)
-        is_larger = rounding[s] > error[s]
-        h = STEP * unit
-        truncation = h * h / 8 * size[s] if is_larger else error[s]
-        steps = np.log(rounding[s] / truncation) / 3 / np.log(RATIO)
+        error, rounding = first.error(largest)[0], first.rounding
+        size = np.maximum(np.abs(first.value), largest / 100)
+        if error + rounding <= PRECISION * size:
+            return []
+        is_larger = rounding > error
+        truncation = (STEP * unit) ** 2 / 8 * size if is_larger else error
+        steps = np.log(np.divide(rounding, truncation)) / 3 / np.log(RATIO)
         least, most = (1, MOST_LARGER) if is_larger else (SMALLEST_STEP, -1)
-        if is_larger and not largest[s]:  # no slope is certainly not 0
+        if is_larger and not largest:  # no slope is certainly not 0
             most = 99  # the largest step
         step_number = int(np.clip(np.nan_to_num(np.round(steps)), least, most))
         if not is_larger:
             again = self.measure(v, unit, step_number)
             # otherwise a corner would disappear in rounding errors
-            return [first, again] if again[4][s] <= error[s] / 100 else [first]
+            return [again] if again.rounding <= error / 100 else []
         for number in range(step_number, 0, -1):
             if STEP * RATIO**number * np.abs(v).max() <= self.largest_step:
                 again = self.measure(v, unit, number)
-                _, kink = _roughness(again, largest)
-                if not kink[s]:  # f is smooth over the larger step
-                    again[3][kink] = np.inf  # a corner beside x is not one at x
-                    return [first, again]
-        return [first]
+                if not again.error(largest)[1]:  # f is smooth over the larger step
+                    return [again]
+        return []
 
     @property
     def is_rough(self):
@@ -253,11 +278,10 @@ class Point:
         return ((deviation > last_digits) & (relative_deviation > SMOOTH)).any()
 
     def rounding(self, step_number):
-        """Return the rounding error of F, (S,), over steps near that of this number."""
-        rows = self.weights * self._deviation(step_number)[0]
-        largest = np.abs(rows).max(axis=1, initial=0)  # the squares may underflow
-        parts = rows / np.where(largest > 0, largest, 1)[:, None]
-        return largest * np.sqrt((parts**2).sum(1))
+        """Return the rounding error of F over steps near that of this number."""
+        parts = self.weights * self._deviation(step_number)[0]
+        largest = np.abs(parts).max(initial=0)  # the squares may underflow
+        return largest * np.linalg.norm(parts / largest) if largest else 0.0
 
     def _deviation(self, step_number):
         """Return the deviations of the outputs from cubics, in two forms, (outputs,).
@@ -305,33 +329,17 @@ def _times():
     return times, rows
 
 
-def _roughness(measured, largest):
-    """Return (error, kink): the error of a finite step, and whether it is a kink.
-
-    The slopes on the two sides differ by about h f'' where f is smooth, so half the
-    step gives half the difference. At a corner the difference stays.
-    """
-    value, _, _, truncation, rounding, wide, narrow = measured
-    size = np.maximum(np.abs(value), largest / 100)
-    visible = np.maximum(1e-4 * size, 100 * rounding)
-    corner = np.where(narrow > np.maximum(visible, 0.7 * wide), narrow, 0)
-    jump = truncation > np.maximum(0.01 * size, 100 * rounding)
-    error = truncation + corner
-    is_finite = np.isfinite(error + value)
-    return np.where(is_finite, error, np.inf), (corner > 0) | jump | ~is_finite
-
-
-def _judged(measurements, largest):
-    """Return (value, bar, left, right, kink), each (S,), with the smallest bar."""
-    errors, kinks = map(np.array, zip(*(_roughness(m, largest) for m in measurements)))
-    values, left, right, _, rounding, *_ = map(np.array, zip(*measurements))
-    bars = errors + rounding  # (one or two measurements, S)
-    bars = np.where(np.isfinite(bars), bars, np.inf)
-    best = bars.argmin(0), np.arange(len(largest))
-    value, bar = values[best], bars[best]
+def _best(measurements, largest):
+    """Return (value, bar, left, right, kink) of the one with the smallest error bar."""
+    errors, kinks = zip(*(m.error(largest) for m in measurements))
+    bars = [error + m.rounding for error, m in zip(errors, measurements)]
+    bars = [bar if np.isfinite(bar) else np.inf for bar in bars]
+    k = int(np.argmin(bars))
+    best, bar = measurements[k], bars[k]
     # If the bars of two steps do not overlap, or if the value is 0 (f may be a step
     # function), the error bar is the distance to the other value.
-    distances = np.abs(values - value)
-    is_doubtful = (distances > 10 * (bar + bars)) | (value == 0)
-    bar = np.maximum(bar, np.fmax.reduce(np.where(is_doubtful, distances, 0)))
-    return value, bar, left[best], right[best], kinks[best]
+    for other, other_bar in zip(measurements, bars):
+        distance = np.abs(other.value - best.value)
+        if distance > 10 * (bars[k] + other_bar) or best.value == 0:
+            bar = np.fmax(bar, distance)
+    return best.value, bar, best.left, best.right, kinks[k]

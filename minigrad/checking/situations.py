@@ -4,8 +4,11 @@ A backward maps the cotangents c of the outputs to J^T c, where J = dy/dx. This 
 true for every c: also if an output is not used, if all entries of c are equal, if c or
 an input is not contiguous in memory, if a tensor is used several times, if some inputs
 need no gradient, in training, in float32.
-``minigrad.checking.comparison`` compares the gradients of each situation with finite
-differences.
+
+In each situation the function may be called several times, and each call may be used
+with another cotangent. They add up to c. So the gradients add up to J^T c, because J^T
+is linear, and ``minigrad.checking.comparison`` compares all of them with the same
+finite differences.
 """
 
 import contextlib
@@ -21,17 +24,15 @@ TINY = np.finfo(np.float64).tiny
 
 
 class Situation(NamedTuple):
-    """The gradients of one backward.
+    """The gradients of one backward, whose cotangents add up to those of the run.
 
     tag, sentence   the mistake, if they are wrong; {} stands for the input's name
-    cotangents      one array for each output
     gradients       {i: gradient of leaf i, or None}
     slack           {i: an absolute error that is allowed}, for float32
     """
 
     tag: str
     sentence: str
-    cotangents: list
     gradients: dict
     slack: dict = {}
 
@@ -39,63 +40,60 @@ class Situation(NamedTuple):
 def situations(run, rng):
     """Yield each ``Situation``; the first is the usual one, from ``run``."""
     c, outputs = run.cotangents, run.outputs
-    yield Situation("", "", c, dict(enumerate(run.gradients)))
+    yield Situation("", "", dict(enumerate(run.gradients)))
     if {"accumulates", "stateful"} & {f.tag for f in run.findings}:
         return
 
-    def situation(tag, sentence, cotangents, outputs, given=None, copy=np.array):
-        given = cotangents if given is None else given
+    def situation(tag, sentence, outputs, cotangents, copy=np.array):
         try:
-            gradients = run.gradients_of(outputs, given, copy=copy)
+            gradients = run.gradients_of(outputs, cotangents, copy=copy)
         except Exception as error:
             sentence += f": {type(error).__name__}: {error}"
             gradients = [np.full(p.shape, np.nan) for p in run.points]
         leaves = enumerate(run.leaves)
         gradients = {i: gradients[i] for i, leaf in leaves if leaf.requires_grad}
-        return Situation(tag, sentence, cotangents, gradients)
+        return Situation(tag, sentence, gradients)
 
     second = run.outputs_now()
+    both = outputs + second
+    half, quarter = [a / 2 for a in c], [a / 4 for a in c]
+    sentence = "d_{} of several uses is not the sum of theirs"
+    yield situation("overwrites", sentence, both + outputs, quarter + half + quarter)
+    zero = [0 * a for a in c]
+    sentence = "for a cotangent of 0, d_{} is not 0"
+    yield situation("not-linear", sentence, both, zero + c)
     other = [4 * np.asarray(rng.normal(size=y.shape)) for y in run.y]
-    zero = [0 * each for each in c]
-    yield situation("not-linear", "for a cotangent of 0, d_{} is not 0", zero, outputs)
-    yield situation("not-linear", "d_{} is not linear in the cotangent", other, outputs)
-    yield situation(
-        "overwrites",
-        "d_{} of several uses is not the sum of theirs",
-        [2 * a + b for a, b in zip(c, other)],
-        outputs + second + outputs,
-        given=c + other + c,
-    )
+    rest = [a - b for a, b in zip(c, other)]
+    sentence = "d_{} is not linear in the cotangent"
+    yield situation("not-linear", sentence, both, other + rest)
     ones = "of ones, such as that of sum()", [np.ones(()) for _ in c]
     rows = "with equal rows", [a[:1] if a.ndim else a for a in other]
     for what, equal in (ones, rows):
         equal = [np.broadcast_to(e, a.shape) for e, a in zip(equal, c)]  # stride 0
         rest = [a - e for e, a in zip(equal, c)]
         sentence = f"d_{{}} is wrong for a cotangent {what}"
-        both = outputs + second, equal + rest, np.asarray
-        yield situation("equal-entries", sentence, c, *both)
+        yield situation("equal-entries", sentence, both, equal + rest, np.asarray)
     sentence = "d_{} is wrong for a cotangent that is not contiguous in memory"
-    yield situation("non-contiguous", sentence, c, outputs, copy=_with_gaps)
+    yield situation("non-contiguous", sentence, outputs, c, _with_gaps)
     in_columns = functools.partial(np.array, order="F")
     for what, layout in ("in Fortran order", in_columns), ("with gaps", _with_gaps):
         with run.with_data(run.points, layout), contextlib.suppress(Exception):
             sentence = f"d_{{}} is wrong for inputs {what} in memory"
-            yield situation("layout", sentence, c, run.outputs_now())
-    for k, y in enumerate(outputs) if len(outputs) > 1 else ():
-        if y.requires_grad and y._data.size:
-            alone = [a * (j == k) for j, a in enumerate(c)]
-            sentence = f"d_{{}} is wrong if output {k} alone is used"
-            yield situation("unused-output", sentence, alone, [y], [c[k]])
+            yield situation("layout", sentence, run.outputs_now(), c)
+    if len(outputs) > 1:
+        alone = [run.outputs_now()[k] for k in range(len(c))]  # each of another call
+        sentence = "d_{} is wrong if one output alone is used"
+        yield situation("unused-output", sentence, alone, c)
     for numbers, sentence in _choices_of_leaves(run.names):
         with _only_these_require_grad(run, numbers):
             fresh = run.outputs_now()
             if any(t.requires_grad for t in fresh):
-                yield situation("needs", sentence, c, fresh)
+                yield situation("needs", sentence, fresh, c)
     if run.training:
         with run.training():
             fresh = run.outputs_now()
             if all(np.array_equal(t._data, y) for t, y in zip(fresh, run.y)):
-                yield situation("training", "d_{} is wrong in training mode", c, fresh)
+                yield situation("training", "d_{} is wrong in training mode", fresh, c)
     yield from _in_float32(run)
 
 
@@ -164,7 +162,7 @@ def _in_float32(run):
         slack[i] += 1e3 * SINGLE * size / (np.abs(point).mean() if point.any() else 1)
     sentence = "d_{} is wrong if the inputs are float32"
     gradients = dict(enumerate(gradients))
-    yield Situation("float32", sentence, run.cotangents, gradients, slack)
+    yield Situation("float32", sentence, gradients, slack)
 
 
 def _largest(a):

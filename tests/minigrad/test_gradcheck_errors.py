@@ -71,14 +71,6 @@ def wrong_for_an_unused_output(x):
     return (x * x, x * x * x), backward
 
 
-@lift
-def wrong_beside_a_larger_output(x):
-    def backward(g):
-        return g[0] * 1e12 + 1.5 * g[1] * 2 * x
-
-    return (1e12 * x, x * x), backward
-
-
 class WrongInTraining(mg.nn.Module):
     def __init__(self):
         self.w = mg.nn.Parameter(np.ones(5))
@@ -112,7 +104,6 @@ def has_equal_entries(a):
 WRONG = {  # name: (() -> function, shapes of its inputs)
     "for one input alone": (lambda: wrong_for_one_input, ONE * 2),
     "for an unused output": (lambda: wrong_for_an_unused_output, ONE),
-    "beside a larger output": (lambda: wrong_beside_a_larger_output, ONE),
     "in training": (WrongInTraining, ONE),
     "for memory with gaps": (
         lambda: op(np.square, lambda g, y, x: 2 * x * in_order(g)), ONE),
