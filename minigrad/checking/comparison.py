@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .numeric import MAX_ENTRIES, random_directions, slopes
+from .numeric import random_directions, slopes
 from .verdict import Entry, Row
 
 
@@ -25,8 +25,7 @@ class Comparison:
         self.name, self.x = run.names[i], run.leaves[i]._data
         # whether the caller declares that the gradient of this input is 0
         self.is_declared = self.name in no_gradient
-        is_large = self.x.size > MAX_ENTRIES
-        directions = random_directions(self.x, rng) if is_large else None
+        directions = random_directions(self.x, rng)
         self.usual, *others = situations
         self.use(slopes(self.f, self.x, run.cotangents, directions))
         self.failures = []

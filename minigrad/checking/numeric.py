@@ -109,7 +109,12 @@ DIRECTIONS = 6  # the number of random directions for a larger array
 
 
 def random_directions(x, rng):
-    """Return directions in which all entries of ``x`` move, each by its own scale."""
+    """Return directions in which all entries of ``x`` move, each by its own scale.
+
+    Return None for an array of at most MAX_ENTRIES, each of which is measured.
+    """
+    if x.size <= MAX_ENTRIES:
+        return None
     signs = rng.choice([-1.0, 1.0], (DIRECTIONS, *x.shape))
     return list(signs * (entry_scale(x) / np.sqrt(max(1, x.size))))
 
