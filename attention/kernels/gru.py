@@ -8,7 +8,6 @@ examples which are still running at a step are the first few.
 
 import numpy as np
 
-from minigrad.ops import recurrent
 from minigrad.ops.packing import check_lengths
 
 from . import decoder, decoder_backward
@@ -39,6 +38,8 @@ def gru(
     loop = decoder.forward_loop.on_threads(x.dtype, work)
     if loop is None or not isinstance(reverse, bool):
         return NotImplemented
+    if any(needs):  # without gradients, as under no_grad, it is not compiled
+        back = decoder_backward.backward_loop.on_threads(x.dtype, 2 * work)
     order = np.argsort(-n_tokens, kind="stable")  # the longest example first
     n_tokens, steps = n_tokens[order].astype(np.int64), np.arange(T)[:, None]
     # at step t, the b-th longest example reads the token at tokens[t, b], and after its
@@ -71,17 +72,12 @@ def gru(
     loop(items, source, cell, n_tokens, inputs, gates, states, none, none)
 
     def backward(g):
-        loop = decoder_backward.backward_loop.on_threads(dtype, 2 * work)
-        if loop is None:  # the backend has changed since the forward
-            weights = weight_ih, weight_hh, bias_ih, bias_hh
-            taught = recurrent.gru.raw.taught
-            return taught(x, h0, *weights, lengths, reverse, needs=needs)[1](g)
         g_states = np.array(by_time(g[0]), dtype)
         g_states[steps >= n_tokens] = 0
         g_states[n_tokens - 1, np.arange(B)] += g[1][order]  # h_n is the last state
         forward, g = steps_of(inputs, gates, states), (g_states, none, none)
         d, sums = decoder_backward.run(
-            loop, source, weight_ih, weight_hh, forward, none, none, g
+            back, source, weight_ih, weight_hh, forward, none, none, g
         )
         dh0 = np.empty_like(d.s)
         dh0[order] = d.s
