@@ -179,14 +179,16 @@ def _build(numba, function, char, path):
     )
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(path or before)
-    name = _name(function)
-    where = "once on this machine" if path is not None else "in each run"
+    name = f"{function.__module__}.{function.__name__}"
+    is_kept = path is not None and is_cached(name, char)
     if path is None:
         _explain_missing_cache()
+    where = "once on this machine" if path is not None else "in each run"
     try:
-        with _reported(name.removeprefix("attention.kernels."), where):
-            if path is None or not is_cached(name, char):
-                _compile_helpers(numba, function, char)
+        if is_kept or numba.config.DISABLE_JIT:  # there is nothing to compile
+            return compiler(_for_dtype(numba, function, char))
+        with _reported(f"{name.removeprefix('attention.kernels.')}, {where}"):
+            _compile_helpers(numba, function, char)
             return compiler(_for_dtype(numba, function, char))
     finally:
         numba.config.CACHE_DIR = before
@@ -215,37 +217,14 @@ def _explain_missing_cache():
 
 
 @contextlib.contextmanager
-def _reported(name, where):
-    """Print a line about a kernel that is compiled in this block, with its seconds.
-
-    Nothing is printed if the kernel is loaded from the cache.
-    """
-    from numba.core import event
-
-    starts = []
-
-    class FirstStart(event.Listener):
-        def on_start(self, event):
-            if not starts:
-                starts.append(time.perf_counter())
-                print(
-                    f"compiling {name}, {where}…", end=" ", file=sys.stderr, flush=True
-                )
-
-        def on_end(self, event):
-            pass
-
+def _reported(what):
+    """Print a line about what is compiled in this block, with its seconds."""
+    print(f"compiling {what}…", end=" ", file=sys.stderr, flush=True)
+    start = time.perf_counter()
     try:
-        with event.install_listener("numba:compile", FirstStart()):
-            yield
+        yield
     finally:
-        if starts:
-            seconds = time.perf_counter() - starts[0]
-            print(f"{seconds:.1f} s", file=sys.stderr, flush=True)
-
-
-def _name(function):
-    return f"{function.__module__}.{function.__name__}"
+        print(f"{time.perf_counter() - start:.1f} s", file=sys.stderr, flush=True)
 
 
 def _helpers(function):
@@ -258,9 +237,8 @@ def _helpers(function):
 
 def _compile_helpers(numba, function, char):
     """Compile the helpers of ``function``; the kernel contains them."""
-    if not numba.config.DISABLE_JIT:
-        for helper in _helpers(function).values():
-            helper.compile(numba, char)
+    for helper in _helpers(function).values():
+        helper.compile(numba, char)
 
 
 def _for_dtype(numba, function, char):
