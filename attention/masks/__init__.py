@@ -11,7 +11,7 @@ number or an array of them, and the four broadcast against one another. So
 
 algebra.py   what a mask is; &, | and ~; everything, nothing; functions of your own
 arrays.py    bool arrays as masks
-windows.py   by distance: causal, sliding_window, dilated, local
+windows.py   by distance: causal, sliding_window, dilated
 tokens.py    by kind of token: padding, prefix_lm, document, global_tokens
 bigbird.py   by blocks, some of them random
 grid.py      of images, by rows and columns
@@ -26,10 +26,10 @@ from .bigbird import bigbird
 from .grid import axial, neighbourhood
 from .mask_check import check_mask
 from .tokens import document, global_tokens, padding, prefix_lm
-from .windows import causal, dilated, local, sliding_window
+from .windows import causal, dilated, sliding_window
 
 __all__ = [
     "Mask", "everything", "nothing", "mask_mod", "from_array", "causal",
-    "sliding_window", "dilated", "local", "padding", "prefix_lm", "document",
+    "sliding_window", "dilated", "padding", "prefix_lm", "document",
     "global_tokens", "bigbird", "axial", "neighbourhood", "check_mask",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Masks by distance: causal, sliding windows, dilated windows, given centres.
+"""Masks by distance: causal, sliding windows, dilated windows.
 
     -left <= j - (i + offset) <= right
 
@@ -14,15 +14,12 @@ has about 2 sqrt(n) keys:
 
     causal & (sliding_window(l - 1, 0) | dilated(n, l))
 
-``local`` sets the centre of each window, for a source and a target in different orders.
-
-Beltagy et al. 2020, section 3.1; Child et al. 2019 (strided); Luong et al. 2015,
-section 3.2 (``local``).
+Beltagy et al. 2020, section 3.1; Child et al. 2019 (strided).
 """
 
 import numpy as np
 
-from minigrad.arguments import called, number, plain, whole
+from minigrad.arguments import whole
 
 from ..variants.row import Pattern
 from .algebra import UNSIZED, Mask, clip_ranges
@@ -153,71 +150,6 @@ class dilated(sliding_window):
 
     def __repr__(self):
         return self._repr(self.left, self.dilation)
-
-
-class local(Mask):
-    """A window anywhere: centre - D <= key <= centre + D.
-
-    centre   the middle of the window of each query, a real number. Either a function of
-             the array q_idx of query numbers, or an array (L,), or (B, L) if examples
-             differ. For Luong's local-m it is ``lambda i: i``; for reversal, where
-             query i needs key S - 1 - i, ``lambda i: S - 1 - i``; for local-p the
-             predicted p_t
-    D        a number >= 0, half of the width. A whole D gives 2 D + 1 keys, or 2 D if
-             the centre is between two keys
-
-    Luong et al. 2015, section 3.2.
-    """
-
-    def __init__(self, centre, D):
-        if not 0 <= number("local", "D", D) < FAR:
-            raise ValueError(f"local: D is {D}; expected a finite number, 0 or more.")
-        self.centre, self.D = centre, D
-        if not callable(centre):
-            self.centre = centres = np.array(plain(centre))
-            if centres.ndim not in (1, 2):
-                raise ValueError(
-                    f"local: centre has shape {centres.shape}; expected (L,), or "
-                    "(B, L), or a function of q_idx."
-                )
-            self.examples = len(centres) if centres.ndim == 2 else None
-
-    def check(self, L, S):
-        """Raise ValueError unless there are L centres."""
-        if not callable(self.centre) and self.centre.shape[-1] != L:
-            raise ValueError(
-                f"local: centre has shape {self.centre.shape}; expected one for each "
-                f"of {L} queries."
-            )
-
-    def allowed(self, b, h, q, kv):
-        """Return centre - D <= key <= centre + D."""
-        centre = self._centres(b, q)
-        return (centre - self.D <= kv) & (kv <= centre + self.D)
-
-    def _centres(self, b, q):
-        """Return the centre of each query's window, as float64."""
-        if callable(self.centre):
-            name = f"{self}: the function centre"
-            centre = plain(called(name, "(q_idx), an array", self.centre, q))
-        else:
-            centre = self.centre[q] if self.centre.ndim == 1 else self.centre[b, q]
-        if callable(self.centre) and centre.shape not in ((), q.shape):
-            raise ValueError(
-                f"{self}: centre gives shape {centre.shape} for queries of shape "
-                f"{q.shape}; expected a number for each."
-            )
-        centre = centre.astype(np.float64)  # which holds all positions exactly
-        if not np.isfinite(centre).all():
-            raise ValueError(f"{self}: a centre is NaN or infinite.")
-        return centre
-
-    def __repr__(self):
-        centre = self.centre
-        if not callable(centre):
-            return f"local(array {centre.shape}, {self.D})"
-        name = getattr(centre, "__name__", type(centre).__name__)
-        return f"local({name}, {self.D})"
 
 
 # ---- The rows of the table, and how many pairs of L queries and S keys they keep ----

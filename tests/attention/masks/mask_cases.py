@@ -11,7 +11,6 @@ from attention.masks import (
     everything,
     from_array,
     global_tokens,
-    local,
     mask_mod,
     neighbourhood,
     nothing,
@@ -48,7 +47,6 @@ def cases(L, S):
     packed = np.sort(rng.integers(0, 3, S))
     packed_queries = np.sort(rng.integers(0, 4, L))[::-1].copy()
     ids_2d, query_ids_2d = rng.integers(0, 3, (B, S)), rng.integers(0, 3, (B, L))
-    p_2d = rng.normal(S / 2, S, (B, L))
     table = rng.random((B, H, L, S)) < 0.5
     n, ends = lens.max(), [0, max(L, S) - 1][: max(L, S)]
     return {
@@ -97,18 +95,6 @@ def cases(L, S):
             global_tokens(ends), lambda b, h, i, j: definitions.global_tokens(i, j, ends)
         ),
         "no global": (global_tokens([]), lambda b, h, i, j: False),
-        "local, reversed": (
-            local(lambda i: S - 1 - i, 1),
-            lambda b, h, i, j: abs(j - (S - 1 - i)) <= 1,
-        ),
-        "local, between keys": (
-            local(lambda i: 1.3 * i - 0.4, 2.5),
-            lambda b, h, i, j: abs(j - (1.3 * i - 0.4)) <= 2.5,
-        ),
-        "local-p of examples": (
-            local(p_2d, 1.5),
-            lambda b, h, i, j: abs(j - p_2d[b, i]) <= 1.5,
-        ),
         "mask_mod": (
             mask_mod(lambda b, h, q, kv: (q + 2 * kv + h) % 3 == 0),
             lambda b, h, i, j: (i + 2 * j + h) % 3 == 0,

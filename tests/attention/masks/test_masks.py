@@ -18,7 +18,6 @@ from attention.masks import (
     document,
     everything,
     from_array,
-    local,
     mask_mod,
     nothing,
     padding,
@@ -91,8 +90,7 @@ def test_no_examples():
     no_pairs = np.zeros((0, 1, 4, 5), bool)
     ids = document(np.zeros((0, 5), int), np.zeros((0, 4), int))
     for mask in (padding(np.zeros(0, int)), padding(np.zeros((0, 4), int)), ids,
-                 prefix_lm([]), local(np.zeros((0, 4)), 1),
-                 from_array(no_pairs)):  # fmt: skip
+                 prefix_lm([]), from_array(no_pairs)):  # fmt: skip
         assert mask.dense(None, None, 4, 5).shape == (0, 1, 4, 5), mask
         assert (mask & causal).dense(0, 2, 4, 5).shape == (0, 1, 4, 5), mask
 
@@ -218,10 +216,10 @@ def test_a_mask_knows_its_number_of_examples():
 
 
 def test_a_mask_keeps_its_own_copy():
-    lens, table, p = np.array([1, 2, 3]), np.ones((4, 5), bool), np.ones(4)
-    kept = padding(lens), from_array(table), local(p, 1)
+    lens, table = np.array([1, 2, 3]), np.ones((4, 5), bool)
+    kept = padding(lens), from_array(table)
     before = [mask.dense(B, H, 4, 5) for mask in kept]
-    lens[:], table[:], p[:] = 0, False, 9
+    lens[:], table[:] = 0, False
     for mask, want in zip(kept, before):
         np.testing.assert_array_equal(mask.dense(B, H, 4, 5), want)
 
@@ -251,7 +249,6 @@ def rule(b, h, q, kv):
     (padding([3, 5]), "padding([3, 5])"),
     (padding(np.zeros(64, int)), "padding(array (64,))"),
     (document([0, 1], [1]), "document([0, 1], [1])"),
-    (local(rule, 3), "local(rule, 3)"),
     (causal & rule, "causal & mask_mod(rule)"),
     (from_array(np.ones((2, 3), bool)), "from_array((1, 1, 2, 3))"),
     (~~causal, "causal"),
