@@ -16,7 +16,6 @@ tokens.py    by kind of token: padding, prefix_lm, document, global_tokens
 bigbird.py   by blocks, some of them random
 grid.py      of images, by rows and columns
 block_mask.py, tiling.py   the tiles of a mask: full, partial or empty
-mask_check.py  check_mask, for a mask of your own
 given.py     what a call is given as masks, as one mask and one bias
 """
 
@@ -24,12 +23,11 @@ from .algebra import Mask, everything, mask_mod, nothing
 from .arrays import from_array
 from .bigbird import bigbird
 from .grid import axial, neighbourhood
-from .mask_check import check_mask
 from .tokens import document, global_tokens, padding, prefix_lm
 from .windows import causal, dilated, sliding_window
 
 __all__ = [
     "Mask", "everything", "nothing", "mask_mod", "from_array", "causal",
     "sliding_window", "dilated", "padding", "prefix_lm", "document",
-    "global_tokens", "bigbird", "axial", "neighbourhood", "check_mask",
+    "global_tokens", "bigbird", "axial", "neighbourhood",
 ]  # fmt: skip

@@ -37,7 +37,7 @@ class Mask:
         check(L, S)              raises ValueError if L or S does not fit the mask
 
     A subclass of another mask that overrides ``allowed`` does not inherit its ranges
-    and its repr. ``check_mask`` compares the ranges that you write.
+    and its repr.
     """
 
     examples = heads = None  # the B and H that the mask was made for; None: any

@@ -9,7 +9,6 @@ import pytest
 import attention as A
 from attention import masks, positions
 from attention.masks.block_mask import BlockMask
-from attention.masks.mask_check import check_mask
 from attention.positions import offsets
 from attention.positions.fire import FIRE
 from attention.positions.grid import grid, patches
@@ -75,7 +74,6 @@ CALLS = [
     (masks.neighbourhood, dict(columns=3, reach=3), dict(reach=0)),
     (masks.causal.dense, dict(B=3, H=3, L=3, S=3), dict(B=0, H=0, L=0, S=0)),
     (of(BlockMask.from_mask, masks.causal), dict(L=3, S=3, block=3), dict(L=0, S=0)),
-    (of(check_mask, masks.causal), dict(L=3, S=3), dict(L=0, S=0)),
     # layers
     (A.MultiHeadAttention,
      dict(embed_dim=12, num_heads=6, num_kv_heads=3, kdim=3, vdim=3), {}),
