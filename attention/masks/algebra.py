@@ -17,7 +17,7 @@ import numpy as np
 from minigrad.arguments import broadcastable, called, whole
 from minigrad.draw.html import grid
 
-from ..inheritance import depth, withdraw_stale
+from ..inheritance import withdraw_stale
 
 INDICES = "(b, h, q_idx, kv_idx)"
 UNSIZED = "{}: depends on L and S, which a call does not give. Use .dense(B, H, L, S)."
@@ -45,13 +45,7 @@ class Mask:
 
     def __init_subclass__(cls, **options):
         super().__init_subclass__(**options)
-        statements = "key_ranges", "rows", "__repr__"
-        withdraw_stale(cls, Mask, ["allowed"], statements)
-        if depth(cls, "__call__") < depth(cls, "allowed"):
-            raise TypeError(
-                f"{cls.__name__} overrides __call__, which attention does not call; "
-                "expected the definition of the mask in a method allowed(b, h, q, kv)."
-            )
+        withdraw_stale(cls, Mask, ["allowed"], ["key_ranges", "rows", "__repr__"])
 
     def __call__(self, b, h, q_idx, kv_idx):
         """Return whether query q_idx may attend to key kv_idx, in head h of example b.

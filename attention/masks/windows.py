@@ -93,7 +93,6 @@ class _Causal(sliding_window):
     """
 
     name = "causal"
-    allowed, key_ranges = sliding_window.allowed, sliding_window.key_ranges
 
     def __init__(self, offset=0):
         super().__init__(-1, 0, offset)
