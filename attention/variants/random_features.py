@@ -115,18 +115,14 @@ def _exponents(x, W):
     return x @ W.T - (x * x).sum(-1, keepdims=True) / 2
 
 
-def random_directions(m, E, rng=None, orthogonal=True):
-    """Return the directions W, an array (m, E) in float32.
-
-    orthogonal   whether each block of E rows is orthogonal
-    """
+def random_directions(m, E, rng=None):
+    """Return the directions W, (m, E) in float32; each block of E rows is orthogonal."""
     m = whole("random_directions", "m", m, least=1)
     E = whole("random_directions", "E", E, least=1)
     rng = arguments.generator("random_directions", rng) or generator()
     W = rng.standard_normal((m, E))
-    if orthogonal:
-        lengths = np.sqrt((W * W).sum(1, keepdims=True))
-        W = np.concatenate([_rotation(E, rng) for _ in range(0, m, E)])[:m] * lengths
+    lengths = np.sqrt((W * W).sum(1, keepdims=True))
+    W = np.concatenate([_rotation(E, rng) for _ in range(0, m, E)])[:m] * lengths
     return W.astype(np.float32)
 
 

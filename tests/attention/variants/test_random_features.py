@@ -23,7 +23,8 @@ def draws(orthogonal, q, k, m, times=4000):
     rng = np.random.default_rng(0)
     found = []
     for _ in range(times):
-        W = random_directions(m, len(q), rng, orthogonal).astype(float)
+        W = rng.standard_normal((m, len(q)))
+        W = random_directions(m, len(q), rng).astype(float) if orthogonal else W
         a, b = random_features(np.stack([q, k]), W).data
         found.append(a @ b)
     return np.array(found)
