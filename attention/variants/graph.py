@@ -36,24 +36,24 @@ SLOPE = 0.2  # of LeakyReLU below 0
 
 @shapes
 @differentiable
-def leaky_scores(x, y, a, slope=SLOPE):
+def leaky_scores(x, y, a):
     """e_ij = a . LeakyReLU(x_i + y_j)
 
     x (..., L, A), y (..., S, A), a (..., A)  ->  e (..., L, S)
 
     With z_ij = x_i + y_j, f = LeakyReLU and g = dL/de (products of vectors are element
-    by element; f' is 1 above 0, and ``slope`` below):
+    by element; f' is 1 above 0, and 0.2 below):
 
         dz_ij = g_ij a f'(z_ij)
         dx_i = sum_j dz_ij,    dy_j = sum_i dz_ij,    da = sum_ij g_ij f(z_ij)
     """
     z = x[..., :, None, :] + y[..., None, :, :]  # (..., L, S, A)
-    f = np.where(z > 0, z, slope * z)
+    f = np.where(z > 0, z, SLOPE * z)
     a = a[..., None, None, :]  # (..., 1, 1, A)
 
     def backward(g):
         g = g[..., None]
-        dz = g * a * np.where(z > 0, 1, z.dtype.type(slope))
+        dz = g * a * np.where(z > 0, 1, z.dtype.type(SLOPE))
         return dz.sum(-2), dz.sum(-3), (g * f).sum((-3, -2))
 
     return (f * a).sum(-1), backward

@@ -31,12 +31,13 @@ Sukhbaatar et al. 2015 (hops); Graves, Wayne and Danihelka 2014 (addresses).
 
 import numpy as np
 
-from minigrad import concat, differentiable, minimum, softmax
+from minigrad import concat, log, minimum, softmax, where
 from minigrad.arguments import whole
 from minigrad.shapes import shapes
 
 from .. import definitions
 from ..scores import dot
+from ..softmax import softmax_over_allowed
 from ..template import attend
 from .qk_norm import unit
 from .row import Variant
@@ -86,7 +87,6 @@ def address(key, memory, last, beta, gate, shift, gamma):
 
 
 @shapes
-@differentiable
 def sharpen(p, gamma):
     """y_j = p_j^gamma / sum_n p_n^gamma, for weights p_j of 0 or more.
 
@@ -97,21 +97,13 @@ def sharpen(p, gamma):
 
         dp_j = gamma / p_j ds_j,    dgamma = sum_j ln p_j ds_j
 
-    A place of weight 0 stays 0, with gradient 0.
+    A place of weight 0 stays 0, with gradient 0. Dividing p by its largest number
+    changes nothing, and keeps the digits of large gamma ln p.
     """
-    gamma = gamma[..., None]  # (..., 1)
-    inside = p > 0
-    most = p.max(-1, keepdims=True, initial=0)
-    ratio = np.where(inside, p, 1) / np.where(inside, most, 1)  # the largest is 1
-    e = np.where(inside, ratio**gamma, 0)
-    y = e / np.where(most > 0, e.sum(-1, keepdims=True), 1)
-
-    def backward(g):
-        ds = y * (g - (y * g).sum(-1, keepdims=True))
-        # the ds sum to 0, so the logarithm of the largest p is 0 or any other number
-        return gamma * ds / np.where(inside, p, 1), (np.log(ratio) * ds).sum(-1)
-
-    return y, backward
+    inside = p.data > 0
+    most = np.where(inside, p.data.max(-1, keepdims=True, initial=0), 1)
+    ln_p = log(where(inside, p, 1.0) / most)
+    return softmax_over_allowed(gamma[..., None] * ln_p, inside)
 
 
 def _address(key, memory, *others):

@@ -87,7 +87,8 @@ def linear_attention(
     It costs 2 n E Ev multiplications, and 64 n (E + Ev) more if causal. The memory is
     O(n), also for the backward pass. Katharopoulos et al. 2020, equations 4 to 12.
     """
-    eps, is_causal = _validated_eps(NAME, eps), check_causal(NAME, is_causal, q, k)
+    eps = float(number(NAME, "eps", eps, least=0))
+    is_causal = check_causal(NAME, is_causal, q, k)
     keep = allowed_keys(NAME, q, k, v, mask, lengths)
     if keep is not None:  # a masked key may be NaN
         k, v = (where(keep[..., None], x, 0.0) for x in (k, v))
@@ -155,12 +156,6 @@ def _features(name, feature_map, x):
             "that differs from x in the last axis only."
         )
     return phi
-
-
-def _validated_eps(name, eps):
-    if number(name, "eps", eps) < 0:
-        raise ValueError(f"{name}: eps is {eps}; expected 0 or more.")
-    return float(eps)
 
 
 ROWS = [

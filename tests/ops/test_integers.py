@@ -15,7 +15,6 @@ from attention import (
 )
 from attention.exact import merge
 from attention.variants.graph import leaky_scores
-from attention.variants.hops import sharpen
 from attention.variants.linear import elu_plus_one
 from attention.variants.location import convolve
 from attention.variants.monotonic import monotonic_weights
@@ -36,7 +35,6 @@ PUBLIC = {  # with shape lines, which refuse integers
     "copy_loss": copy_loss,
     "monotonic_weights": monotonic_weights,
     "merge": merge.merge,
-    "sharpen": sharpen,
 }
 SMALL = [bool, np.uint8, np.int8, np.uint16, np.int16, np.int32]
 
