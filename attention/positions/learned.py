@@ -52,7 +52,6 @@ class LearnedPositions(nn.Module):
         return embedding(positions.astype(np.intp), self.weight)
 
     def extra_repr(self):
-        """Return the options, for ``repr``."""
         return f"{self.n_max}, {self.d}"
 
 

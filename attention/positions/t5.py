@@ -108,7 +108,6 @@ class T5RelativeBias(nn.Module):
         return OffsetBias(swapaxes(by_bucket, 0, 1))
 
     def extra_repr(self):
-        """Return the options, for ``repr``."""
         sizes = f"{self.num_heads}, {self.num_buckets}, {self.max_distance}"
         return sizes if self.bidirectional else f"{sizes}, bidirectional=False"
 

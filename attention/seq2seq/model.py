@@ -93,6 +93,5 @@ class Seq2Seq(nn.Module):
         return self.decoder.step(state, tokens)
 
     def extra_repr(self):
-        """Return the options, for ``repr``."""
         c = self.config
         return f"{c.cell}, attention={c.attention!r}, score={c.score!r}"

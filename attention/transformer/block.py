@@ -48,7 +48,6 @@ class FeedForward(nn.Module):
         return self.linear2(self.dropout(hidden))
 
     def extra_repr(self):
-        """Return the options, for ``repr``."""
         return repr(self.activation)
 
 
@@ -196,7 +195,6 @@ class Block(nn.Module):
         return choose
 
     def extra_repr(self):
-        """Return the options, for ``repr``."""
         return f"{self.norm}-norm" + ", causal" * self.causal
 
 

@@ -76,7 +76,6 @@ class GaussianAttention(Attention):
         return gaussian(queries, keys, h)
 
     def extra_repr(self):
-        """Return the options, for ``repr``."""
         h = np.exp(np.clip(self.log_bandwidth.data, -LIMIT, LIMIT))
         return f"bandwidth={h:.3g}, {super().extra_repr()}"
 

@@ -147,7 +147,6 @@ class LatentAttention(nn.Module):
         return averages @ swapaxes(W_v, -1, -2)  # (..., H, L, E)
 
     def extra_repr(self):
-        """Return the options, for ``repr``."""
         return f"{self.width}, {self.num_heads}, {self.latent}, {self.rotated}"
 
 

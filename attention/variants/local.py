@@ -193,7 +193,6 @@ class LocalAttention(nn.Module):
         return np.broadcast_to(p, lengths.shape)
 
     def extra_repr(self):
-        """Return the options, for ``repr``."""
         text = f"D={self.D}, kind={self.kind!r}"
         return text + (", renormalize=True" if self.renormalize else "")
 

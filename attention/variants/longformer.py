@@ -124,7 +124,6 @@ class LongformerAttention(nn.Module):
         return output, weights
 
     def extra_repr(self):
-        """Return the options, for ``repr``."""
         sizes = f"{self.embed_dim}, {self.num_heads}, window={self.window}"
         return f"{sizes}, dropout={self.dropout}"
 

@@ -107,7 +107,6 @@ class LuongAttention(Attention):
         return FusedScore(self.W_a[:, : self.query_size], self.v_a)
 
     def extra_repr(self):
-        """Return the options, for ``repr``."""
         sizes = f"{self.kind!r}, {self.query_size}, {self.key_size}"
         if self.kind == "concat":
             sizes += f", {len(self.v_a)}"

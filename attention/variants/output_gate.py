@@ -51,7 +51,6 @@ class GatedAttention(DotProductAttention):
         return output_gate(o, linear(queries, self.W_g))
 
     def extra_repr(self):
-        """Return the options, for ``repr``."""
         value_size, query_size = self.W_g.shape
         return f"{query_size}, {value_size}, {super().extra_repr()}"
 

@@ -92,7 +92,6 @@ class QKNormAttention(Attention):
         return scaled_dot.unchecked(rms_norm(queries, self.g_q), projected)
 
     def extra_repr(self):
-        """Return the options, for ``repr``."""
         return f"{self.size}, {super().extra_repr()}"
 
 
@@ -119,7 +118,6 @@ class CosineAttention(Attention):
         return dot.unchecked(unit(queries) * self.tau, projected)
 
     def extra_repr(self):
-        """Return the options, for ``repr``."""
         return f"tau={float(self.tau.data):.3g}, {super().extra_repr()}"
 
 

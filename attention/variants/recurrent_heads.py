@@ -80,7 +80,6 @@ class RecurrentHeads(nn.Module):
         return self.W_o(side_by_side(rms_norm(o, self.gain)))
 
     def extra_repr(self):
-        """Return the options, for ``repr``."""
         return f"{self.kind!r}, heads={self.num_heads}"
 
 

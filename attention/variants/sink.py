@@ -93,7 +93,6 @@ class Sink(nn.Module):
         return o * sigmoid(lse - self.b[..., None])[..., None]
 
     def extra_repr(self):
-        """Return the options, for ``repr``."""
         return f"{self.num_heads}"
 
 
