@@ -17,7 +17,8 @@ gradients of the filters are
 
     dF_ncm = sum_j g_jn x_c(j+m)        dx_cj = sum_m sum_n F_ncm g_(j-m)n
 
-so dx is the convolution of g with the reversed filters.
+so dx is the convolution of g with the reversed filters. The operations of ``convolve``
+have these gradients: each m is a product of shifted rows with one matrix F_m.
 
 Chorowski et al. 2015 (filters of the last weights alone); Shen et al. 2018 (Tacotron 2,
 filters of their sum as well).
@@ -25,7 +26,7 @@ filters of their sum as well).
 
 import numpy as np
 
-from minigrad import differentiable, linear, nn, stack
+from minigrad import linear, nn, pad, stack, swapaxes
 from minigrad.arguments import whole
 from minigrad.shapes import shapes
 
@@ -36,7 +37,6 @@ from .row import Variant
 
 
 @shapes
-@differentiable
 def convolve(x, F):
     """f_jn = sum_c sum_m F_ncm x_c(j+m), with zeros outside of x.
 
@@ -44,22 +44,10 @@ def convolve(x, F):
 
     The width M of a filter is odd; m runs from -(M - 1) / 2 to (M - 1) / 2.
     """
-    (n, C, M), S = F.shape, x.shape[-1]
-    w = M // 2
-    padded = np.pad(x, [(0, 0)] * (x.ndim - 1) + [(w, w)])  # (..., C, S + 2 w)
-    columns = padded.swapaxes(-1, -2)  # (..., S + 2 w, C)
-    f = sum(columns[..., m : m + S, :] @ F[:, :, m].T for m in range(M))  # sum over C
-
-    def backward(g):
-        dx, dF = np.zeros_like(columns), np.zeros_like(F)
-        rows = g.reshape(-1, n)  # sum over j and the batch
-        for m in range(M):
-            shifted = columns[..., m : m + S, :]
-            dF[:, :, m] = rows.T @ shifted.reshape(-1, C)
-            dx[..., m : m + S, :] += g @ F[:, :, m]
-        return dx[..., w : w + S, :].swapaxes(-1, -2), dF
-
-    return f, backward
+    M, S = F.shape[2], x.shape[-1]
+    padded = pad(x, [(0, 0)] * (x.ndim - 1) + [(M // 2, M // 2)])  # (..., C, S + M - 1)
+    columns = swapaxes(padded, -1, -2)
+    return sum(linear(columns[..., m : m + S, :], F[:, :, m]) for m in range(M))
 
 
 class LocationAttention(CoverageAttention):

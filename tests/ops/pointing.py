@@ -5,7 +5,7 @@ import numpy as np
 from attention import definitions
 
 from ..attention.definition_cases import batched
-from .spec import call, normal, of_shapes, spec
+from .spec import call, normal, spec
 
 # -- copy_loss -------------------------------------------------------------------------
 
@@ -57,18 +57,6 @@ spec(
         ),
     },
 )  # fmt: skip
-
-
-# -- convolve --------------------------------------------------------------------------
-
-
-spec("convolve", batched(definitions.convolve, "(c,s),(n,c,m)->(s,n)"), of_shapes({
-    "batched": ((3, 2, 7), (5, 2, 3)),
-    "one": ((2, 7), (5, 2, 3)),
-    "wider-than-the-sequence": ((1, 3, 2, 3), (7, 2, 11)),
-    "width-one": ((3, 2, 5), (7, 2, 1)),
-    "empty": ((0, 2, 5), (3, 2, 3)),
-}))  # fmt: skip
 
 
 # -- monotonic_weights -----------------------------------------------------------------

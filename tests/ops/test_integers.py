@@ -16,7 +16,6 @@ from attention import (
 from attention.exact import merge
 from attention.variants.graph import leaky_scores
 from attention.variants.linear import elu_plus_one
-from attention.variants.location import convolve
 from attention.variants.monotonic import monotonic_weights
 from attention.variants.pointer_generator import copy_loss
 from attention.variants.recurrence import recurrence
@@ -31,7 +30,6 @@ PUBLIC = {  # with shape lines, which refuse integers
     "random_features": random_features,
     "recurrence": recurrence,
     "leaky_scores": leaky_scores,
-    "convolve": convolve,
     "copy_loss": copy_loss,
     "monotonic_weights": monotonic_weights,
     "merge": merge.merge,
