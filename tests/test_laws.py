@@ -42,7 +42,7 @@ SCORED = [
     and name not in ("performer", "kernel gaussian")  # whose definitions underflow
 ]  # fmt: skip
 # these project contexts, so that a context of 0 is no output of 0
-PROJECTED = ("heads", "one key", "Luong's", "Bahdanau", "layer of", "multi-head", "mla",
+PROJECTED = ("heads", "Luong's", "Bahdanau", "layer of", "multi-head", "mla",
              "pma", "isab", "perceiver")  # fmt: skip
 # in these NaN * 0 = NaN is in a gradient: of a projection, or of a token with an output
 READS_NAN = (*PROJECTED, "gat")

@@ -52,7 +52,6 @@ class Subject:
     letters   of the shapes, beside L and S
     padded    whether ``run`` takes lens, the number of keys of each example
     alone     whether the outputs of n keys are those of the first n keys alone
-    window    (i, j) -> the pairs that the definition gets as ``allowed``; None: all
     long      whether a call may have several tiles or chunks
     """
 
@@ -63,7 +62,6 @@ class Subject:
     letters: dict = field(default_factory=lambda: {"E": D})
     padded: bool = True
     alone: bool = True
-    window: Callable | None = None
     long: bool = False
 
     def __post_init__(self):
@@ -110,11 +108,7 @@ class Subject:
                         self.first_keys(x, axes, lens[b])
                         for x, axes in zip(example, self.axes)
                     ]
-                if self.window is not None:
-                    i, j = definitions.positions(len(example[0]), len(example[1]))
-                    outputs.append(self.definition(P, *example, self.window(i, j)))
-                else:
-                    outputs.append(self.definition(P, *example))
+                outputs.append(self.definition(P, *example))
             n = max(map(len, outputs), default=0)
             rows = [(0, n - len(y)) for y in outputs]
             return np.stack([
@@ -422,58 +416,48 @@ def run_steps(m, q, k, v, lens=None):
     return mg.stack(outputs, 1)
 
 
-def sdpa(path, window=None, **extra):
-    """Return two heads, by one of the two paths."""
+def head(causal):
+    """Return the definition of a head, which attends to all or to earlier keys."""
+
+    def attend(q, k, v):
+        i, j = definitions.positions(len(q), len(k))
+        allowed = definitions.causal(i, j) if causal else True
+        return definitions.scaled_dot_attention(q, k, v, allowed)
+
+    return attend
+
+
+def sdpa(path, causal=False):
+    """Return two heads, by one of the two paths. exact/test_sdpa.py has other options."""
 
     def run(m, q, k, v, lens=None):
-        padding = {} if lens is None else {"attn_mask": masks.padding(lens)}
-        options, heads = extra | padding, map(split_heads, (q, k, v))
+        mask = None if lens is None else masks.padding(lens)
+        heads = map(split_heads, (q, k, v))
         return merged_heads(
-            A.scaled_dot_product_attention(*heads, path=path, **options)
+            A.scaled_dot_product_attention(*heads, mask, is_causal=causal, path=path)
         )
 
-    def definition(P, q, k, v, allowed=True):
-        def head(q, k, v):
-            return definitions.scaled_dot_attention(q, k, v, allowed)
-
+    def definition(P, q, k, v):
         one = np.eye(D, dtype=q.dtype)  # no projections
-        return definitions.multi_head(q, k, v, one, one, one, one, [head] * 2)
+        heads = [head(causal)] * 2
+        return definitions.multi_head(q, k, v, one, one, one, one, heads)
 
-    return Subject(run, definition, window=window, long=True)
-
-
-def sdpa_subjects():
-    """Return {name: Subject} of scaled_dot_product_attention, on both paths.
-
-    exact/test_sdpa.py has the other options.
-    """
-    options = {"": {}, " causal": dict(window=definitions.causal, is_causal=True)}
-    return {
-        f"{path} path{name}": sdpa(path, **each)
-        for path in ("dense", "tiled")
-        for name, each in options.items()
-    }
+    return Subject(run, definition, long=True)
 
 
-def multihead(num_kv_heads, causal=False, rotate=None):
+def multihead(causal):
     def run(m, q, k, v, lens=None):
-        return m(q, k, v, lengths=lens, is_causal=causal, rotate=rotate)
+        return m(q, k, v, lengths=lens, is_causal=causal)
 
-    def definition(P, q, k, v, allowed=True):
-        def head(q, k, v):
-            if rotate is not None:
-                w = definitions.frequencies(q.shape[1])
-                q, k = (definitions.rope(x, np.arange(len(x)), w) for x in (q, k))
-            return definitions.scaled_dot_attention(q, k, v, allowed)
-
+    def definition(P, q, k, v):
         W_q, W_k, W_v = (with_bias(P, f"W_{n}") for n in "qkv")
         q, k, v = (with_ones(x) for x in (q, k, v))
-        o = definitions.multi_head(q, k, v, W_q, W_k, W_v, P["W_o.weight"], [head] * 2)
+        heads = [head(causal)] * 2
+        o = definitions.multi_head(q, k, v, W_q, W_k, W_v, P["W_o.weight"], heads)
         return o + P["W_o.bias"]
 
-    make = lambda L, S: A.MultiHeadAttention(D, 2, num_kv_heads)  # noqa: E731
-    window = definitions.causal if causal else None
-    return Subject(run, definition, make, window=window, long=True)
+    make = lambda L, S: A.MultiHeadAttention(D, 2)  # noqa: E731
+    return Subject(run, definition, make, long=True)
 
 
 def merged(m, q, k, v, lens=None):
@@ -550,7 +534,11 @@ def compositions():
 
     whole = sdpa("tiled")
     tokens = "q (L, E), k (L, E), v (L, E)"
-    return sdpa_subjects() | {
+    return {
+        "dense path": sdpa("dense"),
+        "dense path causal": sdpa("dense", causal=True),
+        "tiled path": whole,
+        "tiled path causal": sdpa("tiled", causal=True),
         "temperature": Subject(
             lambda m, q, k, v, lens=None: A.attend(
                 q, k, v, A.dot, lengths=lens, temperature=2.5
@@ -617,10 +605,8 @@ def compositions():
             padded=False,
             long=True,
         ),
-        "heads": multihead(2),
-        "heads causal": multihead(2, True),
-        "one key head": multihead(1),
-        "heads with RoPE": multihead(2, rotate=A.rope),
+        "heads": multihead(causal=False),
+        "heads causal": multihead(causal=True),
         "merge": Subject(merged, whole.definition, long=True),
     }
 
