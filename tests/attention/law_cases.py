@@ -539,12 +539,6 @@ def compositions():
         "dense path causal": sdpa("dense", causal=True),
         "tiled path": whole,
         "tiled path causal": sdpa("tiled", causal=True),
-        "temperature": Subject(
-            lambda m, q, k, v, lens=None: A.attend(
-                q, k, v, A.dot, lengths=lens, temperature=2.5
-            )[0],
-            by_score(lambda q, k: definitions.dot(q, k) / 2.5),
-        ),
         "disentangled": attend(
             lambda m, q, k: A.disentangled_scores(q, k, m.Q_r, m.K_r),
             by_score(definitions.disentangled, "Q_r", "K_r"),
