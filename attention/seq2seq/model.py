@@ -61,12 +61,12 @@ class Seq2Seq(nn.Module):
         return self.decoder(target_in, self.start(source, lengths))
 
     @shapes
-    def encode(self, source, lengths=None):
-        """Return memory (B, S, M), the last states of the layers, and the lengths.
+    def start(self, source, lengths=None):
+        """Read the source; return the ``State`` before step 1.
 
-        source (B, S) int, lengths? (B,) int  ->  three values
+        source (B, S) int, lengths? (B,) int  ->  a State
 
-        The lengths are None if the config does not mask padding.
+        Without ``mask_padding`` in the config, lengths have no effect.
         """
         if lengths is not None:
             between(
@@ -75,11 +75,6 @@ class Seq2Seq(nn.Module):
         if not self.config.mask_padding:
             lengths = None
         memory, last = self.encoder(source, lengths)
-        return memory, last, lengths
-
-    def start(self, source, lengths=None):
-        """Read the source, as in ``encode``; return the ``State`` before step 1."""
-        memory, last, lengths = self.encode(source, lengths)
         return self.decoder.start(memory, lengths, self.bridge(last))
 
     @shapes

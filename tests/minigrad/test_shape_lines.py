@@ -23,7 +23,6 @@ PROSE = {  # functions whose results are tuples of other things, or layers and m
     "attention.masks.tokens.padding.__init__",
     "attention.masks.tokens.prefix_lm.__init__",
     "attention.positions.offsets.OffsetBias.__init__",
-    "attention.seq2seq.model.Seq2Seq.encode",
     "attention.seq2seq.model.Seq2Seq.forced",
     "attention.seq2seq.model.Seq2Seq.step",
     "attention.transformer.decoder_only.DecoderOnly.step",
