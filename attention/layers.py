@@ -24,7 +24,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minigrad import Tensor, arguments, linear, nn
+from minigrad import Tensor, linear, nn
+from minigrad.arguments import flag, probability, whole
 from minigrad.shapes import shapes
 
 from . import definitions
@@ -53,7 +54,7 @@ class Attention(nn.Module):
     projects = False  # whether the score is defined in these two parts
 
     def __init__(self, dropout=0.0, rng=None):
-        self.dropout = arguments.probability(type(self).__name__, "dropout", dropout)
+        self.dropout = probability(type(self).__name__, "dropout", dropout)
         self.rng = rng
         self.attention_weights: Any = None  # the weights of the last call
 
@@ -168,8 +169,9 @@ class GeneralAttention(Attention):
 
     def __init__(self, query_size, key_size, dropout=0.0, rng=None):
         super().__init__(dropout, rng)
-        self.query_size = _positive("GeneralAttention", "query_size", query_size)
-        self.key_size = _positive("GeneralAttention", "key_size", key_size)
+        name = type(self).__name__
+        self.query_size = whole(name, "query_size", query_size, least=1)
+        self.key_size = whole(name, "key_size", key_size, least=1)
         self.W_a = xavier_matrix(query_size, key_size, rng)
 
     @shapes
@@ -217,13 +219,13 @@ class AdditiveAttention(Attention):
     ):
         super().__init__(dropout, rng)
         name = type(self).__name__
-        self.query_size = _positive(name, "query_size", query_size)
-        self.key_size = _positive(name, "key_size", key_size)
-        self.num_hiddens = _positive(name, "num_hiddens", num_hiddens)
+        self.query_size = whole(name, "query_size", query_size, least=1)
+        self.key_size = whole(name, "key_size", key_size, least=1)
+        self.num_hiddens = whole(name, "num_hiddens", num_hiddens, least=1)
         self.W_q = xavier_matrix(num_hiddens, query_size, rng)
         self.W_k = xavier_matrix(num_hiddens, key_size, rng)
         self.w_v = xavier_vector(num_hiddens, rng)
-        has_bias = arguments.flag(name, "bias", bias)
+        has_bias = flag(name, "bias", bias)
         self.b = nn.Parameter(np.zeros(num_hiddens, np.float32)) if has_bias else None
 
     @shapes
@@ -274,11 +276,6 @@ def xavier_vector(columns, rng):
     """Return a parameter (columns,), initialised like a matrix with one row."""
     b = math.sqrt(6 / (1 + columns))
     return nn.init.uniform_(nn.Parameter(np.empty(columns, np.float32)), -b, b, rng)
-
-
-def _positive(name, argument, value):
-    """Check that ``value`` is a whole number of 1 or more, and return it."""
-    return arguments.whole(name, argument, value, least=1)
 
 
 ROWS = [
