@@ -62,7 +62,7 @@ def leaky_scores(x, y, a):
 class _Graph(nn.Module):
     """What both layers share: heads, the mask, and the average."""
 
-    def __init__(self, in_size, num_hiddens, num_heads=1, rng=None):
+    def __init__(self, in_size, num_hiddens, num_heads):
         name = type(self).__name__
         self.in_size = whole(name, "in_size", in_size, least=1)
         self.num_hiddens = whole(name, "num_hiddens", num_hiddens, least=1)

@@ -24,7 +24,7 @@ from attention.variants.decay import retnet_log_decay
 from attention.variants.hops import hops
 from attention.variants.low_rank import iterated_inverse
 from attention.variants.monotonic import MoChA, chunk_weights
-from attention.variants.pointer import Pointer, not_chosen
+from attention.variants.pointer import not_chosen
 from attention.variants.recurrent_heads import RecurrentHeads
 from attention.variants.sets import MAB
 from attention.variants.small_cache import quantize
@@ -79,8 +79,6 @@ CALLS = [
      dict(embed_dim=12, num_heads=6, num_kv_heads=3, kdim=3, vdim=3), {}),
     (A.KVCache, dict(capacity=3), {}),
     (A.AdditiveAttention, dict(query_size=3, key_size=3, num_hiddens=3), {}),
-    (of(A.CoverageAttention, 4, 4), dict(num_hiddens=3), {}),
-    (of(Pointer, 4, 4), dict(num_hiddens=3), {}),
     (A.LatentAttention, dict(width=12, num_heads=3, latent=3, rotated=4),
      dict(rotated=2)),
     (A.DifferentialAttention, dict(width=12, num_heads=3, layer=3), dict(layer=0)),
@@ -90,10 +88,8 @@ CALLS = [
     (of(A.LocationAttention, 4, 4, 4), dict(filters=3, width=3), {}),
     (A.LongformerAttention, dict(embed_dim=12, num_heads=3, window=4), dict(window=2)),
     (of(A.LuongAttention, "concat"), dict(query_size=3, key_size=4, num_hiddens=3), {}),
-    (of(A.MonotonicAttention, 4, 4), dict(num_hiddens=3), {}),
     (of(MoChA, 4, 4, 4), dict(chunk=3), {}),
     (A.GATv2, dict(in_size=3, num_hiddens=3, num_heads=3), {}),
-    (of(A.GAT, 4, 4), dict(num_heads=3), {}),
     (MAB, dict(width=12, num_heads=3), {}),
     (A.PMA, dict(width=12, num_heads=3, m=3), {}),
     (A.ISAB, dict(width=12, num_heads=3, m=3), {}),
