@@ -1,30 +1,18 @@
 """Local attention: its windows, its memory, its parameters."""
 
-import numpy as np
 import pytest
 
 from attention.variants.local import LocalAttention
 from minigrad import Tensor, no_grad
 
 from ...memory import peak_bytes
-from ...minigrad.array_cases import draw
+from ...minigrad.array_cases import draw, in_float64
 
-B, L, S, Dq, Dk, Ev = 2, 4, 9, 5, 3, 6  # no two equal: a lost transpose shows
-close = dict(rtol=1e-11, atol=1e-12)  # the same sums of order one, in another order
-
-
-def example(seed=0, dtype=float):
-    return draw((B, L, Dq), (B, S, Dk), (B, S, Ev), seed=seed, dtype=dtype)
+B, L, Dq, Dk, Ev = 2, 4, 5, 3, 6
 
 
-def layer(D=2, kind="m", dtype=np.float64, seed=0, **options):
-    module = LocalAttention(Dq, Dk, D, kind, rng=np.random.default_rng(seed), **options)
-    for parameter in module.parameters():
-        parameter.data = parameter.data.astype(dtype)
-    return module
-
-
-# windows
+def layer(D=2, kind="m", **options):
+    return in_float64(LocalAttention(Dq, Dk, D, kind, **options))
 
 
 @pytest.mark.parametrize("kind", ["m", "p"])
@@ -44,14 +32,10 @@ def test_memory_does_not_grow_with_the_source(kind):
 
 
 def test_parameters_and_representation():
-    one, other, arrays = layer(kind="p"), layer(kind="p", seed=1), example()
-    names = {n: p.shape for n, p in one.named_parameters()}
+    names = {n: p.shape for n, p in layer(kind="p").named_parameters()}
     assert names == {"score.W_a": (Dq, Dk), "W_p": (Dq, Dq), "v_p": (Dq,)}
     assert [n for n, _ in layer().named_parameters()] == ["score.W_a"]
-    assert one.attention_weights is None
-    assert (one(*arrays).data != other(*arrays).data).any()
-    other.load_state_dict(one.state_dict())
-    np.testing.assert_allclose(one(*arrays).data, other(*arrays).data, **close)
+    assert layer().attention_weights is None
     assert repr(layer(kind="p", renormalize=True)) == (
         "LocalAttention(\n  D=2, kind='p', renormalize=True\n"
         "  (score): LuongAttention('general', 5, 3, dropout=0.0)\n)"
