@@ -224,7 +224,7 @@ class Row(Subject):
         return argument_of(self.function(*(x[0] for x in self.inputs(3, 3))), names)
 
     def has(self, *names):
-        """Return whether the layer or the function has such an argument, or a method."""
+        """Return whether the layer or function has such an argument, or a method."""
         is_method = self.row.layer and hasattr(self.module(3, 3), names[0])
         return is_method or self.argument(*names) is not None
 
@@ -309,12 +309,6 @@ def gaussian(P, q, k, v):
     return definitions.attend(s, v)
 
 
-def transformer_xl(P, q, k, v):
-    distance = np.arange(len(q) - 1, -len(k), -1)
-    R = definitions.sinusoidal(distance, D) @ P["W_kR"].T
-    return definitions.attend(definitions.transformer_xl(q, k, R, P["u"], P["w"]), v)
-
-
 def longformer(P, q, k, v):
     """Compute the first L outputs for the tokens [q; k + v]; token 0 is global."""
     x, contexts = with_ones(np.concatenate([q, k + v])), []
@@ -360,10 +354,6 @@ def steps(order):
 # -- the compositions ------------------------------------------------------------------
 
 
-def t(x):
-    return mg.swapaxes(x, -1, -2)
-
-
 def split_heads(x):
     return mg.swapaxes(mg.reshape(x, (*x.shape[:2], 2, x.shape[2] // 2)), 1, 2)
 
@@ -371,15 +361,6 @@ def split_heads(x):
 def merged_heads(o):
     o = mg.swapaxes(o, 1, 2)
     return mg.reshape(o, (*o.shape[:2], o.shape[2] * o.shape[3]))
-
-
-def attend(score, definition, **shapes):
-    """Return ``attend`` with a score(module, q, k)."""
-
-    def run(m, q, k, v, lens=None):
-        return A.attend(q, k, v, functools.partial(score, m), lengths=lens)[0]
-
-    return Subject(run, definition, lambda L, S: Parameters(**shapes))
 
 
 def layer(make, definition):
@@ -394,16 +375,6 @@ def run_longformer(m, q, k, v, lens=None):
     lens = None if lens is None else L + np.asarray(lens)
     x = mg.concat([q, k + v], 1)
     return m(x, np.arange(x.shape[1]) == 0, lens)[:, :L]
-
-
-def score_of_shaw(m, q, k):
-    return A.shaw_scores(q, k, m.a_K)
-
-
-def score_of_transformer_xl(m, q, k):
-    at = A.transformer_xl_distances(q.shape[1], k.shape[1])
-    R = A.sinusoidal(at, D, dtype=q.dtype) @ t(m.W_kR)
-    return A.transformer_xl_scores(q, k, R, m.u, m.w)
 
 
 def run_steps(m, q, k, v, lens=None):
@@ -428,7 +399,7 @@ def head(causal):
 
 
 def sdpa(path, causal=False):
-    """Return two heads, by one of the two paths. exact/test_sdpa.py has other options."""
+    """Return two heads, by one of the two paths; exact/test_sdpa.py has its options."""
 
     def run(m, q, k, v, lens=None):
         mask = None if lens is None else masks.padding(lens)
@@ -539,16 +510,6 @@ def compositions():
         "dense path causal": sdpa("dense", causal=True),
         "tiled path": whole,
         "tiled path causal": sdpa("tiled", causal=True),
-        "disentangled": attend(
-            lambda m, q, k: A.disentangled_scores(q, k, m.Q_r, m.K_r),
-            by_score(definitions.disentangled, "Q_r", "K_r"),
-            Q_r=(6, D),
-            K_r=(6, D),
-        ),
-        "Shaw": attend(score_of_shaw, by_score(definitions.shaw, "a_K"), a_K=(7, D)),
-        "Transformer-XL": attend(
-            score_of_transformer_xl, transformer_xl, W_kR=(D, D), u=(D,), w=(D,)
-        ),
         "additive with bias": layer(
             lambda: A.AdditiveAttention(D, D, 6, bias=True),
             by_score(definitions.additive, "W_q", "W_k", "w_v", "b"),

@@ -210,6 +210,20 @@ def test_transformer_xl(L, S, align):
     np.testing.assert_array_equal(distance, i + first - j)
 
 
+@pytest.mark.parametrize("L, S", [(5, 7), (0, 7), (5, 0)])
+def test_float32_and_no_queries_or_keys(L, S):
+    for f, arrays in (
+        (shaw_scores, shaw(L, S)),
+        (transformer_xl_scores, xl(L, S)),
+        (disentangled_scores, deberta(L, S)),
+    ):
+        leaves = [Tensor(x.astype("f"), requires_grad=True) for x in arrays]
+        s = f(*leaves)
+        s.backward(np.ones((L, S), "f"))
+        assert s.dtype == leaves[0].grad.dtype == np.float32
+        np.testing.assert_allclose(s.data, f(*arrays).data, rtol=1e-5, atol=1e-5)
+
+
 def test_no_array_has_a_vector_for_each_pair():
     n, D = 128, 64
     for f, arrays in (
