@@ -294,19 +294,14 @@ STREAMS = {
 # -- definitions of the compositions, with their parameters by name --------------------
 
 
-def by_score(score, *names, **options):
+def by_score(score, *names):
     """Return the attention of a definition of scores with these parameters."""
 
     def attention(P, q, k, v):
-        s = score(q, k, *(P[name] for name in names), **options)
+        s = score(q, k, *(P[name] for name in names))
         return definitions.attend(s, v)
 
     return attention
-
-
-def gaussian(P, q, k, v):
-    s = definitions.gaussian(q, k, np.exp(P["log_bandwidth"]))
-    return definitions.attend(s, v)
 
 
 def longformer(P, q, k, v):
