@@ -2,23 +2,22 @@
 
 Encoder, over the source x_1 ... x_S, and decoder, over the target y_1 ... y_T so far:
 
-    embed(x)_i  = c E[x_i] + P_i                    c = sqrt(d), or 1; d: the width
+    embed(x)_i  = c E[x_i] + P_i                    c = sqrt(d); d: the width
     encoder     x = LN(x + self(x));                            x = LN(x + ffn(x))
     decoder     y = LN(y + self(y));  y = LN(y + cross(y, x));  y = LN(y + ffn(y))
     ffn(x)      = W_2 f(W_1 x + b_1) + b_2
-    logits      = E' y + b
+    logits      = E y + b
 
 The blocks are post-norm, without a last norm. P has the sines first and then the
 cosines, [sin p w_0, ..., cos p w_0, ...], a permutation of the columns of
 ``sinusoidal``; p is the position, from 0. The decoder reads y_t and predicts y_{t+1};
-y_1 is PAD. E' is E, the decoder's table if the two sides have their own, or a table of
-its own if the output is not tied.
+y_1 is PAD. Source and target share the vocabulary and the table E.
 
 ``load`` reads a folder:
 
     config.json, generation_config.json    sizes; special words, settings of the search
     model.safetensors                      the weights
-    vocab.json, source.spm, target.spm     the tokenizer, see marian_tokenizer.py
+    vocab.json, source.spm                 the tokenizer, see marian_tokenizer.py
 
 The weights are renamed and not changed. A file may hold copies of an embedding table,
 which must be equal, and the positions, which must agree with those computed here.
@@ -33,7 +32,7 @@ import os
 import numpy as np
 
 from minigrad import nn
-from minigrad.arguments import flag, one_of, whole
+from minigrad.arguments import one_of, whole
 from minigrad.shapes import shapes
 
 from ..decoding.beam import beam_search
@@ -59,19 +58,19 @@ REQUIRED = {  # other values are another architecture, with layers that we do no
     "normalize_embedding": False,
     "add_final_layer_norm": False,
     "static_position_embeddings": True,
+    "scale_embedding": True,
+    "share_encoder_decoder_embeddings": True,
+    "tie_word_embeddings": True,
 }
 DEFAULTS = REQUIRED | {
     "activation_function": "gelu",
     "scale_embedding": False,
-    "share_encoder_decoder_embeddings": True,
-    "tie_word_embeddings": True,
     "max_position_embeddings": 1024,
     "eos_token_id": 0,
     "bad_words_ids": [],
     "max_length": 512,
     "num_beams": 1,
 }
-FLAGS = "share_encoder_decoder_embeddings", "scale_embedding"
 IDS = "pad_token_id", "decoder_start_token_id", "eos_token_id"
 SEARCH = "max_length", "num_beams", "bad_words_ids"
 LENGTH_PENALTY = 1.0  # alpha of decoding/beam.py
@@ -99,9 +98,6 @@ class MarianConfig:
     """The sizes and choices of a model.
 
     encoder, decoder   the ``TransformerConfig`` of each side
-    shared             whether source and target share the vocabulary, and, if the
-                       output is tied, the embedding table
-    scaled             whether embeddings are multiplied by the root of their width
     special            the ids of PAD, of the first target word and of EOS, and the ids
                        that are never generated. In published models PAD is one of them:
                        its row in the embedding table is not trained
@@ -111,8 +107,6 @@ class MarianConfig:
 
     encoder: TransformerConfig
     decoder: TransformerConfig
-    shared: bool
-    scaled: bool
     special: Special
     max_length: int
     num_beams: int
@@ -130,16 +124,14 @@ class Marian(EncoderDecoder):
         self.special = config.special
         e, d = config.encoder, config.decoder
         self.encoder = Stack(e, e.vocabulary, e.layers, causal=False, rng=rng)
-        table = self.encoder.embedding if config.shared and d.tied else None
+        table = self.encoder.embedding
         self.decoder = Stack(
             d, d.vocabulary, d.layers, causal=True, cross=True, table=table, rng=rng
         )
         for stack, sizes in (self.encoder, e), (self.decoder, d):
             stack.scheme = SinesThenCosines(sizes)
-            stack.factor = stack.factor if config.scaled else 1.0
         self.output = nn.Linear(d.width, d.vocabulary, rng=rng)
-        if d.tied:
-            self.output.weight = self.decoder.embedding
+        self.output.weight = table
 
     @shapes
     def generate(self, source_ids, max_length=None, num_beams=1, *, lengths=None):
@@ -175,7 +167,7 @@ class Marian(EncoderDecoder):
         if self.tokenizer is None:
             raise ValueError(
                 "Marian.translate: this model has no tokenizer; load it from a folder "
-                "with vocab.json, source.spm and target.spm, or call generate with ids."
+                "with vocab.json and source.spm, or call generate with ids."
             )
         ids = self.tokenizer.encode(text)
         beams = self.config.num_beams if num_beams is None else num_beams
@@ -254,15 +246,11 @@ def _config(entries):
     """Return the MarianConfig of entries; KeyError if one is missing."""
     for name, expected in REQUIRED.items():
         one_of(NAME, name, entries[name], [expected])
-    for name in FLAGS:
-        flag(NAME, name, entries[name])
     V, activation = entries["vocab_size"], entries["activation_function"]
-    target = entries.get("decoder_vocab_size", V)
-    if entries["share_encoder_decoder_embeddings"]:
-        one_of(NAME, "decoder_vocab_size", target, [V])
+    one_of(NAME, "decoder_vocab_size", entries.get("decoder_vocab_size", V), [V])
     encoder, decoder = (
         TransformerConfig(
-            vocabulary,
+            V,
             width=entries["d_model"],
             heads=entries[f"{side}_attention_heads"],
             layers=entries[f"{side}_layers"],
@@ -271,9 +259,8 @@ def _config(entries):
             activation=ACTIVATIONS.get(activation, activation),
             positions="none",
             max_length=entries["max_position_embeddings"],
-            tied=entries["tie_word_embeddings"],
         )
-        for side, vocabulary in (("encoder", V), ("decoder", target))
+        for side in ("encoder", "decoder")
     )
     for name, least in ("max_length", 2), ("num_beams", 1):
         whole(NAME, name, entries[name], least)
@@ -285,13 +272,11 @@ def _config(entries):
         )
     pad, start, end = ids = [entries[name] for name in IDS]
     for name, i in (*zip(IDS, ids), *(("bad_words_ids", i) for (i,) in banned)):
-        whole(NAME, name, i, 0, target - 1)
+        whole(NAME, name, i, 0, V - 1)
     special = Special(pad, start, end, tuple(i for (i,) in banned if i != end))
     return MarianConfig(
         encoder,
         decoder,
-        shared=entries["share_encoder_decoder_embeddings"],
-        scaled=entries["scale_embedding"],
         special=special,
         max_length=min(entries["max_length"], decoder.max_length),
         num_beams=entries["num_beams"],
@@ -305,7 +290,6 @@ def _check_size(config, arrays):
     """
     d, found = config.encoder.width, sum(array.size for array in arrays.values())
     expected = d * config.encoder.vocabulary
-    expected += 0 if config.shared else d * config.decoder.vocabulary
     for sizes, attentions in (config.encoder, 1), (config.decoder, 2):
         expected += sizes.layers * (4 * attentions * d * d + 2 * d * sizes.hidden)
     if found < expected:
@@ -332,16 +316,9 @@ def state_of(config, arrays):
             )
     bias = state.get("output.bias", np.zeros(config.decoder.vocabulary))
     state["output.bias"] = bias.reshape(-1)  # (1, V) in the file
-    source, target, output = TABLES
     # new versions of transformers write a table for each side, old ones the shared one
-    if config.shared and "shared.weight" in state:
-        table = state.pop("shared.weight")
-        state.setdefault(source, table)
-        state.setdefault(target, table)
-    if config.decoder.tied and target in state:
-        state.setdefault(output, state[target])
-        first = source if config.shared else target
-        for name in TABLES:
-            if name != source and not np.array_equal(state[name], state.get(first)):
-                raise ValueError(f"{name} and {first} differ; expected one table.")
+    table = state.pop("shared.weight", state.get(TABLES[0]))
+    for name in TABLES if table is not None else ():
+        if not np.array_equal(state.setdefault(name, table), table):
+            raise ValueError(f"{name} and the shared table differ; expected one table.")
     return state

@@ -1,8 +1,8 @@
-"""Folders of the recorded Marian models, for the tests.
+"""Folders of the recorded Marian model, for the tests.
 
-``tests/golden/marian.npz`` and ``marian_*.safetensors`` were recorded from transformers
-(its version is in the file) by ``tests/golden/record_marian.py``: three tiny models, as
-``save_pretrained`` writes them, in float32, float16 and bfloat16.
+``tests/golden/marian.npz`` and ``marian.safetensors`` were recorded from transformers
+(its version is in the file) by ``tests/golden/record_marian.py``: a tiny model, as
+``save_pretrained`` writes it.
 """
 
 import json
@@ -13,55 +13,36 @@ import struct
 
 import numpy as np
 
-from attention.published import marian
 from minigrad import checkpoint
 
 GOLDEN = pathlib.Path(__file__).parents[2] / "golden"
-NAMES = ("shared", "separate", "untied")
 with np.load(GOLDEN / "marian.npz") as recorded:
     RECORDED = dict(recorded)
+RECORDED["lengths"] = RECORDED["mask"].sum(1)
 TEXT = json.loads((GOLDEN / "marian_text.json").read_text())["tokenizer"]
 VOCAB = TEXT["vocab"]
 close = dict(rtol=0, atol=1e-5)
 
 
-def golden(name):
-    prefix = f"{name}."
-    return {
-        key.removeprefix(prefix): array
-        for key, array in RECORDED.items()
-        if key.startswith(prefix)
-    } | {"lengths": RECORDED[f"{name}.mask"].sum(1)}
-
-
-def make_folder(path, name, generation=(), **changes):
+def make_folder(path, generation=(), **changes):
     """A model's folder; changes are entries of config.json, None removes one.
 
     generation   entries of generation_config.json that change
     """
-    found = golden(name)
-    config = json.loads(found["config"].tobytes()) | changes
+    config = json.loads(RECORDED["config"].tobytes()) | changes
     config = {key: value for key, value in config.items() if value is not None}
     (path / "config.json").write_text(json.dumps(config))
-    settings = json.loads(found["generation"].tobytes()) | dict(generation)
+    settings = json.loads(RECORDED["generation"].tobytes()) | dict(generation)
     (path / "generation_config.json").write_text(json.dumps(settings))
-    shutil.copy(GOLDEN / f"marian_{name}.safetensors", path / "model.safetensors")
+    shutil.copy(GOLDEN / "marian.safetensors", path / "model.safetensors")
     return path
-
-
-def loaded(tmp_path_factory):
-    """{name: model} of every recorded model."""
-    return {
-        name: marian.load(make_folder(tmp_path_factory.mktemp(name), name))
-        for name in NAMES
-    }
 
 
 def text_folder(path):
     """A folder with the recorded vocabulary and random weights."""
     V = len(VOCAB)
     make_folder(
-        path, "shared", vocab_size=V, decoder_vocab_size=V, pad_token_id=V - 1,
+        path, vocab_size=V, decoder_vocab_size=V, pad_token_id=V - 1,
         decoder_start_token_id=V - 1, bad_words_ids=[[V - 1]],
     )  # fmt: skip
     os.remove(path / "generation_config.json")
@@ -71,8 +52,7 @@ def text_folder(path):
     weights["final_logits_bias"] = np.zeros((1, V), np.float32)
     checkpoint.save(path / "model.safetensors", weights)
     (path / "vocab.json").write_text(json.dumps(VOCAB))
-    for side in ("source", "target"):
-        shutil.copy(GOLDEN / f"marian_{side}.spm", path / f"{side}.spm")
+    shutil.copy(GOLDEN / "marian_source.spm", path / "source.spm")
     return path
 
 

@@ -6,49 +6,44 @@ import pytest
 from attention.published import marian
 from minigrad import checkpoint, no_grad
 
-from .marian_cases import (
-    GOLDEN, NAMES, TEXT, close, golden, loaded, make_folder, text_folder,
-)  # fmt: skip
+from .marian_cases import RECORDED as G
+from .marian_cases import TEXT, close, make_folder, text_folder
 
 
 BANNED = [[word] for word in range(10, 31)]
 
 
 @pytest.fixture(scope="module")
-def models(tmp_path_factory):
-    return loaded(tmp_path_factory)
+def model(tmp_path_factory):
+    return marian.load(make_folder(tmp_path_factory.mktemp("marian")))
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_logits_and_attentions_are_those_of_the_reference(models, name):
-    g = golden(name)
+def test_logits_and_attentions_are_those_of_the_reference(model):
     with no_grad():
-        logits, weights = models[name](
-            g["source"], g["target"], g["lengths"], need_weights=True
+        logits, weights = model(
+            G["source"], G["target"], G["lengths"], need_weights=True
         )
-    np.testing.assert_allclose(logits.data, g["logits"], **close)
-    np.testing.assert_allclose(np.stack(weights), g["cross"], **close)
+    np.testing.assert_allclose(logits.data, G["logits"], **close)
+    np.testing.assert_allclose(np.stack(weights), G["cross"], **close)
     for p in weights:
         np.testing.assert_allclose(p.sum(-1), 1, rtol=1e-6)
-        assert (np.moveaxis(p, 3, 1)[~g["mask"]] == 0).all()
+        assert (np.moveaxis(p, 3, 1)[~G["mask"]] == 0).all()
 
 
-@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("search", ["greedy", "bans"])
-def test_what_is_generated_is_what_the_reference_generates(name, search, tmp_path):
-    g, generation = golden(name), {"bad_words_ids": BANNED} if search == "bans" else {}
-    model = marian.load(make_folder(tmp_path, name, generation))
-    ids = model.generate(g["source"], 12, lengths=g["lengths"])
+def test_what_is_generated_is_what_the_reference_generates(search, tmp_path):
+    generation = {"bad_words_ids": BANNED} if search == "bans" else {}
+    model = marian.load(make_folder(tmp_path, generation))
+    ids = model.generate(G["source"], 12, lengths=G["lengths"])
     # at 12 ids the reference ends a sentence with EOS
-    np.testing.assert_array_equal(ids[:, :11], g[search][:, :11])
+    np.testing.assert_array_equal(ids[:, :11], G[search][:, :11])
 
 
-def test_without_lengths_generate_excludes_padding(models):
-    g = golden("shared")
-    told = models["shared"].generate(g["source"], 12, lengths=g["lengths"])
-    np.testing.assert_array_equal(models["shared"].generate(g["source"], 12), told)
-    logits = models["shared"](g["source"], g["target"])  # here all are words
-    assert np.abs(logits.data - g["logits"]).max() > 1e-3
+def test_without_lengths_generate_excludes_padding(model):
+    told = model.generate(G["source"], 12, lengths=G["lengths"])
+    np.testing.assert_array_equal(model.generate(G["source"], 12), told)
+    logits = model(G["source"], G["target"])  # here all are words
+    assert np.abs(logits.data - G["logits"]).max() > 1e-3
 
 
 def test_text_becomes_ids_and_ids_text_as_in_the_reference(tmp_path):
@@ -62,14 +57,13 @@ def test_text_becomes_ids_and_ids_text_as_in_the_reference(tmp_path):
     assert model.translate("the old dog", 9, 3) == said and said
 
 
-def test_an_empty_batch_and_the_longest_sentence(models):
-    model = models["shared"]
+def test_an_empty_batch_and_the_longest_sentence(model):
     assert len(model.generate(np.zeros((0, 3), int), 5)) == 0
     assert model.generate([[1, 2]], 65).shape[1] <= 65
 
 
-def test_tables_and_positions_of_older_programs(models, tmp_path):
-    g, path = golden("shared"), make_folder(tmp_path, "shared") / "model.safetensors"
+def test_tables_and_positions_of_older_programs(tmp_path):
+    path = make_folder(tmp_path) / "model.safetensors"
     weights = checkpoint.load(path)
     for name in ("model.encoder.embed_tokens", "model.decoder.embed_tokens", "lm_head"):
         weights[f"{name}.weight"] = weights["model.shared.weight"]
@@ -77,13 +71,5 @@ def test_tables_and_positions_of_older_programs(models, tmp_path):
     P = np.concatenate([np.sin(angle), np.cos(angle)], -1).astype(np.float32)
     weights["model.encoder.embed_positions.weight"] = P
     checkpoint.save(path, weights)
-    logits = marian.load(tmp_path)(g["source"], g["target"], g["lengths"])
-    np.testing.assert_allclose(logits.data, g["logits"], **close)
-
-    arrays = checkpoint.load(GOLDEN / "marian_untied.safetensors")
-    for side in ("encoder", "decoder"):
-        arrays.pop(f"model.{side}.embed_tokens.weight")
-    state = marian.state_of(models["untied"].config, arrays)
-    for name in ("encoder.embedding", "decoder.embedding"):
-        np.testing.assert_array_equal(state[name], arrays["model.shared.weight"])
-    np.testing.assert_array_equal(state["output.weight"], arrays["lm_head.weight"])
+    logits = marian.load(tmp_path)(G["source"], G["target"], G["lengths"])
+    np.testing.assert_allclose(logits.data, G["logits"], **close)
