@@ -72,7 +72,6 @@ DEFAULTS = REQUIRED | {
     "num_beams": 1,
 }
 IDS = "pad_token_id", "decoder_start_token_id", "eos_token_id"
-SEARCH = "max_length", "num_beams", "bad_words_ids"
 LENGTH_PENALTY = 1.0  # alpha of decoding/beam.py
 NAMES = {  # part of a name in the file: part of a name in the model
     "model.": "",
@@ -222,15 +221,11 @@ def load(folder):
 
 
 def read_config(folder):
-    """Return the MarianConfig of a folder.
-
-    In older folders the settings of the search are in ``config.json`` as well.
-    """
+    """Return the MarianConfig of a folder; older ones have all in ``config.json``."""
     path = files = os.path.join(folder, "config.json")
     search_path = os.path.join(folder, "generation_config.json")
     entries = read_json(path)
     if os.path.exists(search_path):
-        entries = {k: x for k, x in entries.items() if k not in SEARCH}
         entries |= read_json(search_path)
         files = f"{path} and generation_config.json"
     try:
