@@ -47,12 +47,9 @@ def explained(run, compute, seed, what="loss or its gradient"):
 def _diverged(run, what, place, seed):
     run.optimizer.zero_grad()
     batch = f", batch {run.steps} of seed {seed}" if seed is not None else ""
-    checkpoint = "There is no checkpoint yet"
-    if run.saved:
-        checkpoint = "The last checkpoint was saved before and is good"
     return Diverged(
-        f"The {what} at step {run.steps}{batch}: {place} {checkpoint}; a smaller "
-        "learning rate usually helps."
+        f"The {what} at step {run.steps}{batch}: {place} A checkpoint of an earlier "
+        "step is good; a smaller learning rate usually helps."
     )
 
 

@@ -33,7 +33,6 @@ class Run:
                        are trained at the same time, each counts 1 / n of it
     validations        [step, loss] of each validation
     best               {"step", "loss", "model"} of the smallest validation loss
-    saved              whether a checkpoint has a state of this run
     """
 
     at_once = 1  # the number of models that are trained at the same time
@@ -43,7 +42,7 @@ class Run:
         self.parameters = list(model.parameters())
         self.schedule, self.clip = schedule, clip
         self.steps, self.losses, self.seconds, self.norm = 0, [], 0.0, 0.0
-        self.validations, self.best, self.saved = [], None, False
+        self.validations, self.best = [], None
 
     def descend(self, loss):
         """Take one training step that reduces ``loss``, a scalar Tensor."""
@@ -118,7 +117,7 @@ class Run:
         self.steps, self.seconds = state["step"], state["seconds"]
         self.losses = state["losses"].tolist()
         self.validations = [list(each) for each in state["validations"]]
-        self.best, self.saved = state["best"], True
+        self.best = state["best"]
         if not 0 <= self.steps == len(self.losses):
             raise ValueError(f"it has {self.steps} steps and {len(self.losses)} losses")
 
@@ -181,7 +180,7 @@ def fit(
             due = time.monotonic() - last_saved > save_seconds
             if save is not None and (stop or due):
                 save(run.state_dict())
-                run.saved, last_saved = True, time.monotonic()
+                last_saved = time.monotonic()
             if stop:
                 break
             start, lr = time.perf_counter(), run.optimizer.lr
