@@ -35,9 +35,7 @@ except ImportError:  # Windows has no such locks
 STARTS = "state/config.safetensors", "state/config.npz", "last.npz"
 
 # of every command that trains: a folder with one of them holds a run
-RUN_FILES = (
-    "results.json", "state", "best.safetensors", "best.npz", "last.npz", "metrics.jsonl"
-)  # fmt: skip
+RUN_FILES = "results.json", "state", "best.safetensors", "best.npz", "last.npz"
 
 # the errors of a state that was changed
 DAMAGED = LookupError, TypeError, ValueError, AttributeError, OverflowError

@@ -3,22 +3,19 @@
 It writes into the folder ``--out``:
 
     best.safetensors   the model with the least validation loss, with its vocabularies
-    metrics.jsonl      a line for each step and for each validation, as they come
-    results.json       config, versions, and the scores on the test set
+    results.json       config, versions, losses, and the scores on the test set
     alignment.png      the attention weights of one sentence of the test set
     state/             what ``--resume`` continues from
 
 It learns from the sentences of a grammar, the questions of a task, or a file.
 """
 
-from contextlib import closing
 from dataclasses import asdict
 
 from ...seq2seq import translator
 from ..experiments import scoring
 from ..experiments import translation as experiment
 from ..machine import versions
-from ..metrics_file import MetricsFile
 from ..options import wrapped
 from .experiment import BEST, OneRun
 
@@ -56,13 +53,10 @@ class Training(OneRun):
         return wrapped("\n".join(filter(None, (data.report, parts, sizes))))
 
     def train(self, job, saved, save, progress):
-        """Train the model and keep its files up to date."""
-        state = saved.get("run")
-        step = state["step"] if state else 0
-        with closing(MetricsFile(self.out / "metrics.jsonl", step)) as metrics:
-            return experiment.train(
-                self.config, self.data, state, save, progress, metrics.write, self.keep
-            )
+        """Train the model and keep its file up to date."""
+        return experiment.train(
+            self.config, self.data, saved.get("run"), save, progress, self.keep
+        )
 
     def keep(self, run):
         """Save the best translator of a run so far, with its origin; return it."""
@@ -84,13 +78,20 @@ class Training(OneRun):
         best = self.keep(run)  # a run of an earlier version has none of this format
         report = scoring.score(best, self.data.test)
         said = [" ".join(words) for words in report.pop("said")]
-        found = {"steps": run.steps, "seconds": run.seconds, "test": report}
-        return {**best.about, **found, "said": said}
+        return {
+            **best.about,
+            "steps": run.steps,
+            "seconds": run.seconds,
+            "losses": run.losses,
+            "validations": run.validations,
+            "test": report,
+            "said": said,
+        }
 
     def conclude(self, runs):
         """Draw an alignment; return the scores."""
         (found,) = runs
-        written = "best.safetensors, metrics.jsonl, results.json"
+        written = "best.safetensors, results.json"
         best = translator.load(self.out / BEST)
         if draw_alignment(self.config, self.data, best, self.out / "alignment.png"):
             written += ", alignment.png"

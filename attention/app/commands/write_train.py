@@ -6,13 +6,12 @@
 Every thirty seconds it prints a sample. It writes into the folder ``--out``:
 
     best.safetensors   the model with the least loss on the held-out part, for write run
-    metrics.jsonl      a line for each step and for each validation, as they come
-    results.json       config, versions, and bits per character beside two baselines
+    results.json       config, versions, losses, and bits per character beside two
+                       baselines
     state/             what ``--resume`` continues from
 """
 
 import time
-from contextlib import closing
 from dataclasses import asdict
 
 import numpy as np
@@ -21,7 +20,6 @@ from ...decoding.greedy import evaluation
 from ...decoding.sampling import chooser
 from ..experiments import writing as experiment
 from ..machine import versions
-from ..metrics_file import MetricsFile
 from ..options import wrapped
 from .experiment import BEST, OneRun
 
@@ -63,22 +61,19 @@ class Training(OneRun):
         )
 
     def train(self, job, saved, save, progress):
-        """Train the model, print samples, and keep its files up to date."""
-        state = saved.get("run")
-        step = state["step"] if state else 0
+        """Train the model, print samples, and keep its file up to date."""
         self.sampled = time.monotonic()
-        with closing(MetricsFile(self.out / "metrics.jsonl", step)) as metrics:
 
-            def record(run, numbers):
-                metrics.write(numbers)
-                if time.monotonic() - self.sampled >= SAMPLE_SECONDS:
-                    progress.close()
-                    print(self.sample(run.model, run.steps), flush=True)
-                    self.sampled = time.monotonic()
+        def record(run, numbers):
+            if time.monotonic() - self.sampled >= SAMPLE_SECONDS:
+                progress.close()
+                print(self.sample(run.model, run.steps), flush=True)
+                self.sampled = time.monotonic()
 
-            return experiment.train(
-                self.config, self.data, state, save, progress, record, self.keep
-            )
+        state = saved.get("run")
+        return experiment.train(
+            self.config, self.data, state, save, progress, record, self.keep
+        )
 
     def sample(self, model, step):
         """Return what the model writes after the first held-out tokens."""
@@ -109,9 +104,15 @@ class Training(OneRun):
     def result(self, job, run):
         """Return the numbers of the best model, and a text by it."""
         best = self.keep(run)
-        found = {"steps": run.steps, "seconds": run.seconds}
-        found["baselines"] = self.data.baselines
-        return {**best.about, **found, "sample": self.sample(best.model, run.steps)}
+        return {
+            **best.about,
+            "steps": run.steps,
+            "seconds": run.seconds,
+            "losses": run.losses,
+            "validations": run.validations,
+            "baselines": self.data.baselines,
+            "sample": self.sample(best.model, run.steps),
+        }
 
     def conclude(self, runs):
         """Return a last sample, and bits per character beside the baselines."""
@@ -122,7 +123,7 @@ class Training(OneRun):
             f"{found['sample']}\n\n"
             f"bits per character of the held-out part; {found['steps']} steps in "
             f"{found['seconds']:.0f} s\n{table}\n\n"
-            f"best.safetensors, metrics.jsonl, results.json: in {self.out}\n"
+            f"best.safetensors, results.json: in {self.out}\n"
             f'  python -m attention write run {self.out} "A query"'
         ), {}
 

@@ -40,7 +40,7 @@ def build(config, data):
     return Run(model, optimizer, schedule, config.clip), rng
 
 
-def train(config, data, state=None, save=None, progress=None, record=None, keep=None):
+def train(config, data, state=None, save=None, progress=None, keep=None):
     """Train a model; return (run, whether it was finished).
 
     The result is ``run.best``, the parameters with the least validation loss.
@@ -70,7 +70,7 @@ def train(config, data, state=None, save=None, progress=None, record=None, keep=
     )
     finished = fit(
         run, config.steps, loss_at, save, progress,
-        state=state, validation=validation, record=record, seed=config.seed,
+        state=state, validation=validation, seed=config.seed,
         # the time to load the kernels is not counted
         prepare=lambda: loss_at(run.steps).backward(),
     )  # fmt: skip

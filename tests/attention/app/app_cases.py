@@ -34,7 +34,7 @@ OPTIONS = {  # of a command: as few steps as say something
     "extrapolate": "--steps 5 --length 8 --width 8 --schemes rope,alibi".split(),
 }
 TRANSLATOR_FILES = {
-    "best.safetensors", "state", "metrics.jsonl", "results.json", "alignment.png"
+    "best.safetensors", "state", "results.json", "alignment.png"
 }  # fmt: skip
 TINY_QUESTIONS = (
     "--pairs 60 --validation 9 --test 20 --width 6 --embedding 5 --batch 20 --steps 3 "
@@ -80,9 +80,8 @@ def results_of(out):
     found = json.loads((out / "results.json").read_text())
     for run in [found, *found.get("runs", ())]:
         run.pop("seconds", None)
-    metrics, best = out / "metrics.jsonl", out / "best.safetensors"
-    if metrics.exists():
-        found["metrics"] = metrics.read_text()
+    best = out / "best.safetensors"
+    if best.exists():
         model = checkpoint.load(best)["model"]
         found["model"] = {name: array.tobytes() for name, array in model.items()}
     return found
