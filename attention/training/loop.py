@@ -28,7 +28,6 @@ class Run:
     clip               the largest norm of all gradients together
 
     steps, losses      the number of steps taken; the loss of each
-    norm               the norm of the last gradient, before clipping
     seconds            the time of the training steps, without validations. If n models
                        are trained at the same time, each counts 1 / n of it
     validations        [step, loss] of each validation
@@ -41,7 +40,7 @@ class Run:
         self.model, self.optimizer = model, optimizer
         self.parameters = list(model.parameters())
         self.schedule, self.clip = schedule, clip
-        self.steps, self.losses, self.seconds, self.norm = 0, [], 0.0, 0.0
+        self.steps, self.losses, self.seconds = 0, [], 0.0
         self.validations, self.best = [], None
 
     def descend(self, loss):
@@ -62,7 +61,7 @@ class Run:
             )
         self.optimizer.zero_grad()
         loss.backward()
-        self.norm = optim.clip_grad_norm_(self.parameters, self.clip)
+        optim.clip_grad_norm_(self.parameters, self.clip)
         return value
 
     def step(self, value):
@@ -136,8 +135,7 @@ def fit(
     progress    a ``Progress``, or None
     state       a saved state of the run, from which it goes on, or None
     validation  a ``Validation``; when its patience ends, the run is finished
-    record      a function that is called with a dict of numbers after each step and
-                each validation
+    record      a function that is called with the run after each step
     seed        the seed of the batches, for messages
     prepare     a function that is called before the first step and is not timed
 
@@ -153,7 +151,6 @@ def fit(
     parameters NaN. A checkpoint restores a run bit for bit: a resumed run ends with the
     same numbers as an uninterrupted run.
     """
-    record = record or (lambda numbers: None)
     if state is not None:
         run.load_state_dict(state)
 
@@ -183,12 +180,13 @@ def fit(
                 last_saved = time.monotonic()
             if stop:
                 break
-            start, lr = time.perf_counter(), run.optimizer.lr
+            start = time.perf_counter()
             run.step(value)
             run.seconds += (time.perf_counter() - start) / run.at_once
-            record({"step": run.steps, "loss": value, "norm": run.norm, "lr": lr})
+            if record is not None:
+                record(run)
             if progress is not None:
                 progress.update(run.steps, value)
             if validation is not None:
-                validate(run, validation, run.steps >= steps, record, seed)
+                validate(run, validation, run.steps >= steps, seed)
     return finished()

@@ -28,7 +28,7 @@ class Validation:
         return len(since) >= self.patience
 
 
-def validate(run, validation, last, record, seed):
+def validate(run, validation, last, seed):
     """Compute and record a validation loss, if one is due or the step is the last."""
     if run.steps % validation.every and not last:
         return
@@ -40,4 +40,3 @@ def validate(run, validation, last, record, seed):
     run.model.train()
     if run.record_validation(value) and validation.keep is not None:
         validation.keep(run)
-    record({"step": run.steps, "validation": value})

@@ -64,7 +64,7 @@ class Training(OneRun):
         """Train the model, print samples, and keep its file up to date."""
         self.sampled = time.monotonic()
 
-        def record(run, numbers):
+        def record(run):
             if time.monotonic() - self.sampled >= SAMPLE_SECONDS:
                 progress.close()
                 print(self.sample(run.model, run.steps), flush=True)

@@ -41,8 +41,7 @@ def train(config, data, state=None, save=None, progress=None, record=None, keep=
 
     The result is ``run.best``, the parameters with the least loss on the held-out part.
 
-    record   called as record(run, numbers) after each step and each validation
-    keep     called with the run at each new best; see ``fit`` for the rest
+    keep   called with the run at each new best; see ``fit`` for the rest
     """
     run, rng = build(config, data)
 
@@ -58,8 +57,7 @@ def train(config, data, state=None, save=None, progress=None, record=None, keep=
     )
     finished = fit(
         run, config.steps, loss_at, save, progress,
-        state=state, validation=validation, seed=config.seed,
-        record=record and (lambda numbers: record(run, numbers)),
+        state=state, validation=validation, seed=config.seed, record=record,
         # the time to load the kernels is not counted
         prepare=lambda: loss_at(run.steps).backward(),
     )  # fmt: skip

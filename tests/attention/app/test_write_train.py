@@ -134,7 +134,7 @@ def test_windows():
 def test_samples_while_it_trains(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(write_train, "SAMPLE_SECONDS", 0)
     assert main(*TRAIN, "--out", tmp_path / "run") == 0
-    assert capsys.readouterr().out.count("step 4:\n  | ") == 3  # step, validation, end
+    assert capsys.readouterr().out.count("step 4:\n  | ") == 2  # step, end
 
 
 def test_samples_change_no_number(trained, tmp_path, monkeypatch):
