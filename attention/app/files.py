@@ -22,11 +22,6 @@ def make_folder(option, path, folder):
     """Make the folder of ``path``, the value of an option; ValueError if it cannot."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-    except (FileExistsError, NotADirectoryError):
-        raise ValueError(
-            f"{option} is {path}, which is a file or lies below a file; expected a name "
-            "in a folder."
-        ) from None
     except OSError as error:
         raise ValueError(
             f"{option} is {path}, which cannot be made: {error.strerror}. Choose another "

@@ -250,10 +250,10 @@ FIGURE = ["translate", "run", "the cat sleeps .", "--figure"]
 
 def test_a_folder_that_cannot_be_made(tmp_path, capsys):
     (tmp_path / "file").write_text("")
-    for folder in tmp_path / "file", tmp_path / "file" / "x":
-        assert main([*QUICK, str(folder)]) == 2
+    for name, why in ("file", "File exists"), ("file/x", "Not a directory"):
+        assert main([*QUICK, str(tmp_path / name)]) == 2
         error = joined(capsys.readouterr().err)
-        assert f"--out is {folder}, which is a file or lies below a file;" in error
+        assert f"--out is {tmp_path / name}, which cannot be made: {why}. " in error
     if os.path.exists("/proc/self"):
         assert main([*QUICK, "/proc/x"]) == 2
         error = joined(capsys.readouterr().err)
@@ -261,7 +261,7 @@ def test_a_folder_that_cannot_be_made(tmp_path, capsys):
     figure = tmp_path / "file" / "a.png"
     assert main([*FIGURE, str(figure)]) == 2
     error = joined(capsys.readouterr().err)
-    assert f"run: --figure is {figure}, which is a file or lies below" in error
+    assert f"run: --figure is {figure}, which cannot be made: File exists. " in error
 
 
 @pytest.mark.parametrize("error", [PermissionError(13, "Permission denied"),
