@@ -5,7 +5,6 @@ validation.py   when to compute a validation loss, and when to stop early
 diverged.py     explains a loss that is NaN: in which operation of which layer
 """
 
-from . import diverged, loop, validation  # noqa: F401
 from .diverged import Diverged
 from .loop import Run, fit
 from .validation import Validation

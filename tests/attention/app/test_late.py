@@ -25,19 +25,6 @@ from attention import *
 late = "numba", "matplotlib", "torch", "pytest"
 print([name for name in late if name in sys.modules])
 """
-THREADS = """
-import threading
-import attention
-start, found = threading.Barrier(16), []
-names = "dot", "seq2seq", "MultiHeadAttention", "masks", "show_heatmaps", "kernels", "layers"
-def use(first):
-    start.wait()
-    ordered = *names[first:], *names[:first]
-    found.append({name: getattr(attention, name) for name in ordered})
-for first in range(16): threading.Thread(target=use, args=(first % 7,)).start()
-while threading.active_count() > 1: pass
-print(len(found), all(each == found[0] for each in found))
-"""
 WITHOUT_NUMPY = """
 import sys
 sys.modules["numpy"] = None
@@ -53,12 +40,6 @@ def test_subpackages_are_imported_at_their_first_use():
     done = python(SUBPACKAGES)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == ["[]", "[]"]
-
-
-@pytest.mark.deep
-def test_threads_may_use_a_name_first_together():
-    done = python(THREADS)
-    assert done.stdout == "16 True\n", done.stderr
 
 
 @pytest.mark.parametrize("package", ["attention.seq2seq", "attention.tasks"])
