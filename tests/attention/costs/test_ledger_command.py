@@ -2,7 +2,6 @@
 
 import itertools
 import json
-import os
 import re
 import subprocess
 import sys
@@ -69,20 +68,10 @@ def test_the_document_has_the_numbers_of_the_tables(capsys):
     assert costs["long_contexts"][0]["matrix_bytes"] == 4 * 1000**2
 
 
-def test_it_compiles_nothing_and_a_reader_who_leaves_sees_no_traceback():
+def test_it_compiles_nothing():
     code = (
         "import sys; from attention.__main__ import main; "
-        "code = main(['ledger', '--tokens', '64']); assert 'numba' not in sys.modules; "
-        "sys.exit(code)"
+        "main(['ledger', '--tokens', '64']); assert 'numba' not in sys.modules"
     )
     command = [sys.executable, "-c", code]
-    reading, writing = os.pipe()
-    os.close(reading)
-    try:
-        found = subprocess.run(
-            command, stdout=writing, stderr=subprocess.PIPE, text=True
-        )
-    finally:
-        os.close(writing)
-    assert found.returncode == 1
-    assert "Traceback" not in found.stderr and "Broken" not in found.stderr
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
