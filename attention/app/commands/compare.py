@@ -55,7 +55,7 @@ class Compare(Experiment):
         )
 
     def conclude(self, runs):
-        """Draw BLEU by length; return the table and the verdict, and the summary."""
+        """Draw BLEU by length; return the tables, and the summary."""
         from ..experiments.compare_figure import bleu_by_length
 
         config = self.config
@@ -64,8 +64,7 @@ class Compare(Experiment):
         text = (
             "by source length in words: means over the seeds and 95 % intervals of\n"
             f"{config.resamples} resamplings of sentences and seeds\n\n"
-            f"{experiment.table(found, config.kinds)}\n\n"
-            f"{wrapped(found['statement'])}"
+            f"{experiment.table(found)}"
         )
         if config.seeds < 3:
             text += "\n\nFewer than 3 seeds: the intervals are not reliable."

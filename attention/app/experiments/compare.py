@@ -8,8 +8,8 @@ sentences are the same for all seeds; the seed determines the parameters, the ba
 and the dropout.
 
     runs = [result(config, data, run), …]        of all trained models
-    summary(config, runs, data)                  BLEU with intervals, and a sentence
-                                                 that states the result
+    summary(config, runs, data)                  BLEU, and what attention adds to it,
+                                                 with intervals
 """
 
 import numpy as np
@@ -37,12 +37,11 @@ def result(config, data, run):
 
 
 def summary(config, runs, data):
-    """Compute the table and the sentence from the translations of all runs.
+    """Compute the tables from the translations of all runs.
 
     -> {"bleu": {bucket: {kind: [mean, low, high]}},
         "advantage": {bucket: {kind: [mean, low, high]}}    over none,
-        "growth": {kind: [mean, low, high]}    of it, from the first bucket to the last
-        "aer": {kind: mean}, "aer_uniform": …, "aer_diagonal": …, "statement": …}
+        "aer": {kind: mean}, "aer_uniform": …, "aer_diagonal": …}
     """
     wanted = [list(pair.target) for pair in data.test]
     counts = {
@@ -55,8 +54,7 @@ def summary(config, runs, data):
         )
         for kind in config.kinds
     }
-    found = {"bleu": {}, "advantage": {}, "growth": {}}
-    gains = {}
+    found, others = {"bleu": {}, "advantage": {}}, [k for k in counts if k != "none"]
     for i, (name, rows) in enumerate(
         scoring.buckets([len(pair.source) for pair in data.test]).items()
     ):
@@ -67,72 +65,37 @@ def summary(config, runs, data):
             kind: [means[kind], *bootstrap.interval(drawn[kind])]
             for kind in config.kinds
         }
-        gains[name] = {
-            kind: (means[kind] - means["none"], drawn[kind] - drawn["none"])
-            for kind in config.kinds
-            if kind != "none"
-        }
         found["advantage"][name] = {
-            kind: [mean, *bootstrap.interval(gain)]
-            for kind, (mean, gain) in gains[name].items()
+            kind: [
+                means[kind] - means["none"],
+                *bootstrap.interval(drawn[kind] - drawn["none"]),
+            ]
+            for kind in others
         }
-    names = [name for name in gains if name != "all"]
-    for kind in gains["all"]:
-        first, drawn_first = gains[names[0]][kind]
-        last, drawn_last = gains[names[-1]][kind]
-        found["growth"][kind] = [
-            last - first, *bootstrap.interval(drawn_last - drawn_first)
-        ]  # fmt: skip
     aligned = [run for run in runs if run["kind"] != "none"]
     found["aer"] = {
         kind: float(np.mean([run["aer"] for run in aligned if run["kind"] == kind]))
-        for kind in gains["all"]
+        for kind in others
     }
     for name in ("aer_uniform", "aer_diagonal"):
         found[name] = aligned[0][name]
-    return {**found, "statement": statement(found, config.seeds)}
+    return found
 
 
-def statement(found, seeds):
-    """State the result in one sentence, which follows from the numbers alone."""
-    names = [name for name in found["bleu"] if name != "all"]
-    first, last = names[0], names[-1]
-    bleu = found["bleu"][last]
-    parts = []
-    for kind, (mean, low, high) in found["advantage"][last].items():
-        between = f"BLEU [{low:+.1f}, {high:+.1f}]"
-        if low > 0 or high < 0:
-            verb = "beats" if low > 0 else "loses to"
-            part = f"{verb} no attention by {abs(mean):.1f} {between} ("
-        else:
-            part = f"does not differ measurably from no attention (by {mean:+.1f} "
-            part += f"{between}, "
-        parts.append(f"{kind} {part}{bleu[kind][0]:.1f} against {bleu['none'][0]:.1f})")
-    growth = []
-    for kind, (mean, low, high) in found["growth"].items():
-        how = "grows" if low > 0 else "shrinks" if high < 0 else "hardly changes"
-        growth.append(f"of {kind} {how} ({mean:+.1f} [{low:+.1f}, {high:+.1f}])")
-    over = f"{seeds} seed{'s' * (seeds != 1)}"
-    sentence = f"On sources of {last} words, over {over}, {' and '.join(parts)}"
-    if first != last:
-        sentence += f"; from {first} to {last} words the advantage "
-        sentence += " and that ".join(growth)
-    return sentence + "."
-
-
-def table(found, kinds):
+def table(found):
     """Format BLEU by length, with intervals, and the alignment error rates."""
-    names = [name for name in found["bleu"] if name != "all"]
-    lines = [f"{'BLEU':10s}" + "".join(f"{name:>19s}" for name in names)]
-    for kind in kinds:
-        cells = ""
-        for name in names:
-            mean, low, high = found["bleu"][name][kind]
-            cells += f"{mean:6.1f} [{low:4.1f}, {high:4.1f}]"
-        lines.append(f"{kind:10s}{cells}")
+    names, lines = [name for name in found["bleu"] if name != "all"], []
+    for measure, head in ("bleu", "BLEU"), ("advantage", "beyond no attention"):
+        lines += [head, " " * 10 + "".join(f"{name:>21s}" for name in names)]
+        for kind in found[measure]["all"]:
+            cells = ""
+            for name in names:
+                mean, low, high = found[measure][name][kind]
+                cells += f"{mean:7.1f} [{low:5.1f}, {high:5.1f}]"
+            lines.append(f"{kind:10s}{cells}")
+        lines.append("")
     rates = [f"{kind} {rate:.3f}" for kind, rate in found["aer"].items()]
     lines += [
-        "",
         f"alignment error rate: {', '.join(rates)};",
         f"of a uniform alignment {found['aer_uniform']:.3f}, of a diagonal one "
         f"{found['aer_diagonal']:.3f}",
