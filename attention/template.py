@@ -75,10 +75,10 @@ def attend(
     A query with no allowed key has weights, context and gradients of 0. A masked key
     has no influence. A key and value that are masked for every query may contain NaN.
     """
-    if not callable(score):
+    if not callable(score) or hasattr(score, "score"):  # the second is a layer
         raise TypeError(
             f"attend: score is {score!r}; expected a function of queries and keys, "
-            "such as attention.dot."
+            "such as attention.dot, or the method score of a layer."
         )
     number("attend", "temperature", temperature, positive=True)
     if hasattr(bias, "matrix"):  # an OffsetBias, such as that of T5

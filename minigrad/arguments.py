@@ -92,6 +92,16 @@ def one_of(name, argument, value, choices):
     return value
 
 
+def instance(name, argument, value, kind, example=""):
+    """Return ``value`` if it is of that class; ``example`` makes one."""
+    if not isinstance(value, kind):
+        raise TypeError(
+            f"{name}: {argument} is of type {type(value).__name__}; expected a "
+            f"{kind.__name__}{example and ', such as '}{example}."
+        )
+    return value
+
+
 def between(name, argument, x, least, most, what):
     """Return the array ``x`` if all its numbers are from ``least`` to ``most``.
 

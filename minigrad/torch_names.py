@@ -178,9 +178,15 @@ KEYWORDS = _rows({
     "dim": "axis",
     "dim0": "axis1",
     "dim1": "axis2",
+    "dropout": "dropout_p",
+    "is_causal": "mask=masks.causal, with masks of attention,",
     "key_padding_mask": "lengths, or mask (True = may attend)",
     "keepdim": "keepdims",
+    "lengths": "attn_mask=masks.padding(lengths), with masks of attention,",
+    "mask": "attn_mask",
     "memory_mask valid_lens": "lengths",
+    "scale": "score=lambda q, k: scaled_dot(q, k, scale)",
+    "softcap": "score=lambda q, k: c * tanh(scaled_dot(q, k) / c)",
     "unbiased": "ddof=1 (or ddof=0 for unbiased=False)",
 })  # fmt: skip
 WITHOUT = _rows({  # keywords that have no other name here, and what to do without them
@@ -203,6 +209,9 @@ HINTS = {  # a pattern of an error's text, and the hint that follows it
         "To exchange two axes, write minigrad.swapaxes(x, axis1, axis2).",
     r"axis (-?\d+) is out of bounds for array of dimension (\d+)":
         "There is no axis {0}: the number of axes is {1}, and the first is axis 0.",
+    r"^only integer scalar arrays can be conv":
+        "An axis is an integer. A normalize of attend gets (scores, allowed); the "
+        "softmax is the default.",
     r"^operands could not be broadcast together":
         "Compare the shapes from the right: two lengths must be equal, or one is 1.",
     r"^all the input array":

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from minigrad.arguments import instance
+
 from .figure import legend, new_figure, save, short
 from .palette import DASHES, looks
 
@@ -27,6 +29,7 @@ def loss_curves(
     The legend gives the end of each strong line, the lowest first. Returns the Figure,
     and saves it to ``path``. Raises ValueError if a run has no losses.
     """
+    instance("loss_curves", "histories", histories, dict, "{'dot': losses}")
     if not histories or smooth < 1:
         raise ValueError(
             f"loss_curves: histories has {len(histories)} runs and smooth is {smooth}; "
@@ -81,6 +84,10 @@ def accuracy_bars(accuracies, path=None):
     The colours are those of ``loss_curves``. Returns the Figure, and saves it to
     ``path``. Raises ValueError if the lengths differ or an accuracy is not in 0 to 1.
     """
+    example = "{'dot': {10: 0.9, 20: 0.8}}"
+    instance("accuracy_bars", "accuracies", accuracies, dict, example)
+    for name, by_length in accuracies.items():
+        instance("accuracy_bars", f"the entry {name!r}", by_length, dict, "{10: 0.9}")
     runs = {
         name: {int(length): float(a) for length, a in by_length.items()}
         for name, by_length in accuracies.items()

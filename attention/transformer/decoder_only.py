@@ -20,11 +20,13 @@ Radford et al. 2018; Liu et al. 2018, section 4.2.3.
 """
 
 from minigrad import Tensor, linear, nn
+from minigrad.arguments import instance
 from minigrad.shapes import shapes
 
 from ..exact.kv_cache import KVCache
 from ..variants.recurrent_heads import RECURRENT, StateCache
 from . import one_token
+from .config import TransformerConfig
 from .decoding import Decoding, padding_mask, right_aligned
 from .stack import Stack
 
@@ -37,7 +39,7 @@ class DecoderOnly(nn.Module):
     """
 
     def __init__(self, config, rng=None):
-        self.config = config
+        self.config = instance("DecoderOnly", "config", config, TransformerConfig)
         self.decoder = Stack(
             config, config.vocabulary, config.layers, causal=True, rng=rng
         )

@@ -14,8 +14,10 @@ Vaswani et al. 2017, section 3.
 import numpy as np
 
 from minigrad import linear, nn
+from minigrad.arguments import instance
 from minigrad.shapes import shapes
 
+from .config import EncoderDecoderConfig
 from .decoding import Decoding, padding_mask
 from .stack import Stack
 
@@ -28,7 +30,8 @@ class EncoderDecoder(nn.Module):
     """
 
     def __init__(self, config, rng=None):
-        self.config = c = config
+        c = instance("EncoderDecoder", "config", config, EncoderDecoderConfig)
+        self.config = c
         layers = c.layers if c.decoder_layers is None else c.decoder_layers
         self.encoder = Stack(c, c.vocabulary, c.layers, causal=False, rng=rng)
         V, table = c.target_vocabulary, None

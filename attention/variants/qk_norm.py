@@ -28,7 +28,7 @@ Henry et al. 2020 (cosine); Dehghani et al. 2023 (layer norms; without means her
 import numpy as np
 
 from minigrad import differentiable, nn, rms_norm
-from minigrad.arguments import whole
+from minigrad.arguments import number, whole
 from minigrad.ops.real import real
 from minigrad.shapes import shapes
 
@@ -103,6 +103,7 @@ class CosineAttention(Attention):
 
     def __init__(self, tau=10.0, dropout=0.0, rng=None):
         super().__init__(dropout, rng)
+        number("CosineAttention", "tau", tau, positive=True)
         self.tau = nn.Parameter(np.array(tau, np.float32))
 
     def project(self, keys):

@@ -6,17 +6,20 @@ Each names the function or layer, the argument, what was found and what was expe
 import numpy as np
 import pytest
 
-from attention import masks
+from attention import CosineAttention, masks
 from attention.template import attend
 from attention.exact.kv_cache import KVCache
 from attention.exact.multihead import MultiHeadAttention
 from attention.exact.sdpa import scaled_dot_product_attention
 from attention.layers import AdditiveAttention, DotProductAttention, GeneralAttention
 from attention.masks.block_mask import BlockMask
+from attention.plotting import loss_curves
 from attention.positions import OffsetBias
 from attention.scores import dot
 from attention.softmax import masked_softmax
+from attention.transformer import DecoderOnly
 from minigrad import Tensor
+from minigrad import softmax as softmax_of_an_axis
 
 from ..messages import check_message
 
@@ -62,6 +65,10 @@ ATTEND = [
     (template(score=lambda q, k: q), ValueError, "score returned float64 (2, 5, 4)"),
     (template(temperature=-1.0), ValueError, "attend: temperature is -1.0", "positive"),
     (template(temperature=np.nan), ValueError, "attend: temperature is nan"),
+    (lambda: DecoderOnly(10), TypeError, "config is of type int", "TransformerConfig"),
+    (lambda: loss_curves([1.0]), TypeError, "of type list", "such as {'dot': losses}"),
+    (lambda: CosineAttention(tau=-1), ValueError, "tau is -1", "positive"),
+    (template(score=DotProductAttention()), TypeError, "the method score of a layer"),
     (template(score="dot"), TypeError, "attend: score is 'dot'", "attention.dot"),
 ]
 
@@ -180,3 +187,20 @@ MULTIHEAD = [
 )  # fmt: skip
 def test_message(wrong_call, kind, fragments):
     check_message(wrong_call, fragments, kind)
+
+
+HINTED = [  # a call, and the note of its error
+    (template(normalize=softmax_of_an_axis), "(scores, allowed)"),
+    (template(is_causal=True), "Write mask=masks.causal"),
+    (template(scale=2.0), "Write score=lambda q, k: scaled_dot"),
+    (template(dropout=0.1), "Write dropout_p instead"),
+    (sdpa(mask=zeros(L, S) == 0), "Write attn_mask instead"),
+    (sdpa(softcap=30.0), "c * tanh"),
+]
+
+
+@pytest.mark.parametrize("call, hint", HINTED)
+def test_an_error_of_python_has_a_hint(call, hint):
+    with pytest.raises(TypeError) as error:
+        call()
+    assert any(hint in note for note in error.value.__notes__)
