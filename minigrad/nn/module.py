@@ -97,12 +97,12 @@ class Module(ExplainedInit):
         return _once([("", self), *_find(self, Module)])
 
     def __setattr__(self, name, value):
-        """Set an attribute; refuse an array in the place of a parameter.
+        """Set an attribute; refuse a value without parameters in the place of one.
 
-        The array would not be trained: only Parameters are found. None removes it.
+        It would not be trained: only Parameters are found. None removes the parameter.
         """
         replaced = isinstance(vars(self).get(name), Parameter)
-        if replaced and not isinstance(value, Parameter | None):
+        if replaced and value is not None and not any(_members({name: value})):
             raise TypeError(
                 f"{type(self).__name__}.{name} is a Parameter; found a value of type "
                 f"{type(value).__name__}, which would not be trained. Write "
