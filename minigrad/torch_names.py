@@ -46,7 +46,8 @@ FUNCTIONS = {
     "diag": "x[np.arange(n), np.arange(n)], or x * np.eye(n) for a vector x",
     "dot inner": "(a * b).sum()",
     "empty_like full_like ones_like zeros_like": "np.{}(x.data), an array",
-    "eq equal ge gt le lt ne": "a == b, a < b, ...: arrays of booleans",
+    "eq ge gt le lt ne": "a == b, or another comparison: an array of booleans",
+    "equal": "np.array_equal(a.data, b.data)",
     "flatten": "x.flatten(start_dim)",
     "float": "np.float32",
     "floor round sign": "np.{}(x.data), an array: its slope is 0",
@@ -83,7 +84,7 @@ FUNCTIONS = {
 TENSOR = {
     "abs exp log log1p log_softmax logsumexp relu sigmoid softmax sqrt tanh tril triu":
         "minigrad.{}(t)",
-    "add div mul sub": "minigrad.{}(t, other), or t + other, t / other, ...",
+    "add div mul sub": "minigrad.{}(t, other), or its operator",
     "add_ copy_ div_ fill_ mul_ normal_ sub_ uniform_ zero_":
         "t.data[...] = array, or a function of minigrad.nn.init",
     "all any argmin argsort": "t.data.{}(axis)",
@@ -95,7 +96,7 @@ TENSOR = {
     "floor round sign": "np.{}(t.data), an array: its slope is 0",
     "cpu cuda device": MEMORY,
     "double": "t.astype(np.float64)",
-    "eq ge gt le lt ne": "t == other, t < other, ...: arrays of booleans",
+    "eq ge gt le lt ne": "t == other, or another comparison: an array of booleans",
     "expand": "minigrad.expand(t, shape)",
     "float": "t.astype(np.float32)",
     "gather index_select": "t[i, j], with arrays of indices",
@@ -161,11 +162,11 @@ INIT = {
     "xavier_normal_": "xavier_uniform_, which has the same variance",
 }
 OPTIM = {
-    "Adadelta Adagrad Adamax NAdam RAdam RMSprop": "minigrad.optim.Adam",
+    "Adadelta Adagrad Adamax NAdam RAdam RMSprop": "minigrad.optim.Adam or AdamW",
     "ExponentialLR LambdaLR LinearLR MultiStepLR OneCycleLR StepLR":
         "a minigrad.optim.Schedule with the method lr_at(t), or set optimizer.lr",
     "clip_grad_value_": "p.grad.clip(-c, c, out=p.grad), for each p in m.parameters()",
-    "lr_scheduler": "minigrad.optim.CosineAnnealingLR, ...: the schedules are in optim",
+    "lr_scheduler": "minigrad.optim.CosineAnnealingLR: the schedules are in optim",
 }  # fmt: skip
 OPTIMIZER = {"param_groups": "optimizer.lr and optimizer.params: there is one group"}
 FUNCTIONS, TENSOR, LAYERS, MODULE, INIT, OPTIM = map(
