@@ -35,7 +35,7 @@ def _reflected(name) -> Callable[[T, Any], T]:
 
 def _comparison(compare: Callable[..., np.ndarray]):
     """Return the method that compares the values of a tensor with other values."""
-    return lambda self, other: compare(self._data, array_or_value(other))
+    return explained(lambda self, other: compare(self._data, array_or_value(other)))
 
 
 class Operators:
