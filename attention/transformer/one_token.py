@@ -46,11 +46,11 @@ def fits(model, state):
 
 
 def blocks(stack, x, positions, caches):
-    """Return the x of the token after all blocks.
+    """Return the x (B, D) of a token after all blocks.
 
-    x (B, D), positions (B, 1) int  ->  y (B, D)
-
-    caches   a KVCache for each block, which the token's key and value join
+    x           (B, D), its embedding
+    positions   (B, 1)
+    caches      a KVCache for each block, which the token's key and value join
     """
     for block, cache in zip(stack.blocks, caches):
         layer = block.self_attn
@@ -62,10 +62,7 @@ def blocks(stack, x, positions, caches):
 
 
 def attention(layer, x, positions, cache, window=None, rotate=None):
-    """Return what the token reads from the earlier ones and itself.
-
-    x (B, D)  ->  (B, D)
-    """
+    """Return what the token x (B, D) reads from the earlier ones and itself: (B, D)."""
     (B, _), H, Hk, E = x.shape, layer.num_heads, layer.num_kv_heads, layer.head_dim
     q = linear(layer.W_q, x).reshape(B, H, 1, E)
     k = linear(layer.W_k, x).reshape(B, Hk, 1, E)
@@ -88,7 +85,7 @@ def attention(layer, x, positions, cache, window=None, rotate=None):
 
 
 def network(module, x):
-    """Return the feed-forward network of x.    (B, D)  ->  (B, D)"""
+    """Return the feed-forward network of x (B, D): (B, D)."""
     activation = ACTIVATIONS[module.activation]
     if isinstance(module, FeedForward):
         return linear(module.linear2, through(activation, linear(module.linear1, x)))
