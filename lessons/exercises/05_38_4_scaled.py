@@ -173,13 +173,6 @@ TIME_LIMIT = 30
 EPSILON = 1e-10  # so that log(p + 1e-12) is near enough
 
 
-def equal_weights(my, rng):
-    """equal weights on 2, 3 or 4 positions"""
-    keys = np.array([[2, 3, 2], [4, 4, 2]])[..., None]  # of each row
-    alpha = (np.arange(4) < keys) / keys
-    my.near(EPSILON).attn_entropy(alpha, np.array([2, 1]))
-
-
 def random_weights(my, rng):
     """the mean entropy of random weights, which are 0 at padding"""
     for lengths in ([5, 3, 1], [4, 5, 2]):
@@ -229,8 +222,7 @@ def predicted(my, rng):
 def the_long_run(my, rng):
     """your own training at width 256, and your explanation"""
     found, first = own_record(my), locked(my, is_prediction)
-    loss, entropy = first["loss"], first["entropy"]
-    print(f"you predicted: smaller loss {loss}, smaller entropy {entropy}")
+    print(f"you predicted: {first}, the smaller of each")
     print(Scaling.statement(found))
     self_assessed(my, my.only.explanation(), *explanation().splitlines())
 
@@ -252,7 +244,6 @@ def experiment(my, seed=0, quick=False):
 
 
 HINTS = """
-prediction  The docstring gives the two keys; each value is "dot" or "scaled".
 attn_entropy  Compute one entropy for each row, select the rows that count, then take one
    mean.
 training_step  Which lines does every step have, in which order, and which gradients are
