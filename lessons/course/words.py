@@ -31,13 +31,16 @@ def self_assessed(my, text, *points, least=10):
     my.after_pass += lines
 
 
-def locked(my, fits):
+def locked(my, fits, form=None):
     """Return the learner's first prediction, and store it if it is the first.
 
     Only a prediction in the learner's own folder is stored, in the journal.
     fits   whether a prediction has the form that the exercise asks for
+    form   of a prediction, in words: fail if it has another one
     """
     found, exercise = my.only.prediction(), find(my.id)
+    is_right = form is None or fits(found)
+    my.holds("prediction", is_right, form, repr(found), "prediction")
     if not fits(found) or my.path != str(exercise.work):
         return found
     stored = [e for e in journal.events(exercise.id) if e["event"] == "prediction"]

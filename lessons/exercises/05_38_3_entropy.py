@@ -146,10 +146,7 @@ def the_limit(my, rng):
 
 def predicted(my, rng):
     """your prediction and the measurement"""
-    found = my.only.prediction()
-    text = '{"gap": a number, "half": a number}', repr(found)
-    my.holds("prediction", is_prediction(found), *text, "prediction")
-    first = locked(my, is_prediction)
+    first = locked(my, is_prediction, '{"gap": a number, "half": a number}')
     z = np.exp(2 * _scores(64, 64, 400, rng) / 8)
     gap = math.log(64) - entropy(z / z.sum(-1, keepdims=True)).mean()
     ds = np.arange(2, 31, 4)

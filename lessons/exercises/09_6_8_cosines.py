@@ -171,10 +171,8 @@ def ranks(my, rng):
 
 def predicted(my, rng):
     """your prediction and the measurement"""
-    found = my.only.prediction()
-    text = "{scale: (gain, sign)} for 1, 1 / 4, 1 / 20; gain -2 to 2, sign +1 or -1"
-    my.holds("prediction", is_prediction(found), text, repr(found), "prediction")
-    first = locked(my, is_prediction)
+    form = "{scale: (gain, sign)} for 1, 1 / 4, 1 / 20; gain -2 to 2, sign +1 or -1"
+    first = locked(my, is_prediction, form)
     X = rng.normal(size=(8, 16))
     print("scale   gain, predicted   rank correlation, predicted   own weight")
     for scale in SCALES:
