@@ -68,11 +68,9 @@ SIZES = ((1, 1, 5, 3, 7), (3, 5, 7, 2, 11), (2, 3, 1, 5, 3), (1, 7, 5, 11, 3))
 
 
 def projections(my, rng):
-    """keys as wide as the query, keys of other widths, and W_g = ((1, 2, 0), (0, -1, 3))"""
+    """keys as wide as the query, and keys of other widths"""
     for T, d_s, d_h in ((5, 3, 3), (3, 3, 3), (5, 3, 7), (2, 5, 3), (1, 1, 1)):
         my.project_keys(rng.normal(size=(T, d_h)), rng.normal(size=(d_s, d_h)))
-    W = np.array([[1.0, 2.0, 0.0], [0.0, -1.0, 3.0]])
-    my.project_keys(np.array([[1.0, 1.0, 1.0], [2.0, 0.0, -1.0]]), W)
 
 
 def multiplications(my, rng):

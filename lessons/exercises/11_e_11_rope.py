@@ -85,11 +85,6 @@ def scores(q, k):
 # ---- THE CHECK: each call my.f(…) is compared with the function f above
 
 
-def right_angle(my, rng):
-    """1, 2, …, 6 at the position pi / 2, where (1, 2) becomes (-2, 1), and at 1"""
-    my.rope(np.tile(np.arange(1.0, 7.0), (2, 1)), np.array([np.pi / 2, 1.0]))
-
-
 def two_bases(my, rng):
     """rows at positions 0 to 100, with two bases"""
     positions = np.array([0, 1, 2, 7, 100])

@@ -94,21 +94,18 @@ def draw(rng, L=5, S=7):
 
 def thresholds(my, rng):
     """thresholds of 7 scores, and of 5"""
-    my.threshold(np.array([[-2.0, 0.0, 0.5]]))  # k = 2: (0.5 + 0 - 1) / 2
     for sizes in ((5, 7), (5, 5)):
         my.threshold(draw(rng, *sizes))
 
 
 def weights(my, rng):
     """weights of 7 scores, and of 5"""
-    my.sparsemax(np.array([[-2.0, 0.0, 0.5]]))
     for sizes in ((5, 7), (3, 5), (5, 5)):
         my.sparsemax(draw(rng, *sizes))
 
 
 def jacobians(my, rng):
     """the Jacobian of one row"""
-    my.jacobian(np.array([0.0, 0.25, 0.75]))
     for p in sparsemax(draw(rng))[0]:
         my.jacobian(p)
 
