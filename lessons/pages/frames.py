@@ -17,6 +17,7 @@ from attention.plotting.page import short_weight, weights_table
 
 SVG = "{http://www.w3.org/2000/svg}"
 DATA = re.compile(r"<metadata>(.*?)</metadata>\n?", re.S)
+SIZE = re.compile(r'viewBox="0 0 ([\d.]+) ([\d.]+)"')
 FIGURE = re.compile(r'<figure>(.*?<img src="(\S+?\.svg)".*?</div>)(.*?)</figure>', re.S)
 # ends the caption where a figure does not move
 ONE_FRAME = " ({}; it moves on the site)"
@@ -121,14 +122,22 @@ def smaller(svg):
 def set_in_motion(body, folder):
     """Return a page's HTML in which the figures that move have their tables and data.
 
+    All figures get their sizes, so that the page keeps its place while they are loaded.
+
     folder   of the page's figures; without scripts a reader has one frame, and the
              sentences or numbers of all in a table
     """
 
     def replace(found):
-        file = folder / found[2]
-        data = data_of(file.read_text("utf-8")) if file.is_file() else None
-        return found[0] if data is None else _moving(found[1], found[3], data)
+        if not (file := folder / found[2]).is_file():
+            return found[0]
+        svg = file.read_text("utf-8")
+        width, height = map(float, SIZE.search(svg).groups())
+        size = f'<img width="{width:.0f}" height="{height:.0f}"'
+        image, data = found[1].replace("<img", size, 1), data_of(svg)
+        if data is None:
+            return f"<figure>{image}{found[3]}</figure>"
+        return _moving(image, found[3], data)
 
     return FIGURE.sub(replace, body)
 

@@ -197,7 +197,8 @@ def test_where_one_frame_is_shown_the_caption_names_it(moving, tmp_path):
     caption = gallery.pictures["bars"].caption
     assert caption == f"{ALT} (step: two, colour: blue; it moves on the site)"
     assert gallery.pictures["still"].caption == ALT
-    assert f"<i>{ALT}</i>" in on_the_site(moving, tmp_path, caption)
+    page = on_the_site(moving, tmp_path, caption)
+    assert f"<i>{ALT}</i>" in page and '<img width="216" height="144"' in page
 
 
 def test_a_smaller_figure_looks_the_same(moving):
