@@ -66,16 +66,17 @@ aria-label="Search the book" placeholder="Search" autocomplete="off"></form></na
 <main>
 $body
 </main>
-<aside aria-label="Contents">$aside</aside>
 <nav class="ends" aria-label="Before and after">
 <span>$before</span><span>$after</span>
 </nav>
+<aside aria-label="Contents">$aside</aside>
 </body>
 </html>
 """)
 MOVING = """
 <link rel="stylesheet" href="${root}moving.css">
 <script src="${root}moving.js" defer></script>"""
+BEFORE_SIGN = re.compile("<math[^>]*>(?:[^<]|<(?!/math))*</math>[.,;:?)]+")
 # text of figures: a contrast of 4.5 to 1 or more with either background. A colour that
 # has it for lines only, 3 to 1, is deeper in letters on white, or lighter on dark
 LETTERS = {ORANGE: "#916810", GREEN: "#317c6b", PURPLE: "#7465b2"}
@@ -192,6 +193,7 @@ class Site:
     def _filled(self, where, name, body, description, **parts):
         root = relative(".", os.path.dirname(where))
         about = html.escape(" ".join(description.split()))
+        body = BEFORE_SIGN.sub(r'<span class="tied">\g<0></span>', body)
         root = "" if root == "." else f"{root}/"
         moves = ""
         if '<figure class="moving">' in body:
