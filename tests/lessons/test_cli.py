@@ -188,6 +188,11 @@ def test_hints_follow_the_diagnosis_then_go_on_and_start_again(
     assert shown("sign", 2) == ["b", "on f"]
     assert shown("root:1/3", 2) == ["c", "d"]
     assert shown("sign", 3) == ["b", "e", "a"]  # the last one is shown once more
+    own["g"] = ["on g"]
+    todo = outcome("", "written: functions", ["E.2 g"]) | {"result": "unwritten"}
+    runs[:] = [Report(code=3, outcomes=[todo])]
+    lessons("check")
+    assert lessons("hint")[1] == "hint 1 of 1, on g:\n  on g\n"
 
 
 def test_a_failure_never_follows_from_one_of_its_callers():
@@ -234,6 +239,9 @@ def test_the_next_step_follows_the_book_or_the_exercises(lessons, runs):
     assert steps() == ["read 02", "start E.6"]  # an exercise comes after its lesson
     lessons("read", "9")
     assert steps()[1] == "read 10"
+    lessons("start", "E.7")
+    lessons("check", "E.7")
+    assert steps()[0] == "start 38.5"  # of the same lesson
 
 
 def test_options_of_check(lessons, runs, monkeypatch):

@@ -81,7 +81,7 @@ def test_the_docstring_names_results_and_their_axes():
     assert source().gradients("half") == [("dx", ["B", "n"])]
     two = TEXT.replace("->  y (B,), backward", "->  y (B,), z (n)")
     assert source(two).results("half") == [("y", ["B"]), ("z", ["n"])]
-    for text in ("dL/dx (B, n) for g = dL/dy", "(dx) for g", "dx"):
+    for text in ("dL/dx (B, n) for g = dL/dy", "(dx) for g", "dx", "\n    (dx)"):
         found = source(TEXT.replace("returns (dx)", f"returns {text}")).gradients("half")
         assert [name for name, _ in found] == ["dx"]
 

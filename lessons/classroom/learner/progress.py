@@ -198,7 +198,7 @@ def _fresh_exercise(states, begun):
     last = [] if is_first else lessons_of(latest())
     here = {e.id for folder in last for e in exercises_of(folder)}
     path = [
-        (folder in begun, e)
+        (folder in begun or e.id in here, e)
         for folder, found in in_book_order()
         for e in found
         if states[e.id] != "passed"
