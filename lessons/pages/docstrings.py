@@ -119,8 +119,6 @@ class Docstrings:
         chips, prose = [], ""
         for mark, item in zip(["", *parts[1::2]], parts[::2]):
             is_shape = SHAPE.match(item) or are_results and not chips
-            if not item:
-                continue
             if not is_shape or are_results and prose:
                 prose += f"{mark} {item}" if prose else item
             elif code := CODE.fullmatch(item):

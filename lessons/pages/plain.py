@@ -179,8 +179,6 @@ def _extent(tokens, k):
         after = _text(tokens, k + 1)
         tight = previous is not None and previous.end == token.start
         if token.kind == "gap":
-            if len(token.text) > 1 and not depth:
-                break
             k += 1
             continue
         hat = previous is not None and previous.text == "^" and token.text in "_,)]"
@@ -406,8 +404,6 @@ class _Reader:
         while self.tokens and self.tokens[0].text in ("_", "^", "'", "~"):
             mark = self.tokens[0]
             if mark.start in self.gaps:
-                break
-            if mark.text == "~" and self.is_loose():
                 break
             del self.tokens[0]
             if mark.text == "'":
