@@ -87,7 +87,10 @@ def of_values(got, want):
     if got.shape != want.shape:
         return _of_sums(got, want)
     found = _of_constant(got, want) or _of_other_functions(got, want)
-    return found or _of_sums(got, want)
+    found = found or _of_sums(got, want)
+    if not found and want.size > 3 and equal(np.sort(got, None), np.sort(want, None)):
+        return "permuted", "yours has all expected numbers, in other places"
+    return found
 
 
 def of_digits(got, want, back, text):
