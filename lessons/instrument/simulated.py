@@ -1,7 +1,5 @@
 """How often is a verdict wrong? Studies of two arms whose curves are known.
 
-    python -m lessons.instrument.simulated
-
 The figure of an arm after n steps, in units of the budget, is one of three curves
 
     exponential   top - (top - start) exp(-n / tau)
@@ -88,11 +86,3 @@ def figure(curve, n, top, tau):
         return START + (top - START) / (1 + np.exp(-10 * (n - tau)))
     left = np.exp(-n / tau) if curve == "exponential" else (1 + n / tau) ** -0.7
     return top - (top - START) * left
-
-
-if __name__ == "__main__":
-    for n in (3, 5):
-        for looks in (False, True):
-            for claim, rates in error_rates(seeds=n, looks_back=looks).items():
-                shown = "  ".join(f"{word} {x:.3f}" for word, x in rates.items())
-                print(f"{n} seeds, {'both looks' if looks else 'one look'}, {claim}: {shown}")
