@@ -296,8 +296,6 @@ class _Reader:
             elif token.text in SIGNS:
                 del self.tokens[0]
                 nodes.append(Node("operator", SIGNS[token.text]))
-            elif token.text == ".":
-                self.fail("a dot without a product before it")
             else:
                 found = self.product()
                 if not found:
@@ -315,7 +313,7 @@ class _Reader:
         if not below:
             self.fail("a fraction without a denominator")
         is_sum = _is_sum(below[0])
-        if not is_sum and len(_shown(below)) > 1 and not _applies(below):
+        if not is_sum and len(below) > 1 and not _applies(below):
             self.fail("a denominator of several factors")
         if self.peek() == "/" and self.is_loose():
             self.fail("a fraction of a fraction")
@@ -441,8 +439,6 @@ class _Reader:
         if token.text in ("-", "+") and self.tokens:
             sign = Node("operator", SIGNS[token.text])
             return Node("row", parts=(sign, self.script(mark)))
-        if token.text == "*":
-            return Node("operator", "∗")
         if token.text == "T" and mark == "^":
             return Node("letter", "⊤")
         if token.kind == "number":
@@ -484,16 +480,11 @@ def _base(node):
     return _base(node.parts[0]) if node.kind == "scripts" else node
 
 
-def _shown(nodes):
-    return [node for node in nodes if node.kind != "space"]
-
-
 def _applies(nodes):
     """Return whether nodes are a function and its one argument: ln x, K(u), f(x)."""
-    shown = _shown(nodes)
-    if len(shown) != 2:
+    if len(nodes) != 2:
         return False
-    first, second = _base(shown[0]), _base(shown[1])
+    first, second = map(_base, nodes)
     return first.kind == "function" or second.kind == "fenced" and (
         first.kind in ("letter", "words")
     )  # fmt: skip
