@@ -160,8 +160,6 @@ def _list(lines):
         first = lines.pop(0)
         width = ITEM.match(first).end()
         rest = _take(lines, lambda x: x.startswith("  ") or not x.strip())
-        if rest and not rest[-1].strip() and lines and not ITEM.match(lines[0]):
-            lines.insert(0, "")  # a blank line ends the list
         items.append(
             tuple(split("\n".join([first[width:], *(x[width:] for x in rest)])))
         )
