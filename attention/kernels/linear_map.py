@@ -16,7 +16,6 @@ from .product import aligned_empty, multiply
 DEPTH = 128  # rows of b at a time; 64 of their columns fill the first cache
 WIDTH = 192  # columns of b at a time: whole blocks of 64 columns, and of 24 with AVX2
 ROWS = 32  # rows of a of a work item
-COLUMNS = 64  # that are summed at a time
 
 
 def linear(x, weight, bias=None, *, needs=(True, True, True)):
@@ -39,18 +38,13 @@ def linear(x, weight, bias=None, *, needs=(True, True, True)):
 
     def backward(g):
         G = np.ascontiguousarray(g).reshape(N, n_out)
-        sizes = (N, n_in), (n_out, n_in), (n_out,)  # of dX, dW and db
-        wanted = needs[0], needs[1], bias is not None and needs[2]
-        d = [
-            np.empty(size if w else (0,) * len(size), x.dtype)
-            for size, w in zip(sizes, wanted)
-        ]
+        dX = np.empty((N, n_in) if needs[0] else (0, 0), x.dtype)
+        dW = np.empty((n_out, n_in) if needs[1] else (0, 0), x.dtype)
         units = max(N // n_out, 1)  # an item of dW is as much work as so many of dX
-        number = items(*d[0].shape) + units * items(*d[1].shape)
-        number += -(-d[2].size // COLUMNS)
-        backwards(number, units, G, weight, X, *d)
-        dX, dW, db = (a if w else None for a, w in zip(d, wanted))
-        return None if dX is None else dX.reshape(x.shape), dW, db
+        number = items(*dX.shape) + units * items(*dW.shape)
+        backwards(number, units, G, weight, X, dX, dW)
+        dX, dW = dX.reshape(x.shape) if needs[0] else None, dW if needs[1] else None
+        return dX, dW, G.sum(0) if bias is not None and needs[2] else None
 
     return Y.reshape(*x.shape[:-1], n_out), backward
 
@@ -83,13 +77,12 @@ def backward_loop(
     x: reads(2),
     dx: writes(2),
     dW: writes(2),
-    db: writes(1),
 ):
-    """dx = g W,  dW = g^T x,  db_j = sum_i g_ij; those that are empty are not wanted.
+    """dx = g W,  dW = g^T x; one that is empty is not wanted.
 
-    The work items of dx come first, then those of dW, then those of db: the three are
-    one job for the threads, which wait for each other only once. An item of dW counts
-    as so many ``units``.
+    The work items of dx come first, then those of dW: the two are one job for the
+    threads, which wait for each other only once. An item of dW counts as so many
+    ``units``.
     """
     n_dx = parts(dx.shape[0], ROWS) * parts(dx.shape[1], WIDTH)
     n_dW = parts(dW.shape[0], ROWS) * parts(dW.shape[1], WIDTH)
@@ -98,19 +91,6 @@ def backward_loop(
     start, stop = max(start - n_dx, 0), max(stop - n_dx, 0)
     first, last = parts(start, units), min(parts(stop, units), n_dW)
     product(first, last, g.T, x, False, nothing, dW)
-    for item in range(max(start - units * n_dW, 0), stop - units * n_dW):
-        j0, j1 = item * COLUMNS, min((item + 1) * COLUMNS, g.shape[1])
-        sums = db[j0:j1]
-        sums[:] = 0
-        whole = g.shape[0] - g.shape[0] % 4
-        for i in range(0, whole, 4):  # four rows at a time: fewer loads and stores
-            p, q, r, s = g[i, j0:j1], g[i + 1, j0:j1], g[i + 2, j0:j1], g[i + 3, j0:j1]
-            for j in range(j1 - j0):
-                sums[j] += (p[j] + q[j]) + (r[j] + s[j])
-        for i in range(whole, g.shape[0]):
-            p = g[i, j0:j1]
-            for j in range(j1 - j0):
-                sums[j] += p[j]
 
 
 @Helper
