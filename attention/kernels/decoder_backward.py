@@ -39,7 +39,7 @@ class Gradients(NamedTuple):
     w_v: writes(2)  # (B, A)
 
 
-def backward(attention, cell, history, g):
+def backward(attention, cell, history, n_steps, g):
     """Take the gradients back through all steps; return None without a compiled loop.
 
     Return dx (L, B, E), ds_0, dmemory, dkeys, dW_ih, dW_hh, db_ih, db_hh, dW_q and
@@ -60,7 +60,9 @@ def backward(attention, cell, history, g):
     source = attention_of(memory, keys, None, W_q, w_v, scale)
     steps = steps_of(inputs, gates.reshape(4, L, B, H), states)
     weights = weights.reshape(L, B, S)
-    d, sums = run(loop, source, weight_ih, weight_hh, steps, weights, queries, g)
+    d, sums = run(
+        loop, source, weight_ih, weight_hh, n_steps, steps, weights, queries, g
+    )
     dW_q = dw_v = None
     if w_v is not None:
         dW_q = d.queries.reshape(L * B, A).T @ states[:L].reshape(L * B, H)
@@ -68,15 +70,16 @@ def backward(attention, cell, history, g):
     return d.inputs[:, :, : I - M], *d[1:4], *sums.gradients(), dW_q, dw_v
 
 
-def run(loop, attention, weight_ih, weight_hh, steps, weights, queries, g):
+def run(loop, attention, weight_ih, weight_hh, n_steps, steps, weights, queries, g):
     """Run the loop; return the ``Gradients`` and the ``Sums``."""
     (_, B, A), dtype = queries.shape, queries.dtype
     arrays = steps.x, steps.states[0], attention.memory, attention.keys, queries
     d = Gradients(*map(np.zeros_like, arrays), np.zeros((B, A), dtype))
     sums = Sums.of(B, weight_ih, weight_hh, dtype)
     matrices = aligned(weight_ih, dtype), aligned(weight_hh, dtype)
+    forward = as_field(n_steps, np.int64), steps, weights, queries
     g = [as_field(each, dtype) for each in g]
-    loop(len(sums.da), attention, *matrices, steps, weights, queries, *g, d, sums)
+    loop(len(sums.da), attention, *matrices, *forward, *g, d, sums)
     return d, sums
 
 
@@ -87,6 +90,7 @@ def backward_loop(
     attention: Attention,
     weight_ih: reads(2),
     weight_hh: reads(2),
+    n_steps: reads(1, int),  # (B,)
     steps: Steps,
     weights: reads(3),
     queries: reads(3),
@@ -106,21 +110,19 @@ def backward_loop(
         np.empty((DEPTH + EXAMPLES, I), weights.dtype),
         np.empty((DEPTH + EXAMPLES, H), weights.dtype),
     )
-    # no gradient reaches step ends[i] of example b0 + i, or a later one
+    # the number of steps of example b0 + i, or of a later one that has more
     ends = np.empty(EXAMPLES, np.int64)
     for group in range(start, stop):
         n, begun = 0, False
         for b0 in range(group * EXAMPLES, B, groups * EXAMPLES):
-            b1, ends[:] = b0, 0
-            for t in range(L - 1, -1, -1):
-                before = b1  # a gradient may reach more examples than at step t + 1
-                stop_b = min(b0 + EXAMPLES, B)
-                b1 = last_example(
-                    g_states[t], g_contexts[t], g_weights[t], before, stop_b
-                )
-                ends[before - b0 : b1 - b0] = t + 1
-                if b1 == b0:
-                    continue
+            stop_b, most = min(b0 + EXAMPLES, B), 0
+            for b in range(stop_b - 1, b0 - 1, -1):
+                most = max(most, n_steps[b])
+                ends[b - b0] = most
+            b1 = b0
+            for t in range(most - 1, -1, -1):
+                while b1 < stop_b and ends[b1 - b0] > t:
+                    b1 += 1
                 step_back(
                     g_states, steps, weight_ih, weight_hh, t, b0, b1, n, rows,
                     d.s, d.inputs,
@@ -155,27 +157,6 @@ def backward_loop(
                 else:
                     multiply(d.keys[b], de[:end, i].T, steps.states[:end, b], False)
         add_rows(sums, group, rows, n, begun)
-
-
-@Helper
-def last_example(
-    g_states: reads(2), g_contexts: reads(2), g_weights: reads(2), b1: int, stop: int
-):
-    """Return 1 + the last example with a gradient at a step, and at least b1."""
-    for b in range(stop - 1, b1 - 1, -1):
-        count = count_nonzero(g_states[b]) + count_nonzero(g_contexts[b])
-        if count + count_nonzero(g_weights[b]) > 0:
-            return b + 1
-    return b1
-
-
-@Helper
-def count_nonzero(g: reads(1)):
-    """Return how many numbers are not 0."""
-    count = 0
-    for h in range(g.size):
-        count += g[h] != 0
-    return count
 
 
 @any_order

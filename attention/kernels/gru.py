@@ -77,7 +77,7 @@ def gru(
         g_states[n_tokens - 1, np.arange(B)] += g[1][order]  # h_n is the last state
         forward, g = steps_of(inputs, gates, states), (g_states, none, none)
         d, sums = decoder_backward.run(
-            back, source, weight_ih, weight_hh, forward, none, none, g
+            back, source, weight_ih, weight_hh, n_tokens, forward, none, none, g
         )
         dh0 = np.empty_like(d.s)
         dh0[order] = d.s

@@ -115,7 +115,7 @@ def attention_gru(
         g = [np.array(g_y.swapaxes(0, 1), order="C") for g_y in g]  # (L, B, ...)
         for g_y in g:
             g_y[padding] = 0
-        gradients = decoder_backward.backward(attention, cell, history, g)
+        gradients = decoder_backward.backward(attention, cell, history, n_steps, g)
         if gradients is None:  # there is no compiled loop
             for values in (*history.gates.reshape(4, L, B, H), history.queries):
                 values[padding] = 0  # if the compiled forward loop left them out
