@@ -126,8 +126,9 @@ def scaled_dot_product_attention(
     mask, added = given.one_mask(NAME, "attn_mask", shape, dtype, *masks)
     B, H, L, S = given.four_sizes(shape)
     if mask is not None:
-        used = functools.partial(_used_keys, mask, shape, query, key)
-        key, value = clear_unused(key, value, used)
+        key, value = clear_unused(
+            key, value, lambda: used_keys(given.dense(mask, shape), query, key)
+        )
     draws = None
     if training and dropout_p > 0:  # the same numbers with and without tiles
         seed = (rng or generator()).integers(2**63)
@@ -190,10 +191,6 @@ def _drop(draws, weights):
     """Return the weights times z."""
     everything = slice(None), slice(None), slice(None)
     return weights * dropout.factors(draws, *everything).reshape(weights.shape)
-
-
-def _used_keys(mask, shape, query, key):
-    return used_keys(given.dense(mask, shape), query, key)
 
 
 def _with_equal_batch(query, key, value, enable_gqa):

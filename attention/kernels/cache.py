@@ -49,11 +49,10 @@ def base_directory():
     return pathlib.Path(base or "~/.cache").expanduser() / PROJECT
 
 
-def is_cached(kernel, dtype):
-    """Return whether an earlier run compiled the kernel "package.module.function"."""
-    path = cache_directory(dtype)
+def is_cached(kernel, path):
+    """Return whether the directory has the kernel "package.module.function"."""
     module, function = kernel.rsplit(".", 2)[1:]
-    return path is not None and any(path.rglob(f"{module}.{function}-*.nbi"))
+    return any(path.rglob(f"{module}.{function}-*.nbi"))
 
 
 def discard(path):

@@ -180,7 +180,7 @@ def _build(numba, function, char, path):
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(path or before)
     name = f"{function.__module__}.{function.__name__}"
-    is_kept = path is not None and is_cached(name, char)
+    is_kept = path is not None and is_cached(name, path)
     if path is None:
         _explain_missing_cache()
     where = "once on this machine" if path is not None else "in each run"
