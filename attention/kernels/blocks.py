@@ -15,7 +15,7 @@ of the twin's; the sums are taken in another order.
 
 import numpy as np
 
-from .compiling import Helper, kernel, reads, writes
+from .compiling import Generated, kernel, reads, writes
 from .pool import spread
 from .registers import Memory
 
@@ -45,22 +45,19 @@ def product(kind, blocks, x):
     return y
 
 
-class Dots(Helper):
-    """dots(blocks, halves, x, y, i, j): y[i + r, j] = x[i + r] . w_j, r = 0 ... rows - 1
+def dots(kind, rows):
+    """Return dots(blocks, halves, x, y, i, j), which sets
+
+        y[i + r, j] = x[i + r] . w_j        r = 0 ... rows - 1
 
     halves   the value of each of the 2^16 numbers of float16, which has no instruction
              on old processors
     """
-
-    def __init__(self, kind, rows):
-        self.kind, self.rows, self._declared = kind, rows, {}
-
-    def _declare(self, numba, char):
-        return _in_registers(self.kind, self.rows)
+    return Generated(lambda numba, char: _in_registers(kind, rows))
 
 
 def _in_registers(kind, rows):
-    """Return ``Dots`` as an intrinsic of numba, which writes LLVM instructions."""
+    """Return ``dots`` as an intrinsic of numba, which writes LLVM instructions."""
     from numba import types
     from numba.core import cgutils
     from numba.core.cgutils import ir
@@ -144,9 +141,9 @@ def _in_registers(kind, rows):
     return dots
 
 
-four_q8_0, one_q8_0 = Dots("Q8_0", ROWS), Dots("Q8_0", 1)
-four_q4_0, one_q4_0 = Dots("Q4_0", ROWS), Dots("Q4_0", 1)
-four_q4_1, one_q4_1 = Dots("Q4_1", ROWS), Dots("Q4_1", 1)
+four_q8_0, one_q8_0 = dots("Q8_0", ROWS), dots("Q8_0", 1)
+four_q4_0, one_q4_0 = dots("Q4_0", ROWS), dots("Q4_0", 1)
+four_q4_1, one_q4_1 = dots("Q4_1", ROWS), dots("Q4_1", 1)
 
 
 @kernel

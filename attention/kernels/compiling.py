@@ -72,10 +72,8 @@ class Helper:
     meets, as a part of the function that calls it (inlined).
     """
 
-    _functions = {}  # {"f" or "d", a key of REAL: the function in Python}
-
     def __init__(self, single, double=None, flags=EXACT_ORDER):
-        self._functions = {"f": single, "d": double or single}
+        self._functions = {"f": single, "d": double or single}  # by the keys of REAL
         self._flags = flags
         self._declared = {}
 
@@ -99,13 +97,21 @@ class Helper:
 
     def compile(self, numba, char):
         """Compile the function, and the helpers that it calls, for annotated types."""
-        function, declared = self._functions.get(char), self.declared(numba, char)
-        if function is None:  # a number, or instructions: numba has nothing to compile
-            return
+        function, declared = self._functions[char], self.declared(numba, char)
         _compile_helpers(numba, function, char)
         if function.__annotations__ and not declared.signatures:
             declared.compile(_signature(numba.types, function, char))
             declared.disable_compile()  # for other types
+
+
+class Generated(Helper):
+    """A helper that make(numba, char) makes: a number, or instructions of LLVM."""
+
+    def __init__(self, make):
+        self._declare, self._declared = make, {}
+
+    def compile(self, numba, char):
+        """Do nothing: a kernel contains the number or the instructions."""
 
 
 def any_order(function):

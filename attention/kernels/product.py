@@ -3,11 +3,11 @@
 import numpy as np
 
 from .compiling import Helper, reads, writes
-from .registers import BESIDE, LANES, ROWS, Block
+from .registers import BESIDE, LANES, ROWS, block
 
-four, three, two, one = (Block(ROWS, vectors) for vectors in (4, 3, 2, 1))
-edge = Block(ROWS, None)  # the last columns, if they are fewer than a vector has
-row, corner = Block(1, 1), Block(1, None)  # a single row
+four, three, two, one = (block(ROWS, vectors) for vectors in (4, 3, 2, 1))
+edge = block(ROWS, None)  # the last columns, if they are fewer than a vector has
+row, corner = block(1, 1), block(1, None)  # a single row
 
 
 def aligned(x, dtype):

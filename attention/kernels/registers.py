@@ -4,10 +4,12 @@
 
 The sums stay in registers while k runs over the depth; numba's own vectoriser would
 load and store them at every k. README.md has the measurements and a guide to this file;
-``Block.definition`` is the same in NumPy.
+``block_in_numpy`` is the same in NumPy.
 """
 
-from .compiling import Helper
+import functools
+
+from .compiling import Generated
 
 ROWS = 4
 BYTES = {"f": 4, "d": 8}  # of a number
@@ -24,24 +26,13 @@ def _machine():
     return (64, 4) if wide else (32, 3)  # 16 of 32 registers, or 12 of 16
 
 
-class _Number(Helper):
-    """A number that depends on the machine and the dtype; a constant in a kernel."""
-
-    def __init__(self, number):
-        super().__init__(None)
-        self._number = number
-
-    def _declare(self, numba, char):
-        vector, beside = _machine()
-        return self._number(vector // BYTES[char], beside)
+# the numbers in a vector, and the vectors beside one another in the widest block
+LANES = Generated(lambda numba, char: _machine()[0] // BYTES[char])
+BESIDE = Generated(lambda numba, char: _machine()[1])
 
 
-LANES = _Number(lambda lanes, beside: lanes)  # numbers in a vector
-BESIDE = _Number(lambda lanes, beside: beside)  # vectors in the widest block
-
-
-class Block(Helper):
-    """block(c, a, b, i, j, width, add): a product of ``rows`` rows, ``width`` columns.
+def block(rows, vectors):
+    """Return block(c, a, b, i, j, width, add): ``rows`` rows, ``width`` columns of a b.
 
     vectors   the number of vectors in a row of the block; None: the right edge, where
               ``width`` is less than one vector
@@ -50,20 +41,19 @@ class Block(Helper):
     must lie side by side. c is added to if ``add``, else overwritten.
     """
 
-    def __init__(self, rows, vectors):
-        self.rows, self.vectors, self._declared = rows, vectors, {}
-
-    def definition(self, c, a, b, i, j, width, add):
-        """Compute the same in NumPy."""
-        product = a[i : i + self.rows] @ b[:, j : j + width]
-        block = c[i : i + self.rows, j : j + width]
-        block[...] = block + product if add else product
-
-    def _declare(self, numba, char):
+    def make(numba, char):
         if numba.config.DISABLE_JIT:
-            return self.definition
-        lanes = _machine()[0] // BYTES[char]
-        return _in_registers(self.rows, self.vectors, lanes)
+            return functools.partial(block_in_numpy, rows)
+        return _in_registers(rows, vectors, _machine()[0] // BYTES[char])
+
+    return Generated(make)
+
+
+def block_in_numpy(rows, c, a, b, i, j, width, add):
+    """Compute a block of so many rows."""
+    product = a[i : i + rows] @ b[:, j : j + width]
+    out = c[i : i + rows, j : j + width]
+    out[...] = out + product if add else product
 
 
 def _in_registers(rows, vectors, lanes):
