@@ -73,7 +73,7 @@ class CoverageAttention(AdditiveAttention):
         for t in range(L):
             per_query = lengths is not None and lengths.ndim == 2
             own = lengths[:, t] if per_query else lengths
-            context, weights = self._attend(
+            context, weights = self.step(
                 queries[..., t, :], keys, values, coverage, weights, own
             )
             if coverage is None:
@@ -96,20 +96,9 @@ class CoverageAttention(AdditiveAttention):
         weights    those of the last step, for ``past`` of a subclass
         """
         keys = self._projected(query[..., None, :], keys, lengths)
-        return self._attend(query, keys, values, coverage, weights, lengths)
-
-    def past(self, coverage, weights):
-        """Return w_c c_j (..., S, A), what the score receives from earlier steps.
-
-        coverage   (..., S), the c_j: the sum of the weights of all earlier steps
-        weights    (..., S), those of the last step, which a subclass may use
-        """
-        return coverage[..., None] * self.w_c
-
-    def _attend(self, query, keys, values, coverage, before, lengths):
         projected, score = self.keys_and_score(keys)  # (..., S, A)
         if coverage is not None:  # W_k k_j + w_c c_j: the score is additive in both
-            projected = projected + self.past(coverage, before)
+            projected = projected + self.past(coverage, weights)
         context, weights = attend(
             query[..., None, :],
             projected,
@@ -121,6 +110,14 @@ class CoverageAttention(AdditiveAttention):
             rng=self.rng,
         )
         return context[..., 0, :], weights[..., 0, :]
+
+    def past(self, coverage, weights):
+        """Return w_c c_j (..., S, A), what the score receives from earlier steps.
+
+        coverage   (..., S), the c_j: the sum of the weights of all earlier steps
+        weights    (..., S), those of the last step, which a subclass may use
+        """
+        return coverage[..., None] * self.w_c
 
     def _projected(self, queries, keys, lengths):
         if isinstance(keys, ProjectedKeys):
