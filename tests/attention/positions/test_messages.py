@@ -8,8 +8,6 @@ from attention.positions import (
     LinearScaling,
     Llama3Scaling,
     T5RelativeBias,
-    YaRNScaling,
-    alibi_by_offset,
     disentangled_scores,
     rope,
     shaw_scores,
@@ -44,7 +42,6 @@ CALLS = [
     (lambda: t5_bucket([0.5]), "t5_bucket: relative positions are float64"),
     (lambda: t5_bucket(0, 1), "bidirectional is 1", "True or False"),
     (lambda: T5RelativeBias(2)(5, 5, "left"), "first is 'left'", "a whole number"),
-    (lambda: alibi_by_offset(2, 5, 5, True), "first is True"),
     # scores
     (lambda: shaw(rows=4), "the table has 4 rows", "2c + 1"),
     (lambda: shaw(first=0.5), "first is 0.5"),
@@ -60,7 +57,6 @@ CALLS = [
     (lambda: rope(x, p, scaling=4.0), "scaling is 4.0"),
     (lambda: LinearScaling(0.5), "LinearScaling: factor is 0.5", "1 or more"),
     (lambda: Llama3Scaling(2.0, 0), "original_length is 0", "1 or more"),
-    (lambda: YaRNScaling(2.0, 0), "YaRNScaling: original_length is 0", "1 or more"),
 ]
 
 
