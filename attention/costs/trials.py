@@ -74,14 +74,10 @@ def in_the_middle(variant, parameters, S):
     return {"centre": lambda t: (S - 1) // 2} if variant == "local-m" else {}
 
 
-def measured(variant, n, E=64, backend="numpy"):
+def measured(variant, n, E=64):
     """Return the bytes that a call with n queries and keys holds beside the inputs."""
-    call = call_of(variant, n, E)
-    with kernels.backend(backend), no_grad():
-        if backend == "numpy":
-            return peak_bytes(call, _trace_arrays)
-        call()  # compile
-        return peak_bytes(call)
+    with kernels.backend("numpy"):
+        return peak_bytes(call_of(variant, n, E), _trace_arrays)
 
 
 def peak_bytes(call, trace=tracemalloc.start):

@@ -7,7 +7,6 @@ import re
 import numpy as np
 import pytest
 
-from attention import kernels
 from attention.costs import VARIANTS, cost_of, table, trials
 from attention.costs.counted import count
 from attention.exact import sdpa
@@ -125,19 +124,6 @@ def test_a_call_holds_the_bytes_of_the_formula(variant):
     ratio = trials.measured(variant, n) / cost_of(variant, L=n).extra_bytes
     most = dict.fromkeys(TILED, 1.25)
     assert 0.98 < ratio < most.get(variant, 1.05), "measured bytes / those of held"
-
-
-@pytest.mark.deep
-@pytest.mark.parametrize("variant", ["dot", "additive", "tiled", "window"])
-def test_the_compiled_kernels_hold_the_bytes_of_the_formula(variant):
-    pytest.importorskip("numba")
-    before = kernels.threads()
-    kernels.threads(1)  # each thread has buffers of its own
-    try:
-        held = trials.measured(variant, 1024, backend="numba")
-    finally:
-        kernels.threads(before)
-    assert 0.85 < held / cost_of(variant, L=1024).extra_bytes < 1.15
 
 
 # -- arguments -------------------------------------------------------------------------
