@@ -31,15 +31,16 @@ class Extrapolation(Experiment):
 
     def conclude(self, runs):
         """Draw losses and accuracies; return the table of accuracies."""
-        draw(self.config, runs, self.out)
+        means = experiment.mean_accuracies(self.config, runs)
+        draw(self.config, runs, means, self.out)
         files = "results.json, extrapolation.png, loss.png"
-        return f"{table(self.config, runs)}\n\n{files}: in {self.out}", {}
+        return f"{table(self.config, means)}\n\n{files}: in {self.out}", {}
 
 
 run = Extrapolation.run
 
 
-def table(config, runs):
+def table(config, means):
     """Format the accuracy by length: a row for each scheme, means over the seeds."""
     n, names = config.length, max(12, *map(len, config.rows))
     head = "".join(f"{f'L={length}':>9s}" for length in config.lengths)
@@ -52,15 +53,12 @@ def table(config, runs):
         f"{'':{names}s}{times}",
     ]
     for row in config.rows:
-        cells = "".join(
-            f"{experiment.mean_over_seeds(runs, 'accuracy', row, length):9.3f}"
-            for length in config.lengths
-        )
+        cells = "".join(f"{mean:9.3f}" for mean in means[row])
         lines.append(f"{row:{names}s}{cells}")
     return "\n".join(lines)
 
 
-def draw(config, runs, out):
+def draw(config, runs, means, out):
     """Draw accuracy against length, and the losses of the first seed."""
     from ...plotting.curves import loss_curves
     from ...plotting.figure import new_figure, save
@@ -85,11 +83,7 @@ def draw(config, runs, out):
     panel = figure.subplots()
     look = looks(config.rows)
     for row in config.rows:
-        mean = [
-            experiment.mean_over_seeds(runs, "accuracy", row, length)
-            for length in config.lengths
-        ]
-        panel.plot(config.lengths, mean, label=row, markersize=5, **look[row])
+        panel.plot(config.lengths, means[row], label=row, markersize=5, **look[row])
     chance = 1 / experiment.Bindings().values
     panel.axhline(chance, color="0.6", linewidth=0.8, label="by chance")
     panel.axvline(config.length, color="0.6", linewidth=0.8, linestyle=":")

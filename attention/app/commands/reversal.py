@@ -46,15 +46,16 @@ class Reversal(Experiment):
 
     def conclude(self, runs):
         """Draw losses, accuracies and alignments; return the table."""
-        draw(self.config, runs, self.out)
+        means = experiment.means(self.config, runs)
+        draw(self.config, runs, means, self.out)
         files = "results.json, loss.png, accuracy.png, alignment-*.png"
-        return f"{table(self.config, runs)}\n\n{files}: in {self.out}", {}
+        return f"{table(self.config, means)}\n\n{files}: in {self.out}", {}
 
 
 run = Reversal.run
 
 
-def table(config, runs):
+def table(config, means):
     """Format accuracy and exact match by length, means over the seeds."""
     padded = ""
     if config.pad_eval:
@@ -71,15 +72,14 @@ def table(config, runs):
     ]
     for kind in config.kinds:
         cells = ""
-        for what in ("accuracy", "exact_match"):
-            for n in config.lengths:
-                cells += f"{experiment.mean_by_kind(runs, what, n)[kind]:{wide}.3f}"
+        for of_kind in means.values():
+            cells += "".join(f"{mean:{wide}.3f}" for mean in of_kind[kind].values())
             cells += "   "
         lines.append(f"{kind:9s}{cells}".rstrip())
     return "\n".join(lines)
 
 
-def draw(config, runs, out):
+def draw(config, runs, means, out):
     """Draw losses, accuracies, and for each score the alignment of its first seed."""
     from ...plotting import curves
     from ...plotting import heatmaps as plots
@@ -88,16 +88,7 @@ def draw(config, runs, out):
     curves.loss_curves(
         {kind: first[kind]["losses"] for kind in config.kinds}, path=out / "loss.png"
     )
-    curves.accuracy_bars(
-        {
-            kind: {
-                n: experiment.mean_by_kind(runs, "accuracy", n)[kind]
-                for n in config.lengths
-            }
-            for kind in config.kinds
-        },
-        path=out / "accuracy.png",
-    )
+    curves.accuracy_bars(means["accuracy"], path=out / "accuracy.png")
     for kind in config.kinds:
         seen = first[kind]["alignment"]
         plots.alignment_heatmap(

@@ -12,8 +12,6 @@ training sequence reaches the last 3 n. T5's last bucket begins within n, so tha
 trained for all larger distances.
 """
 
-import math
-
 import numpy as np
 
 import minigrad as mg
@@ -74,7 +72,8 @@ def loss_of(model, ids, targets):
 def evaluate(config, model):
     """Return {"accuracy": {row: {length: share of right values}}, "loss": likewise}.
 
-    The rows are the scheme of the model, and after "rope" the scaled ones; the loss is in nats.
+    The rows are the scheme of the model, and after "rope" the scaled ones. The loss is
+    in nats.
     """
     report, scheme = {"accuracy": {}, "loss": {}}, model.config.positions
     rows = {scheme: model.eval()}
@@ -88,10 +87,13 @@ def evaluate(config, model):
     return report
 
 
-def mean_over_seeds(runs, what, row, length):
-    """Return the mean of run[what][row][length] over the runs that have this row."""
-    values = [run[what][row][str(length)] for run in runs if row in run[what]]
-    return math.fsum(values) / len(values)
+def mean_accuracies(config, runs):
+    """Return {row: the accuracy at each length, a mean over the seeds}."""
+    means, reached = {}, [run["accuracy"] for run in runs]
+    for row in config.rows:
+        of_row = [list(each[row].values()) for each in reached if row in each]
+        means[row] = np.mean(of_row, axis=0)
+    return means
 
 
 def _evaluate_at(config, model, length):

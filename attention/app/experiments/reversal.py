@@ -8,7 +8,7 @@ reversals (``target_out``: "g", "o", "d", end), and the letter before each of th
 ``lessons/book/07_reversal``.
 """
 
-import math
+from statistics import fmean
 
 import numpy as np
 
@@ -117,9 +117,11 @@ def alignment(model, text="reversal"):
     }
 
 
-def mean_by_kind(results, metric, length):
-    """Return {kind: mean over the seeds} of a number that ``evaluate`` returned."""
-    values = {}
-    for result in results:
-        values.setdefault(result["kind"], []).append(result[metric][str(length)])
-    return {kind: math.fsum(v) / len(v) for kind, v in values.items()}
+def means(config, runs):
+    """Return {what: {kind: {length: its mean over the seeds}}} of what is evaluated."""
+    found = {"accuracy": {}, "exact_match": {}}
+    for what, of_kinds in found.items():
+        for kind in config.kinds:
+            each = [run[what] for run in runs if run["kind"] == kind]
+            of_kinds[kind] = {n: fmean(x[str(n)] for x in each) for n in config.lengths}
+    return found
