@@ -1,4 +1,4 @@
-"""Draw BLEU, and what attention gains, against the length of the source."""
+"""Draw BLEU against the length of the source."""
 
 from ...plotting.figure import new_figure, save
 from ...plotting.palette import looks
@@ -12,48 +12,39 @@ def bleu_by_length(found, path=None, seeds=3):
     Returns the Figure; saves it to ``path``.
     """
     names = [name for name in found["bleu"] if name != "all"]
-    figure = new_figure((9, 4.2))
-    left, right = figure.subplots(1, 2, sharex=True)
-    for panel, key in (left, "bleu"), (right, "advantage"):
-        kinds = list(found[key][names[0]])
-        for n, kind in enumerate(kinds):
-            x = [i + 0.06 * (n - (len(kinds) - 1) / 2) for i in range(len(names))]
-            mean, low, high = zip(*(found[key][name][kind] for name in names))
-            bars = [  # the interval of a resampling may not hold the mean
-                [max(0, m - a) for m, a in zip(mean, low)],
-                [max(0, b - m) for m, b in zip(mean, high)],
-            ]
-            drawn = panel.errorbar(
-                x,
-                mean,
-                bars,
-                color=looks([kind])[kind]["color"],
-                marker=MARKERS[kind],
-                capsize=4,
-                linewidth=1.2,
-                label=kind,
-            )
-            for artist in drawn.get_children():  # BLEU 0 and 100 are on the frame
-                artist.set_clip_on(False)
-        panel.set_xticks(range(len(names)), names)
-        panel.set_xlim(-0.4, len(names) - 0.6)
-        panel.set_xlabel("words of the source")
-        panel.spines[["top", "right"]].set_visible(False)
-        panel.grid(axis="y", color="0.9", linewidth=0.8)
-        panel.set_axisbelow(True)
-    left.set_ylim(0, 100)
-    left.set_ylabel("BLEU")
-    left.set_title("Does attention help with long sentences?")
-    lowest = min(
-        low for each in found["advantage"].values() for _, low, _ in each.values()
-    )
-    right.set_ylim(min(0, lowest * 1.1), None)
-    right.axhline(0, color="0.3", linewidth=0.8)
-    right.set_ylabel("BLEU beyond that without attention")
-    right.set_title("Does its advantage grow with length?")
-    handles, labels = left.get_legend_handles_labels()
+    kinds = list(found["bleu"][names[0]])
+    figure = new_figure((6, 4.2))
+    panel = figure.subplots()
+    for n, kind in enumerate(kinds):
+        x = [i + 0.06 * (n - (len(kinds) - 1) / 2) for i in range(len(names))]
+        mean, low, high = zip(*(found["bleu"][name][kind] for name in names))
+        bars = [  # the interval of a resampling may not hold the mean
+            [max(0, m - a) for m, a in zip(mean, low)],
+            [max(0, b - m) for m, b in zip(mean, high)],
+        ]
+        drawn = panel.errorbar(
+            x,
+            mean,
+            bars,
+            color=looks([kind])[kind]["color"],
+            marker=MARKERS[kind],
+            capsize=4,
+            linewidth=1.2,
+            label=kind,
+        )
+        for artist in drawn.get_children():  # BLEU 0 and 100 are on the frame
+            artist.set_clip_on(False)
+    panel.set_xticks(range(len(names)), names)
+    panel.set_xlim(-0.4, len(names) - 0.6)
+    panel.set_ylim(0, 100)
+    panel.set_xlabel("words of the source")
+    panel.set_ylabel("BLEU")
+    panel.set_title("Does attention help with long sentences?")
+    panel.spines[["top", "right"]].set_visible(False)
+    panel.grid(axis="y", color="0.9", linewidth=0.8)
+    panel.set_axisbelow(True)
     figure.legend(
-        handles, labels, loc="outside lower center", ncols=len(labels), frameon=False,
+        loc="outside lower center", ncols=len(kinds), frameon=False,
         title=f"means over {seeds} seed{'s' * (seeds != 1)}, bars: 95 % intervals",
     )  # fmt: skip
     return save(figure, path)
