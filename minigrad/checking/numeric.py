@@ -261,16 +261,15 @@ class Point:
         if is_larger and not largest:  # no slope is certainly not 0
             most = 99  # the largest step
         step_number = int(np.clip(np.nan_to_num(np.round(steps)), least, most))
+        while STEP * RATIO**step_number * np.abs(v).max() > self.largest_step:
+            step_number -= 1
+        again = self.measure(v, unit, step_number)
+        # over a larger step f must be smooth; with a smaller one, a corner must not
+        # disappear in rounding errors
+        is_useful = not again.error(largest)[1]
         if not is_larger:
-            again = self.measure(v, unit, step_number)
-            # otherwise a corner would disappear in rounding errors
-            return [again] if again.rounding <= error / 100 else []
-        for number in range(step_number, 0, -1):
-            if STEP * RATIO**number * np.abs(v).max() <= self.largest_step:
-                again = self.measure(v, unit, number)
-                if not again.error(largest)[1]:  # f is smooth over the larger step
-                    return [again]
-        return []
+            is_useful = again.rounding <= error / 100
+        return [again] if is_useful else []
 
     @property
     def is_rough(self):
