@@ -207,8 +207,9 @@ class Point:
 
     def slopes(self, directions=None):
         """Return the ``Slopes`` of F."""
-        lines = list(_one_by_one(self.x))
-        if directions is not None:
+        if directions is None:
+            lines = list(_one_by_one(self.x))
+        else:
             lines = [(v, 1.0) for v in directions]
         with np.errstate(all="ignore"):
             first = [self.measure(v, unit, 0) for v, unit in lines]
