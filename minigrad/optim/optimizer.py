@@ -36,11 +36,11 @@ class Optimizer(ExplainedInit):
         self.lr = float(number(name, "lr", lr, positive=True))
         self.weight_decay = float(number(name, "weight_decay", weight_decay, least=0))
         self.t = [0] * len(self.params)  # the number of steps each parameter has taken
-        # for each parameter, {name of an average: array}; all begin as 0
-        self._averages = [
-            {name: np.zeros(p.shape, wide_dtype(p.dtype)) for name in self.averages}
-            for p in self.params
-        ]
+        # {name of an average: an array for each parameter}; all begin as 0
+        self._averages = {
+            name: [np.zeros(p.shape, wide_dtype(p.dtype)) for p in self.params]
+            for name in self.averages
+        }
         self._shapes = [p.shape for p in self.params]
 
     def __getattr__(self, name):
@@ -62,17 +62,18 @@ class Optimizer(ExplainedInit):
         for i, p in enumerate(self.params):
             if p.grad is not None:
                 self.t[i] += 1
-                self._step_of(p, self.t[i], self._averages[i])
+                self._step_of(i, p)
 
-    def _step_of(self, p, t, averages):
+    def _step_of(self, i, p):
         dtype, decay = wide_dtype(p.dtype), self.weight_decay
         g = p.grad.astype(dtype, copy=False)
         if decay and not self.decoupled:  # d/dw of decay/2 |w|^2 is decay w
             g = g + np.multiply(p._data, decay, dtype=dtype)
-        for name, average in averages.items():  # p may have received another dtype
-            averages[name] = average.astype(dtype, copy=False)
+        averages = {}
+        for name, arrays in self._averages.items():  # p may have received another dtype
+            averages[name] = arrays[i] = arrays[i].astype(dtype, copy=False)
         change = np.empty_like(g)
-        self._change(t, g, change, **averages)
+        self._change(self.t[i], g, change, **averages)
         if not p._data.flags.writeable:  # the detached result of an operation
             p._data = p._data.copy()
         if decay and self.decoupled:
@@ -90,7 +91,7 @@ class Optimizer(ExplainedInit):
 
     def state_dict(self):
         """Return all that the next step depends on, except the parameters."""
-        averages = {n: [each[n].copy() for each in self._averages] for n in self.averages}
+        averages = {n: [a.copy() for a in self._averages[n]] for n in self.averages}
         settings = {name: getattr(self, name) for name in self.settings}
         kind = type(self).__name__
         return {"kind": kind, **settings, "t": list(self.t), **averages}
@@ -101,15 +102,7 @@ class Optimizer(ExplainedInit):
         Raises ValueError, and changes nothing, when the state belongs to another kind
         of rule or to other parameters.
         """
-        kind, expected = type(self).__name__, self.state_dict()
-        self._require(
-            isinstance(state, dict) and state.get("kind") == kind,
-            f"the state is not that of {kind}",
-        )
-        self._require(
-            set(state) == set(expected),
-            f"the state holds {sorted(state)}; expected {sorted(expected)}",
-        )
+        check_state(self, state)
         for name in self.averages:
             found = [np.shape(a) for a in state[name]]
             self._require(
@@ -123,13 +116,13 @@ class Optimizer(ExplainedInit):
             f"t in the state has {len(t)} entries; expected {len(self.params)}, one "
             "for each parameter",
         )
-        averages = [
-            {
-                name: np.asarray(state[name][i]).astype(a.dtype, casting="same_kind")
-                for name, a in own.items()
-            }
-            for i, own in enumerate(self._averages)
-        ]
+        averages = {
+            name: [
+                np.asarray(a).astype(own.dtype, casting="same_kind")
+                for a, own in zip(state[name], self._averages[name])
+            ]
+            for name in self.averages
+        }
         self.t, self._averages = t, averages
         for name in self.settings:
             setattr(self, name, state[name])
@@ -153,6 +146,17 @@ class Optimizer(ExplainedInit):
 def wide_dtype(dtype):
     """Return float32 for float16, in which squares of small gradients are 0."""
     return np.promote_types(dtype, np.float32)
+
+
+def check_state(owner, state):
+    """Raise ValueError unless ``state`` has the kind and the names of the owner's."""
+    kind, expected = type(owner).__name__, owner.state_dict()
+    if not isinstance(state, dict) or state.get("kind") != kind:
+        raise ValueError(f"{kind}: the state is not that of {kind}.")
+    if set(state) != set(expected):
+        raise ValueError(
+            f"{kind}: the state holds {sorted(state)}; expected {sorted(expected)}."
+        )
 
 
 def list_of_tensors(params, name):

@@ -10,7 +10,7 @@ import math
 
 from ..arguments import number
 from ..torch_names import ExplainedInit
-from .optimizer import Optimizer
+from .optimizer import Optimizer, check_state
 
 
 class Schedule(ExplainedInit):
@@ -57,22 +57,16 @@ class Schedule(ExplainedInit):
 
         Raises ValueError, and changes nothing, for the state of another kind.
         """
-        own = self.state_dict()
-        kind, after = own.pop("kind"), vars(self).get("after")
-        if not isinstance(state, dict) or state.get("kind") != kind:
-            raise ValueError(f"{kind}: the state is not that of {kind}.")
-        if set(state) != {"kind", *own}:
-            raise ValueError(
-                f"{kind}: the state holds {sorted(state)}; expected "
-                f"{sorted({'kind', *own})}."
-            )
+        check_state(self, state)
+        kind, after = state["kind"], vars(self).get("after")
         if after is not None:
             after.load_state_dict(state["after"])  # may raise; its rate is replaced
         elif state.get("after") is not None:
             raise ValueError(
                 f"{kind}: the state has a schedule ``after``; this {kind} has none."
             )
-        vars(self).update({name: state[name] for name in own if name != "after"})
+        own = self._numbers().keys() - {"after"}
+        vars(self).update({name: state[name] for name in own})
         self.optimizer.lr = self.lr_at(self.t)
 
 
