@@ -35,7 +35,7 @@ class Slopes:
     left, right  (P,)  the one-sided slopes, which differ at a corner
     kink         (P,)  whether the function has a corner or a jump there
     directions         None, or P arrays of the shape of x: the directions
-    is_rough           whether the function is not smooth over the usual step
+    is_rough           whether all error bars are so large that f cannot be smooth
     """
 
     value: np.ndarray
@@ -102,8 +102,7 @@ MOST_LARGER = 2  # with a step 16^2 times as large, no entry but 0 changes its s
 LARGEST_STEP = 0.05  # relative to the largest |x|, or to 1 if that is larger
 PRECISION = 1e-7  # a relative error bar that needs no other step
 CLEAR_FACTOR = 100  # a slope larger than 100 error bars is not 0
-SMOOTH = 1e-6  # a smooth function deviates less from a cubic, relative to its change
-LAST_DIGITS = 1e4 * EPSILON  # a larger relative deviation is more than rounding
+ROUGH = 1e-6  # the least error bar of a smooth F is smaller, relative to F / |x|
 MAX_ENTRIES = 400  # each entry of an array of at most this size is measured
 DIRECTIONS = 6  # the number of random directions for a larger array
 
@@ -220,8 +219,10 @@ class Point:
                 _best([m, *self._again(v, unit, m, largest)], largest)
                 for (v, unit), m in zip(lines, first)
             ]
-            is_rough = self.is_rough
         value, bar, left, right, kink = np.array(best, float).reshape(-1, 5).T
+        size = max(1, np.abs(finite(self.weights * self.y)).sum())
+        least = min(bar * [unit for _, unit in lines], default=0)
+        is_rough = least > ROUGH * size
         return Slopes(value, bar, left, right, kink > 0, directions, is_rough)
 
     def measure(self, v, unit, step_number):
@@ -272,29 +273,17 @@ class Point:
             is_useful = again.rounding <= error / 100
         return [again] if is_useful else []
 
-    @property
-    def is_rough(self):
-        """Whether an output deviates from a cubic by more than rounding.
-
-        The deviation must be large also in comparison with 1.
-        """
-        deviation, relative_deviation = self._deviation(0)
-        last_digits = LAST_DIGITS * np.maximum(np.abs(self.y), 1)
-        return ((deviation > last_digits) & (relative_deviation > SMOOTH)).any()
-
     def rounding(self, step_number):
         """Return the rounding error of F over steps near that of this number."""
-        parts = self.weights * self._deviation(step_number)[0]
+        parts = self.weights * self._deviation(step_number)
         largest = np.abs(parts).max(initial=0)  # the squares may underflow
         return largest * np.linalg.norm(parts / largest) if largest else 0.0
 
     def _deviation(self, step_number):
-        """Return the deviations of the outputs from cubics, in two forms, (outputs,).
+        """Return the deviations of the outputs from cubics, (outputs,).
 
         Over small steps a smooth function is nearly a polynomial of degree three. The
-        part of its values that no such polynomial explains is rounding. The second form
-        is relative to the change of the output: near 1 if f is not smooth, NaN if the
-        output is constant.
+        part of its values that no such polynomial explains is rounding.
         """
         if step_number not in self._deviations:
             moves = np.random.default_rng(0).uniform(-1, 1, self.x.shape)
@@ -303,7 +292,6 @@ class Point:
             times, without_cubics = _times()
             values = np.array([self.outputs(self.x + t * step) for t in times])
             squares = np.sort((without_cubics @ values) ** 2, axis=0)
-            relative = np.sqrt(squares.mean(0)) / np.ptp(values, axis=0)
             # A corner changes at most four of these squares, so the largest four are
             # left out. With rounding alone, the mean of the others is 0.4 of its
             # variance.
@@ -311,8 +299,8 @@ class Point:
             last_place = np.maximum(EPSILON * np.abs(self.y), DENORMAL)
             errors = finite(np.maximum(finite(np.sqrt(variance)), last_place))
             if step_number > 0:  # larger steps do not make the rounding smaller
-                errors = np.maximum(errors, self._deviation(step_number - 1)[0])
-            self._deviations[step_number] = errors, relative
+                errors = np.maximum(errors, self._deviation(step_number - 1))
+            self._deviations[step_number] = errors
         return self._deviations[step_number]
 
 
