@@ -104,6 +104,7 @@ def gradient_of_scores(p, g, temperature=1.0):
             ds = g - mean  # from here on in place
             ds *= p
             ds *= 1 / temperature
+            ds += 0.0  # a masked score has 0, not -0
             return ds
         mean = np.where(p != 0, p * g, 0).sum(-1, keepdims=True)
         counts = (p != 0) & (g != 0).any(-1, keepdims=True)
