@@ -30,7 +30,7 @@ from .classroom.learner import hints, progress, report
 from .classroom.learner.solution import solution
 from .classroom.terminal import display_path, fit, prepared, say, width, without_breaks
 from .course.new import new
-from .course.read import sealed
+from .course.read import opened, sealed
 from .course.run import FAILED, USAGE
 
 
@@ -230,6 +230,7 @@ def _parser():
     ):
         sub = verb(name, text, run, to=dev)
         sub.add_argument("id", nargs="*", metavar="ID", help="without it, all")
+    sub.add_argument("--open", action="store_true", help="write the whole files again")
     verb("sync", "write the tables", _sync, to=dev)
     text = "whether a new operation, variant, … is complete: parts, tables, tests"
     sub = verb("check", text, _gate, to=dev)
@@ -411,13 +412,15 @@ def _undo(args):
 
 
 def _seal(args):
-    """Leave what a learner gets in plain text, and compress the rest."""
+    """Leave what a learner gets in plain text, and compress the rest; or undo this."""
+    change, done = (opened, "opened") if args.open else (sealed, "sealed")
     for exercise in [find(id) for id in args.id] or exercises():
-        if not exercise.is_withheld:
+        if exercise.is_withheld == args.open:
             text = exercise.file.read_text(encoding="utf-8")
-            journal.write(exercise.file, sealed(text).encode())
-            print(f"sealed {display_path(exercise.file)}")
-    say("The checks run as before. git restores the files.")
+            journal.write(exercise.file, change(text).encode())
+            print(f"{done} {display_path(exercise.file)}")
+    if not args.open:
+        say("The checks run as before. --open writes the whole files again.")
     return 0
 
 

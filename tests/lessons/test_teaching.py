@@ -69,6 +69,10 @@ def test_the_teachers_own_exercise_works_and_may_be_sealed(course, tmp_path):
     sealed = (tmp_path / "lessons" / file).read_text(encoding="utf-8")
     assert sealed.startswith(stub) and "K @ q" not in sealed
     assert "is sealed" in course("dev", "audit", "W.1")[1]
+    whole = tmp_path / "lessons" / file
+    assert course("dev", "seal", "--open", "W.1")[0] == 0
+    assert "K @ q" in whole.read_text(encoding="utf-8")
+    assert course("dev", "seal", "W.1")[0] == 0
     for line, code, tag in (
         ("return K @ q / (K * K).sum(1) ** 0.5", 1, "the scores divided by |k_j| only"),
         ("return K @ q / (K * K).sum(1) ** 0.5 / (q @ q) ** 0.5", 0, "passed"),
