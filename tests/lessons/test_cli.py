@@ -328,9 +328,10 @@ def test_the_gate_runs_the_tests_of_one_thing(lessons, monkeypatch, kind, name):
     commands = []
     monkeypatch.setattr(gate, "missing", lambda kind, name: [])
     monkeypatch.setattr(tables, "sync", lambda args: 0)
-    done = subprocess.CompletedProcess([], 1)
+    done = subprocess.CompletedProcess([], 0)
     monkeypatch.setattr(subprocess, "run", lambda argv, **_: commands.append(argv) or done)
-    assert lessons("dev", "check", kind, name)[0] == 1
+    assert lessons("dev", "check", kind, name)[0] == 0
     about = f" --about {name}" if kind == "score" else " tests/attention/masks"
     assert " ".join(commands[0][3:]).startswith(f"-q --deep{about}")
+    assert commands[1][4:] == ["tests/test_architecture.py", "-k", "budget"]
     assert all((catalogue.ROOT / file).exists() for file in gate.KINDS[kind])

@@ -3,7 +3,8 @@
     python -m lessons dev check score rotated
 
 It says which parts are missing, writes the files that are made from others, and runs
-the tests of this thing, with their long tail. CONTRIBUTING.md has the recipes.
+the tests of this thing, with their long tail, and of the budgets of lines.
+CONTRIBUTING.md has the recipes.
 """
 
 import argparse
@@ -66,9 +67,13 @@ def run_tests(kind, name):
     if kind == "lesson":
         name = next((LESSONS / "book").glob(f"{name}_*")).name
     about = [] if kind == "mask" else ["--about", name]
-    command = ["-m", "pytest", "-q", "--deep", *about, *files]
-    say(" ".join(["python", *command]))
-    return subprocess.run([sys.executable, *command], cwd=ROOT).returncode
+    budgets = ["tests/test_architecture.py", "-k", "budget"]
+    for options in (["--deep", *about, *files], budgets):
+        command = ["-m", "pytest", "-q", *options]
+        say(" ".join(["python", *command]))
+        if code := subprocess.run([sys.executable, *command], cwd=ROOT).returncode:
+            return code
+    return 0
 
 
 def missing(kind, name):
