@@ -22,7 +22,6 @@ from attention.variants.chosen_blocks import (
 )
 from attention.variants.decay import retnet_log_decay
 from attention.variants.hops import hops
-from attention.variants.low_rank import iterated_inverse
 from attention.variants.monotonic import MoChA, chunk_weights
 from attention.variants.pointer import not_chosen
 from attention.variants.recurrent_heads import RecurrentHeads
@@ -31,10 +30,10 @@ from attention.variants.small_cache import quantize
 
 X = np.ones((1, 2, 4, 6))  # (B, H, L, E)
 GATES = np.ones((1, 2, 4, 3))
-EYE, WIDE = np.eye(6), np.ones((12, 6))
+WIDE = np.ones((12, 6))
 SCORE = A.AdditiveAttention(4, 6, 3)
 of = functools.partial
-T5, LOCAL = positions.T5RelativeBias(2), A.LocalAttention(6, 6, 2)
+LOCAL = A.LocalAttention(6, 6, 2)
 
 # a call, the right values of its integer options, and the least ones that are not 1;
 # None is any number
@@ -43,13 +42,8 @@ CALLS = [
     (of(positions.T5RelativeBias, 2), dict(num_buckets=8, max_distance=20),
      dict(num_buckets=4, max_distance=5)),
     (positions.T5RelativeBias, dict(num_heads=3), {}),
-    (T5, dict(L=3, S=3), dict(L=0, S=0)),
-    (of(positions.t5_bucket, [3], True), dict(num_buckets=8, max_distance=20),
-     dict(num_buckets=4, max_distance=5)),
-    (positions.alibi_slopes, dict(num_heads=3), {}),
     (positions.alibi_by_offset, dict(num_heads=3, L=3, S=3), dict(L=0, S=0)),
     (KERPLE, dict(num_heads=3), {}),
-    (KERPLE(2), dict(L=3, S=3), dict(L=0, S=0)),
     (FIRE, dict(num_heads=3, length=3), {}),
     (of(FIRE(2, 9), np.arange(2)), dict(S=3), dict(S=0)),
     (positions.LearnedPositions, dict(n_max=3, d=3), {}),
@@ -59,7 +53,6 @@ CALLS = [
     (of(positions.YaRNScaling, 2.0), dict(original_length=3), {}),
     (of(patches, np.ones((4, 4, 3))), dict(size=2), {}),
     (grid, dict(rows=3, columns=3), dict(rows=0, columns=0)),
-    (positions.transformer_xl_distances, dict(L=3, S=3), dict(L=0, S=0)),
     (of(offsets.toeplitz, np.ones(5)), dict(L=3, S=3), dict(L=None, S=None)),
     (of(offsets.from_offsets, np.ones((3, 5))), dict(S=3, first=-2),
      dict(S=0, first=None)),
@@ -98,15 +91,12 @@ CALLS = [
     (A.SmallCache, dict(budget=9, recent=3, sinks=3), dict(sinks=0)),
     (of(A.BahdanauStep, attention=SCORE),
      dict(input_size=3, hidden_size=4, value_size=6), {}),
-    (of(A.LuongStep, attention=SCORE),
-     dict(input_size=3, hidden_size=4, value_size=6), {}),
     (A.GatedAttention, dict(query_size=3, value_size=3), {}),
     (A.QKNormAttention, dict(size=3), {}),
     # functions
     (A.random_directions, dict(m=3, E=3), {}),
     (of(A.nystrom_attention, X, X, X), dict(landmarks=3, iterations=3),
      dict(iterations=0)),
-    (of(iterated_inverse, EYE), dict(iterations=3), dict(iterations=0)),
     (of(A.shared_attention, X[0], X, X, WIDE, WIDE.T), dict(num_heads=2), {}),
     (of(block_attention, X, X, X), dict(block=3, best=3), {}),
     (of(choose_blocks, X, X), dict(block=3, best=3), {}),
