@@ -426,7 +426,7 @@ def place(k):  # the layer and the head of number k of 8, counted from 1
 def draw(layer, head):
     """Draw the weights of a head, counted from 1; a square marks the subject."""
     p = weights[layers == layer - 1][head - 1]  # (T, T)
-    fig, ax = figure("Where does each of eight heads look?", size=(7.2, 5))
+    fig, ax = figure("Where does each of eight heads look?", size=(6, 4.8))
     image = ax.imshow(p, cmap="Blues", vmin=0, vmax=1)
     ax.set_xticks(range(len(tokens)), tokens, rotation=90)
     ax.set_yticks(range(len(tokens)), tokens)
