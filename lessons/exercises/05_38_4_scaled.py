@@ -183,12 +183,9 @@ def random_weights(my, rng):
 
 
 def certain(my, rng):
-    """all weight on one key, and a single row that counts"""
+    """a single row that counts; all others have one key"""
     alpha = np.zeros((2, 3, 5))
     alpha[:, :, 2] = 1
-    found = my.only.attn_entropy(alpha, np.array([3, 1]))
-    is_zero = np.shape(found) == () and abs(found) < EPSILON
-    my.holds("attn_entropy", is_zero, "0, for rows with one key", repr(found))
     alpha[0, 0] = 0.2
     my.near(EPSILON).attn_entropy(alpha, np.array([1, 0]))
 

@@ -106,7 +106,6 @@ def _sigmoid(r):
 V, WORDS = 5, 11
 X = np.array([2, 7, 0, 2, 8, 7, 7])  # 2 and 7 occur again, and 7 and 8 are not in V
 Y = np.array([2, 7, 0, 4, 8, 2, 1, 7, 3, 0, 2])  # in both, or in one of them
-OF_THE_TEXT = np.log([[1.0, 1, 2]]), np.log([[1.0, 2, 1]]), np.log([3.0])
 
 
 def draw(rng, L=len(Y), V=V, S=len(X)):
@@ -114,10 +113,8 @@ def draw(rng, L=len(Y), V=V, S=len(X)):
 
 
 def three_functions(my, rng):
-    """probabilities, posteriors and losses, also of the example in the text"""
-    my.probabilities(*OF_THE_TEXT, np.array([1, 3, 1]), 4)
+    """probabilities, posteriors and losses"""
     my.probabilities(*draw(rng), X, WORDS)
-    my.posteriors(*OF_THE_TEXT, np.array([1, 3, 1]), np.array([1]))
     my.posteriors(*draw(rng), X, Y)
     for sizes, y in (((11, V, 7), Y), ((2, 7, 7), Y[:2])):
         my.near(1e-9).copy_loss(*draw(rng, *sizes), X, y)
