@@ -240,8 +240,6 @@ HINTS = """
 luong_forward  Scores, softmax over the states, weighted sum: the shapes are (T,), (T,),
    (d,). H @ s multiplies and sums, without an array (T, d).
 time_it  How many readings of the clock do five measured calls need?
-compare  Which lines of yours run between two readings of the clock? Everything else
-   stands before the first reading.
 python-loop  The scores of all T states are one product of arrays. In 6.5, compute
    H W_h^T for all states at once.
 adjustable  The system may set this clock while you measure.

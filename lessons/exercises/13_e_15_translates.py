@@ -264,10 +264,8 @@ def experiment(my, seed=0):
 
 
 HINTS = """
-run_gru  One step for each word; the state of a step goes into the next one.
 encode  Follow one word: which row of each half of H is about it?
 decode_word  In the formulas of c_t, s_t and the logits: index t, or t - 1?
-translate  The word that is written goes into the next step; SOS comes first, EOS ends.
 1  Each part is a few lines that call what you have written: run_gru calls cell once for
    each word, decode_word calls the attention once and cell once.
 2  A reversed sentence gives reversed states: turn the words before the backward GRU,
