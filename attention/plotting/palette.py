@@ -19,7 +19,6 @@ GROUPS = (  # names that one figure contains; the index in a group gives the col
     ("bahdanau", "luong", "local-m", "local-p", "none"),
     ("sinusoidal", "rope", "alibi", "t5", "none", "learned", "shaw", "transformer-xl",
      "disentangled"),
-    ("additive", "dense", "tiled", "window", "linear", "bigbird"),
 )  # fmt: skip
 INDICES = {name: index for group in GROUPS for index, name in enumerate(group)}
 
