@@ -63,7 +63,9 @@ def forward_loop(start: int, stop: int, inputs: Inputs, results: Results):
         pack(columns, q[n, q0:q1], terms.scale)
         read_draws(a, draws, n, q0, q1)
         o_i = results.o[n, q0:q1]
-        begin(o_i, m, ell)
+        o_i[:] = 0
+        m[:] = -np.inf
+        ell[:] = 0
         for entry in range(plan.first[row, i], plan.last[row, i]):
             k0 = plan.blocks[entry] * SIZE
             k1 = min(k0 + SIZE, S)
@@ -79,17 +81,6 @@ def forward_loop(start: int, stop: int, inputs: Inputs, results: Results):
                 drop_out(p, draws, a, k0)
             multiply(o_i, p.T[: q1 - q0], copied(values, v[h, k0:k1]), True)
         finish(results, n, q0, q1, m, ell)
-
-
-@Helper
-def begin(o_i, m, ell):
-    """O = 0, m = -inf, l = 0."""
-    for r in range(o_i.shape[0]):
-        for e in range(o_i.shape[1]):
-            o_i[r, e] = 0
-    for q in range(SIZE):
-        m[q] = -np.inf
-        ell[q] = 0
 
 
 @Helper
