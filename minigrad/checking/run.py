@@ -201,28 +201,20 @@ class Run:
             )
 
     def _run_backward(self):
-        node = culprit = None  # culprit: the first operation that changed its g
-        copies = []
+        seen = []  # (name of the operation, its g, a copy of g)
 
-        def compare():
-            nonlocal culprit
-            if culprit is None and not all(_equal(a, b) for a, b in copies):
-                culprit = node.op
-
-        def visit(next_node, g):  # before the backward of each node
-            nonlocal node, copies
-            compare()
-            node = next_node
-            copies = [(a, a.copy()) for a in (g if type(g) is list else [g])]
+        def visit(node, g):  # before the backward of each node
+            for a in g if type(g) is list else [g]:
+                seen.append((node.op, a, a.copy()))
 
         try:
             first = self.gradients_of(self.outputs, self.cotangents, visit)
         except Exception as error:
-            # without a node, check_not_overwritten raised: the forward wrote into x
-            where = f"in the backward of {node.op}" if node else "before the backward"
+            # before all nodes, check_not_overwritten raised: the forward wrote into x
+            where = f"in the backward of {seen[-1][0]}" if seen else "before the backward"
             self._fail("raises", f"{type(error).__name__} {where}: {error}")
             return
-        compare()
+        changed = [op for op, a, copy in seen if not _equal(a, copy)]
         self.gradients = [_copy(a) for a in first]
         second = self.gradients_of(self.outputs, self.cotangents)
         for name, a, b in zip(self.names, self.gradients, map(_copy, second)):
@@ -234,8 +226,8 @@ class Run:
                     f"a second backward returns {another} d_{name}",
                 )
         self._check_aliases(first, second)
-        if culprit:
-            what = f"the backward of {culprit} writes into the gradient it is given"
+        if changed:  # the last one: operations before it may have had the same array
+            what = f"the backward of {changed[-1]} writes into the gradient it is given"
             self._note("mutates-cotangent", what)
         for leaf, name, a in zip(self.leaves, self.names, self.gradients):
             if fits_float32(a) and not fits_float32(leaf._data):
