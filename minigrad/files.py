@@ -1,7 +1,6 @@
 """Write files atomically: to another name in the same folder, which is then renamed.
 
     write_whole("notes.txt", lambda file: file.write(b"..."))
-    save_figure(figure, "loss.png")
 
 The bytes are on the disk before the name points to them, so at every moment the name
 has the whole old file or the whole new one, whatever stops the program. A process that
@@ -53,24 +52,3 @@ def write_whole(path, write, kind="file"):
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)
-
-
-def save_figure(figure, path, **options):
-    """Save a matplotlib Figure atomically; the suffix decides the format.
-
-    path      a name, which gets matplotlib's usual suffix (.png) if it has none; or a
-              file that is open for writing bytes
-    options   of ``savefig``
-
-    Raises as ``write_whole`` does.
-    """
-    if hasattr(path, "write"):
-        figure.savefig(path, **options)
-        return
-    path, suffix = os.fspath(path), os.path.splitext(path)[1]
-    kind = suffix[1:].lower() or figure.canvas.get_default_filetype()
-    write_whole(
-        path if suffix else f"{path}.{kind}",
-        lambda file: figure.savefig(file, format=kind, **options),
-        "picture",
-    )

@@ -1,9 +1,10 @@
 """The figures of this package: their layout, their style, and how they are saved."""
 
+import os
 import re
 
 from minigrad.draw import figure as notebook
-from minigrad.files import save_figure
+from minigrad.files import write_whole
 
 
 def new_figure(figsize):
@@ -25,8 +26,16 @@ def save(figure, path):
         if "$" in text.get_text():  # not yet the numbers of an axis, which are formulas
             text.set_parse_math(False)
         text.set_text(printable(text.get_text()))
-    if path is not None:
-        save_figure(figure, path, dpi=150)
+    if hasattr(path, "write"):
+        figure.savefig(path, dpi=150)
+    elif path is not None:
+        suffix = os.path.splitext(path)[1]
+        kind = suffix[1:].lower() or "png"
+        write_whole(
+            path if suffix else f"{os.fspath(path)}.png",
+            lambda file: figure.savefig(file, format=kind, dpi=150),
+            "picture",
+        )
     return figure
 
 
