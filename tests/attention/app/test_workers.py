@@ -15,8 +15,6 @@ from attention.app.experiments.reversal import Config
 from attention.app.run_folder import RunFolder
 from attention.app.study import train_in_turn
 
-from .app_cases import start, wait_for
-
 KINDS = ("dot", "scaled", "general")
 
 
@@ -125,39 +123,3 @@ def test_a_process_reports_and_is_told_to_stop(monkeypatch):
     report.update(8, 0.5)
     report.update(9, 0.5)
     assert len(stop) == 1  # a second entry would be a second Ctrl-C
-
-
-@pytest.mark.deep
-@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="reads /proc")
-def test_processes_end_with_their_parent(tmp_path):
-    options = ["--steps", 10**5, "--width", 8, "--scores", "dot,scaled"]
-    process = start("reversal", *options, "--threads", 2, "--out", tmp_path)
-    wait_for(lambda: list((tmp_path / "state").glob("dot-*")))
-    children = training_processes(process.pid)
-    assert len(children) == 2
-    process.kill()
-    process.wait()
-    wait_for(lambda: not any(map(is_alive, children)), seconds=20)
-
-
-def training_processes(pid):
-    """Return the ids of the training processes that ``pid`` has started, on Linux."""
-    found = []
-    for folder in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{folder}/cmdline") as file:
-                is_training = "spawn_main" in file.read()
-            with open(f"/proc/{folder}/stat") as file:
-                parent = int(file.read().rsplit(")", 1)[1].split()[1])
-        except OSError:
-            continue
-        found += [int(folder)] * (parent == pid and is_training)
-    return found
-
-
-def is_alive(pid):
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
-    except OSError:
-        return False
