@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from attention.decoding.beam import LEAST, beam_search, hypotheses, largest_candidates
+from attention.decoding.beam import LEAST, beam_search, hypotheses
 from attention.decoding.greedy import greedy
 from attention.tasks.batch import EOS, PAD, SOS
 from attention.transformer.config import TransformerConfig
@@ -144,13 +144,6 @@ def test_equals_are_ordered_by_row_and_then_by_id():
     assert decoded(greedy(Flat(), SOURCE, LENGTHS, 3)) == [[EOS]] * 4
     each = hypotheses(Flat(), SOURCE[:1], LENGTHS[:1], 2, 4)[0]
     assert [h.ids for h in each] == [[EOS], [3, EOS], [3, 3], [3, 4]]
-    scores = np.array([[1.0, 2.0, 2.0], [2.0, -np.inf, 0.0]])
-    assert largest_candidates(scores, 2) == [(2.0, 0, 1), (2.0, 0, 2)]
-    assert largest_candidates(scores, 4) == [(2, 0, 1), (2, 0, 2), (2, 1, 0), (1, 0, 0)]
-    assert (
-        largest_candidates(scores, 9)[-1] == (0.0, 1, 2)
-        and len(largest_candidates(scores, 9)) == 5
-    )
 
 
 def test_a_source_token_without_weight_gives_a_finite_penalty():
