@@ -189,11 +189,9 @@ def is_prediction(found):
 
 
 HINTS = """
-1  A row of _scores belongs to one query: compute softmax and entropy along it, and the
-   mean over the rows last.
-2  ln p_j = e_j - ln Z, so H = ln Z - sum_j p_j e_j. This also gives the limit: replace
+1  ln p_j = e_j - ln Z, so H = ln Z - sum_j p_j e_j. This also gives the limit: replace
    both sums by T times an expectation.
-3  The density of x is 1 / (2 a). E[exp(x)] is sinh(a) / a, and E[x exp(x)] is
+2  The density of x is 1 / (2 a). E[exp(x)] is sinh(a) / a, and E[x exp(x)] is
    cosh(a) - sinh(a) / a; divide the second by the first.
 """
 WHY = """With many keys a sum over the keys becomes T times an expected value, so H tends

@@ -215,10 +215,9 @@ def is_prediction(found):
 
 
 HINTS = """
-1  Row i of alpha belongs to position i: it sums to 1, and z_i is computed from it.
-2  For the cosines, first divide each row by its norm; then one product gives all of
+1  For the cosines, first divide each row by its norm; then one product gives all of
    them. The pairs i < j stand above the diagonal: np.triu_indices(T, k=1).
-3  np.argsort(np.argsort(x)) gives the rank of each entry. Subtract the means, and
+2  np.argsort(np.argsort(x)) gives the rank of each entry. Subtract the means, and
    divide the dot product by the square root of both squared lengths.
 """
 WHY = """Without projections x_i . x_i is about d and x_i . x_j about 0, so unscaled

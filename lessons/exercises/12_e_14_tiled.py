@@ -157,9 +157,7 @@ def memory(my, rng):
 
 HINTS = """
 1  o_i = sum_l p_il v_l. Multiply both sides by g_i: what is on the right side?
-2  In a tile p is exp(s - lse), 0 where not allowed, and already divided by the sum of
-   the whole row.
-3  D = (g * o).sum(1). In a tile: s, p, ds = p (g v^T - D), then scale ds k, scale
+2  D = (g * o).sum(1). In a tile: s, p, ds = p (g v^T - D), then scale ds k, scale
    ds^T q and p^T g.
 """
 WHY = """exp(s - lse) computes each weight again, so none is stored, and D_i is

@@ -206,12 +206,10 @@ def memory(my, rng):
 
 HINTS = """
 all-pairs  Which numbers of a block are needed after its update?
-1  exp(s - m') = exp(s - m) exp(m - m'): to make a sum relative to m', multiply each row
-   by one number.
-2  With m' the larger of m and the largest score of the block, multiply z and u by
+1  With m' the larger of m and the largest score of the block, multiply z and u by
    exp(m - m') and add the sums of the block. In a row without keys m' is -inf, and the
    difference of two infinities is NaN: subtract another number there.
-3  For merge, exp(lse) is the sum of all exponentials of a set, so the sets have the
+2  For merge, exp(lse) is the sum of all exponentials of a set, so the sets have the
    weights exp(lse1) and exp(lse2), each divided by their sum; subtract the larger lse
    first.
 """
