@@ -104,8 +104,8 @@ def decoder_shapes(kind, *, B, L, S, E, H, M, A):
 MANY = dict(B=37, L=9, S=7, E=2, H=70, M=4, A=13)
 
 
-def decoder_case(kind, **options):
-    shapes, outputs = decoder_shapes(kind, **MANY)
+def decoder_case(kind, sizes=MANY, **options):
+    shapes, outputs = decoder_shapes(kind, **sizes)
     run = op_results(attention_gru, len(shapes), **options)
     return Case(shaped(*shapes, *outputs), run, 3)
 
@@ -163,6 +163,16 @@ CASES = {
     "decoder additive": decoder_case("additive"),
     "decoder dot, lengths": decoder_case("dot", lengths=numbers % 8),
     "decoder additive, lengths": decoder_case("additive", lengths=numbers % 8),
+    # from no step to all 9; in any order, or the longest example first
+    "decoder dot, steps": decoder_case("dot", n_steps=numbers % 10),
+    "decoder additive, steps": decoder_case(
+        "additive", n_steps=np.sort(numbers % 10)[::-1]
+    ),
+    **{
+        f"decoder {kind}, {empty} = 0": decoder_case(kind, MANY | {empty: 0})
+        for kind in ("dot", "additive")
+        for empty in "BLS"
+    },
     "tiled": tiled_case(heads=3),
     "tiled, one key head": tiled_case(),
     # every way to cut a product into blocks

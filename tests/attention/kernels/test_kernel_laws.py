@@ -8,11 +8,13 @@ from attention.kernels import pool
 
 from .kernel_cases import (
     CASES,
+    MANY,
     SCALED,
     TANH_ERROR,
     additive_example,
     additive_results,
     frozen,
+    numbers,
 )
 
 pytest.importorskip("numba")
@@ -84,6 +86,19 @@ def test_the_backward_in_numpy_of_a_compiled_forward(name, monkeypatch):
         found = CASES[name].run(*arrays, back=back)
     for a, b in zip(found, wanted, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["gru of padded rows", "gru of padded rows, reversed"])
+def test_padding_of_a_gru_may_be_nan(name):
+    """In inputs and in gradients: the loop leaves it out."""
+    arrays, found = CASES[name].make(float), []
+    x, g = arrays[0], arrays[-2]
+    padding = np.arange(MANY["L"]) >= 1 + numbers[:, None] % MANY["L"]
+    for number in 7.0, np.nan:
+        x[padding], g[padding] = number, number
+        found.append(results(name, arrays))
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-13)
 
 
 @pytest.mark.deep
