@@ -80,13 +80,6 @@ def test_the_taught_form_computes_the_rest(name, change):
         assert LOOPS[name](*change(*args)) is NotImplemented
 
 
-def test_nothing_is_compiled_for_the_backend_numpy():
-    for name in NAMES:
-        args, options = example(name, SIZES[2], np.float32)
-        with kernels.backend("numpy"):
-            assert LOOPS[name](*args, **options) is NotImplemented
-
-
 def test_every_replaceable_operation_has_a_loop():
     marked = {name for name, op in OPS.items() if hasattr(op.raw, "taught")}
     assert marked - LOOPS.keys() == set()
