@@ -71,19 +71,6 @@ def probability(name, argument, value):
     return value
 
 
-def scale_or(default, name, scale, formula="1 / sqrt(D)"):
-    """Return ``scale`` if it is a finite number, and ``default`` if it is None."""
-    if scale is None:
-        return default
-    if not _is_number(scale) or not np.isfinite(scale):
-        raise (ValueError if _is_number(scale) else TypeError)(
-            f"{name}: scale is {scale!r}; expected a finite number, or None for "
-            f"{formula}. For a learned scale, multiply the query by the parameter "
-            "before the call."
-        )
-    return scale
-
-
 def one_of(name, argument, value, choices):
     """Return ``value`` if it is among the choices."""
     if not any(value is choice or value == choice for choice in choices):

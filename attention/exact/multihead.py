@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from minigrad import Tensor, concat, nn, reshape, rms_norm, swapaxes, unsqueeze
-from minigrad.arguments import flag, number, probability, scale_or, whole
+from minigrad.arguments import flag, number, probability, whole
 from minigrad.shapes import shapes
 
 from .. import definitions
@@ -107,7 +107,9 @@ class MultiHeadAttention(nn.Module):
                 "key heads that divides the number of query heads."
             )
         self.dropout = probability(NAME, "dropout", dropout)
-        self.scale, self.rng = scale_or(None, NAME, scale, "1 / sqrt(E)"), rng
+        self.scale, self.rng = scale, rng
+        if scale is not None:
+            number(NAME, "scale", scale)
         bias = biases(NAME, "bias", bias)
         self.eps = number(NAME, "eps", eps, least=0)
         self.W_q = nn.Linear(D, H * E, bool(bias), rng)
