@@ -101,8 +101,8 @@ def load_torch_state(module, state, keep=()):
 
 
 def _stacked(arrays):
-    """Return a copy of the arrays, one below the other; a single one may be a number."""
-    return arrays[0].copy() if len(arrays) == 1 else np.concatenate(arrays)
+    """Return the arrays, one below the other; a single one may be a number."""
+    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
 
 
 def _check_known(module, argument, chosen, names):

@@ -63,19 +63,9 @@ def test_equal_to_the_recorded_results_of_torch(name):
     compare(ours(name, arrays.values(), g, state), expected)
 
 
-def test_a_parameter_that_is_one_number_is_exchanged():
+def test_a_parameter_that_is_one_number_is_exchanged_as_a_copy():
     one, other = GaussianAttention(2.0), GaussianAttention(1.0)
-    load_torch_state(other, torch_state(one))
-    assert other.log_bandwidth.data == one.log_bandwidth.data
-
-
-@pytest.mark.parametrize("options", [{}, {"kdim": Dk}, {"bias": False}])
-def test_a_state_moves_there_and_back(options):
-    one, other = layer(**options), layer(**options, seed=1)
     state = torch_state(one)
     load_torch_state(other, state)
-    for name, value in one.state_dict().items():
-        np.testing.assert_array_equal(other.state_dict()[name], value)
-    for value in state.values():
-        value += 1  # a copy: the layer does not change
-    np.testing.assert_array_equal(other.W_q.weight.data, one.W_q.weight.data)
+    state["log_bandwidth"] += 1
+    assert other.log_bandwidth.data == one.log_bandwidth.data == np.float32(np.log(2))
