@@ -124,11 +124,16 @@ def is_labelled(fig, x, y, scales=None):
 
 
 def has_image(fig, array, what):
-    """Return (limits of colour, title) of the image of an array; fail without one."""
+    """Return (limits of colour, title) of the image of an array; fail without one.
+
+    Of several that are close to it, as two with nearly all weight on the diagonal are,
+    it is the closest.
+    """
     found = images(fig)
-    for shown, limits, title in found:
-        if shown.shape == array.shape and np.allclose(shown, array):
-            return limits, title
+    same = [each for each in found if each[0].shape == array.shape]
+    if near := [each for each in same if np.allclose(each[0], array)]:
+        _, limits, title = min(near, key=lambda each: np.abs(each[0] - array).max())
+        return limits, title
     for shown, _, _ in found:
         if shown.shape == array.T.shape and np.allclose(shown, array.T):
             text = f"expected an image of {what}", "found it transposed"
