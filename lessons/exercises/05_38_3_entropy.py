@@ -179,8 +179,8 @@ class Steps:
     def __init__(self, rng):
         self.rng = rng
 
-    def normal(self, size):
-        return 30.0 * self.rng.integers(0, 2, size)
+    def normal(self, loc=0.0, scale=1.0, size=None):
+        return loc + scale * 30.0 * self.rng.integers(0, 2, size)
 
 
 def is_prediction(found):
