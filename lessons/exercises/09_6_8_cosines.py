@@ -191,7 +191,7 @@ def three_heatmaps(my, rng):
     alpha, Z = self_attention(X, 1 / 4)
     before, after = cosine(X), cosine(Z)
     fig = pictures.drawn(my, "draw", (9, 3.2), alpha, before, after)
-    x, z = r"before|\bx|input", r"after|\bz|output"
+    x, z = r"before|\bx|x\b|input", r"after|\bz|z\b|output"  # also cosX
     for array, words, other, what in (
         (alpha, "weight|alpha|α|att|soft", "cos", "weights"),
         (before, x, z, "cosines of X, the argument before"),
