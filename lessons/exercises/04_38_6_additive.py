@@ -35,7 +35,7 @@ def proof():
     So no general score is highest there. A chain, as in 38.1, of functions of (s, W_g,
     h1, h3), from the score of the middle, s @ W_g @ ((h1 + h3) / 2), to the mean of the
     scores of h1 and h3. Use one law in each step: move a number out of the product, or
-    write the product with a sum as a sum of products.
+    write the product with a sum as a sum of products. Write one half as / 2 or as 0.5.
     """
     return (
         Chain(lambda s, W_g, h1, h3: s @ W_g @ ((h1 + h3) / 2), "the middle")
