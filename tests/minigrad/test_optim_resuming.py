@@ -47,6 +47,16 @@ def test_resuming_from_a_file_gives_the_same_bits(name, tmp_path):
         np.testing.assert_array_equal(p.data, q.data)
 
 
+def test_a_step_does_not_reach_the_state_that_was_loaded():
+    params = parameters()
+    optimizer = optim.Adam(params)
+    state = optimizer.state_dict()
+    optimizer.load_state_dict(state)
+    give_gradients(params, 0)
+    optimizer.step()
+    assert not np.any(state["t"]) and not any(m.any() for m in state["m"])
+
+
 def test_a_state_that_does_not_fit_is_refused_and_changes_nothing():
     a = optim.Adam(parameters(), lr=0.5)
     bad = {
