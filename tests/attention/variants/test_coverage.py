@@ -65,6 +65,12 @@ def test_definition(target_lens):
     assert not weights.data[1, :, 3:].any()  # exactly 0
 
 
+def test_each_query_may_have_its_own_number_of_keys():
+    lengths = np.array([[5, 1, 3, 2], [2, 4, 1, 5]])
+    _, weights, _ = layer()(*example(), lengths)
+    np.testing.assert_array_equal(weights.data > 0, np.arange(S) < lengths[..., None])
+
+
 def test_keys_are_projected_once(monkeypatch):
     module, count = layer(), []
     project = module.project
