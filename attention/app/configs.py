@@ -100,6 +100,7 @@ class ReversalConfig:
     def __post_init__(self):
         check(self)
 
+
 @dataclass
 class ExtrapolationConfig:
     """The settings of the experiment. The same settings give the same results."""
@@ -161,6 +162,7 @@ class ExtrapolationConfig:
     def rows(self):
         """The rows of the table: all schemes, and the scaled ones after "rope"."""
         return tuple(row for name in self.kinds for row in evaluations_of(name))
+
 
 @dataclass
 class TranslationConfig:

@@ -39,8 +39,8 @@ def disentangled_scores(queries, keys, relative_queries, relative_keys, first=0)
     N = 2c   rows of the tables, for the distances -c to c - 1
     first    the position of the first query
 
-    Let G = dL/ds / sqrt(3 D), G_r (L, 2c) the sums of the G_ij of one distance d(i, j), and
-    H_r (S, 2c) the sums of the G_ij of one distance d(j, i):
+    Let G = dL/ds / sqrt(3 D), G_r (L, 2c) the sums of the G_ij of one distance d(i, j),
+    and H_r (S, 2c) the sums of the G_ij of one distance d(j, i):
 
         dQ = G K + G_r K_r,      dK_r = G_r^T Q
         dK = G^T Q + H_r Q_r,    dQ_r = H_r^T K

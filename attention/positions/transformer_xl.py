@@ -57,9 +57,9 @@ def transformer_xl_scores(queries, keys, relative_keys, content_bias, position_b
         attend(q, k, v, score)
         scaled_dot_product_attention(q, k, v, score=score)
 
-    With G = dL/ds / sqrt(D) and G_r (L, L + S - 1), where row i has G_ij in the column of
-    j - i, and 0 elsewhere: dQ = G K + G_r R, dK = G^T (Q + u), dR = G_r^T (Q + w); du
-    is the sum of G K, and dw of G_r R, over the queries.
+    With G = dL/ds / sqrt(D) and G_r (L, L + S - 1), where row i has G_ij in the column
+    of j - i, and 0 elsewhere: dQ = G K + G_r R, dK = G^T (Q + u), dR = G_r^T (Q + w);
+    du is the sum of G K, and dw of G_r R, over the queries.
     """
     L, S, D = queries.shape[-2], keys.shape[-2], queries.shape[-1]
     u, w = unsqueeze(content_bias, -2), unsqueeze(position_bias, -2)  # (..., 1, D)
