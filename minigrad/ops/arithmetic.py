@@ -194,23 +194,20 @@ def clip(x, min=None, max=None, *, needs=(True, True, True)):
         dL/dx = g where min <= x <= max, else 0
         dL/dmin = g where x < min, else 0        dL/dmax = g where x > max, else 0
 
-    None means no bound; a bound may be a tensor. min must not be larger than max. A NaN
-    in x stays NaN and receives g; in PyTorch it receives 0.
+    None means no bound; a bound may be a tensor. Where min is larger than max, y is max
+    and dL/dmax is g.
+    A NaN in x stays NaN and receives g; in PyTorch it receives 0.
     """
-    if min is not None and max is not None and np.any(np.greater(min, max)):
-        raise ValueError(
-            f"clip: min is {min} and max is {max}; expected a min that is not larger."
-        )
-    y = x if min is None else np.maximum(x, min)
-    y = y if max is None else np.minimum(y, max)
+    raised = x if min is None else np.maximum(x, min)
+    y = raised if max is None else np.minimum(raised, max)
 
     needs = (*needs, False, False)  # a bound that was not passed has no entry
 
     def backward(g):
-        is_bound = (x < y) | (x > y)  # not x != y, which is true for NaN
-        dx = np.where(is_bound, 0, g) if needs[0] else None
-        dmin = np.where(x < y, g, 0) if needs[1] else None  # x was raised to min
-        dmax = np.where(x > y, g, 0) if needs[2] else None  # x was lowered to max
+        is_min, is_max = raised > x, raised > y  # both are false for NaN
+        dx = np.where(is_min | is_max, 0, g) if needs[0] else None
+        dmin = np.where(is_min & ~is_max, g, 0) if needs[1] else None
+        dmax = np.where(is_max, g, 0) if needs[2] else None
         return dx, dmin, dmax
 
     return y, backward

@@ -162,7 +162,6 @@ def test_a_guess_that_works(call, expected):
         (lambda: mg.split(tensor(), 2, dim=0), "their length in PyTorch"),
         (lambda: mg.split(tensor(), [1, 1, 1], axis=1), "in PyTorch; write [1, 2]."),
         (lambda: mg.mse_loss(ROWS, ROWS[:, :1]), "y has shape (2, 3) and target (2, 1)"),
-        (lambda: mg.clip(tensor(), 2, 1), "clip: min is 2 and max is 1"),
         (lambda: mg.nothing_like_this, "minigrad has no 'nothing_like_this'"),
         (lambda: MultiHeadAttention(3, 1, batch_first=True), "always the first axis"),
         (lambda: nn.Linear(2, 2, device="cpu"), "Leave out device=: all arrays are in"),

@@ -215,6 +215,10 @@ def test_clip_at_its_borders_and_into_its_bounds():
     assert gradient(lambda x: mg.clip(x, min=0), x)[1] == [0, 0, 1, 1, 1]
     assert gradient(lambda x: mg.clip(x, max=0), x)[1] == [1, 1, 1, 0, 0]
     assert gradient(mg.clip, x)[0] == x
+    # crossed bounds: y is the upper one, which has all gradients
+    low, high = (mg.Tensor(v, requires_grad=True) for v in (4.0, 2.0))
+    assert gradient(lambda x: mg.clip(x, low, high), x) == ([2] * 5, [0] * 5)
+    assert (low.grad, high.grad) == (0, 5)
 
 
 class KeepSecond(np.random.Generator):
