@@ -90,7 +90,10 @@ def find_nan(model, compute):
                 f"the loss is finite, and the first such gradient is in "
                 f"{_place(layer)}, out of the backward of {node.op}."
             )
-    return "computed again, the step is finite: it is not repeatable."
+    return (
+        "computed again, no operation returns NaN or infinity: the sum of some "
+        "gradients overflows, or the step is not repeatable."
+    )
 
 
 class _Watch:

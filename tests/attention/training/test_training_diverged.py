@@ -136,6 +136,12 @@ def test_of_two_users_the_one_with_the_nan_is_named(root_first):
     assert "out of the backward of sqrt." in find_nan(model, model)
 
 
+def test_a_sum_of_finite_gradients_may_overflow():
+    root, big = Root(), np.float32(3e38)
+    found = find_nan(root, lambda: (root.w * big + root.w * big).sum())
+    assert "the sum of some gradients overflows" in found
+
+
 # layers that reject their input
 
 
