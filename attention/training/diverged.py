@@ -48,8 +48,8 @@ def _diverged(run, what, place, seed):
     run.optimizer.zero_grad()
     batch = f", batch {run.steps} of seed {seed}" if seed is not None else ""
     return Diverged(
-        f"The {what} at step {run.steps}{batch}: {place} A checkpoint of an earlier "
-        "step is good; a smaller learning rate usually helps."
+        f"The {what} at step {run.steps}{batch}: {place} Checkpoints of earlier steps "
+        "are good; a smaller learning rate usually helps."
     )
 
 

@@ -22,7 +22,7 @@ def test_a_nan_stops_the_run_with_step_seed_and_layer():
     def loss_at(i):
         return model(np.array([1, np.nan if i == 4 else 1], np.float32))
 
-    with pytest.raises(Diverged, match="is good; a smaller"):
+    with pytest.raises(Diverged, match="are good; a smaller"):
         fit(line()[1], 9, lambda i: model(np.float32([np.nan, 1])), save=print)
 
     with pytest.raises(Diverged) as caught:
@@ -31,7 +31,7 @@ def test_a_nan_stops_the_run_with_step_seed_and_layer():
     assert "at step 4, batch 4 of seed 7" in said
     assert "in layer scale, in the result of mul, of shape (2,)" in said
     assert [s["step"] for s in states] == [0, 1, 2, 3]
-    assert "A checkpoint of an earlier step is good" in said
+    assert "Checkpoints of earlier steps are good" in said
     assert run.steps == 4 and np.isfinite(model.scale.w.data).all()
 
 
@@ -188,7 +188,7 @@ def test_a_rejected_input_stops_the_run_as_a_nan_does(error, validation):
     said = str(found)
     assert "at step 4, batch 4 of seed 7: in layer inner, " in said
     assert str(error) in said and said.startswith("The validation" * validation)
-    assert "A checkpoint of an earlier step is good; a smaller" in said
+    assert "Checkpoints of earlier steps are good; a smaller" in said
     assert run.steps == 4 and [s["step"] for s in states] == [0, 1, 2, 3]
 
 
