@@ -83,7 +83,7 @@ def instance(name, argument, value, kind, example=""):
     """Return ``value`` if it is of that class; ``example`` makes one."""
     if not isinstance(value, kind):
         raise TypeError(
-            f"{name}: {argument} is of type {type(value).__name__}; expected a "
+            f"{name}: {argument} is of type {type(value).__name__}; expected "
             f"{kind.__name__}{example and ', such as '}{example}."
         )
     return value
