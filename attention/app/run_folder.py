@@ -129,8 +129,14 @@ class RunFolder(States):
             text = f"{error} Start another run without --resume."
             raise ValueError(text) from error
         with self.explained():
-            before = Config(**self.start["config"])
-        now = Config(**{**self.start["config"], **options})
+            names = {each.name for each in fields(Config)}
+            typed = {  # without options of an earlier version that nobody typed
+                name: value
+                for name, value in self.start["config"].items()
+                if name in names or value is not None
+            }
+            before = Config(**typed)
+        now = Config(**{**typed, **options})
         differing = [
             f"{flag(each)} was {shown(getattr(before, each.name))}"
             for each in fields(Config)
