@@ -100,10 +100,10 @@ def gradient_of_scores(p, g, temperature=1.0):
     """
     with np.errstate(all="ignore"):
         mean = np.einsum("...n,...n->...", p, g)[..., None]
-        if np.isfinite(mean).all():  # so are p and g: the formula gives these zeros
-            ds = g - mean  # from here on in place
-            ds *= p
-            ds *= 1 / temperature
+        ds = g - mean  # from here on in place
+        ds *= p
+        ds *= 1 / temperature
+        if np.isfinite(ds).all():  # then the formula gives these zeros
             ds += 0.0  # a masked score has 0, not -0
             return ds
         mean = np.where(p != 0, p * g, 0).sum(-1, keepdims=True)

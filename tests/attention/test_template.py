@@ -114,6 +114,13 @@ def test_gradients_of_scores_and_float_mask(shape):
     )
 
 
+def test_a_masked_score_has_the_gradient_0_whatever_arrives():
+    for g in (np.nan, np.inf, -3e38):  # -3e38 - 3e38 is -inf in float32
+        scores = Tensor(np.zeros((1, 2), np.float32), requires_grad=True)
+        masked_softmax(scores, [1]).backward(np.float32([[3e38, g]]))
+        assert scores.grad.tolist() == [[0, 0]]
+
+
 # Masks
 
 
