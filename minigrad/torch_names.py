@@ -211,8 +211,8 @@ HINTS = {  # a pattern of an error's text, and the hint that follows it
     r"axis (-?\d+) is out of bounds for array of dimension (\d+)":
         "There is no axis {0}: the number of axes is {1}, and the first is axis 0.",
     r"^only integer scalar arrays can be conv":
-        "An axis is an integer. A normalize of attend gets (scores, allowed); the "
-        "softmax is the default.",
+        "An axis must be an integer. If the function is the normalize of attend: it "
+        "gets (scores, allowed), and the masked softmax is the default.",
     r"^operands could not be broadcast together":
         "Compare the shapes from the right: two lengths must be equal, or one is 1.",
     r"^all the input array":
