@@ -118,6 +118,7 @@ HINTS = """
 unbroadcast  Which axes of g does the array not have, or have with length 1? Sum over
    all of these.
 multiply  The gradient of a factor is g times the other factor; then undo the broadcast.
+windows  An entry that is in several windows receives the sum of their gradients.
 1  A broadcast does two things: it inserts axes in front, and it repeats axes of length
    1. Undo them one after the other.
 2  A sum over an inserted axis removes it. A sum over an axis of length 1 needs

@@ -128,6 +128,7 @@ def large_and_alone(my, rng):
 
 HINTS = """
 tanh  dy/dx = 1 - tanh(x)^2: which variable of the forward is tanh(x)?
+matmul  Which entries of y contain a_ik, and which number multiplies it in each?
 softmax  Which outputs of its row does one score x_k change? One of them is special.
 log_softmax  y_i = x_i - ln sum_j exp(x_j): what is dy_i/dx_k, and over which i is the
    sum?

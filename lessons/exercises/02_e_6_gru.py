@@ -133,6 +133,8 @@ def gates_of_0_and_1(my, rng):
 
 HINTS = """
 slopes  Which derivatives of h' does the last line of the task give alone?
+gru  A state is an output, and the input of another step. Which two gradients does it
+   receive?
 1  Begin with slopes: h' = (1 - z) n + z h is a sum of products. What are dL/dz and
    dL/dn? Then go through sigmoid and tanh.
 2  The derivative of sigmoid is s (1 - s) and that of tanh 1 - n^2, both from the output.

@@ -119,6 +119,8 @@ HINTS = """
 project_keys  h' = W_g h for one key. H has the keys as rows, and the result as well.
 proof  Each link moves one pair of brackets, or names one product; + 0 and * 1 are no
    step. Write the size of each factor of an expression beside it.
+mults  How many keys are projected, and how many pairs are scored: for one example, and
+   for B?
 1  Write (d_s) (d_s, d_h) (d_h) under s^T W_g h. Where can you place parentheses, and
    what is the size of the product inside them?
 2  h' = W_g h has d_s entries. With the keys as rows of H, entry i of row j is

@@ -241,6 +241,9 @@ def experiment(my, seed=0, quick=False):
 
 
 HINTS = """
+training_step  Which lines does every step have, in which order, and which gradients are
+   there before?
+train  A batch for each step, and the measurement before the step.
 1  Compute the entropy of each row first, (B, L). Then select all rows that count and
    take one mean.
 2  A step: logits, loss, clear the old gradients, backward, clip, step. The order of the

@@ -116,6 +116,7 @@ def pairs_of_rows(my, rng):
 HINTS = """
 rope  Write the case E = 2 first: one pair, and one angle for each position.
 to_half_split  Take E = 6 and write both rows down: the three pairs before, and after.
+scores  Rotate all rows of q and of k by their own positions, then multiply.
 1  Even entries are x[..., 0::2], odd ones x[..., 1::2]: write each pair as two arrays of
    width E/2. The angles have shape (L, E/2).
 2  The backward multiplies by the transpose of the matrix ((cos, -sin), (sin, cos)), which

@@ -251,8 +251,10 @@ def experiment(my, seed=0):
 
 
 HINTS = """
+draw  Which axis has the source words?
 collect_attention  Follow one word: what goes into a step, comes out, and is kept?
 links  The largest weight of one row may be smaller than another weight of a second row.
+read_safetensors  The file has three parts. How long is each? Which entry is no array?
 1  collect_attention is a loop over model.step. The word before is the input of the next
    step, and the weights of a step belong to the word that this step writes.
 2  A set of pairs makes links easy to compare: found & gold contains the right ones. The

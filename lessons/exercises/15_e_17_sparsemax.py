@@ -133,6 +133,7 @@ def a_masked_key(my, rng):
 HINTS = """
 threshold  Sort each row downwards, and compute all sums z_1 + … + z_k at once.
 sparsemax  What does a key outside the support add to the sum of a row?
+jacobian  Write dp_j / ds_l from p_j = s_j - tau, and tau from the k scores.
 1  The condition 1 + k z_k > z_1 + … + z_k is true for the first k, and false beyond: its
    number of True in a row is k.
 2  Differentiate p_j = s_j - tau inside the support, where tau is a mean of k scores minus

@@ -121,7 +121,9 @@ def ends(my, rng):
 
 
 HINTS = """
+exact  dp_j / de_k = p_j (delta_jk - p_k). Multiply by l_j and sum over j.
 estimate  d ln p_j / de has an entry for each key, not only for the drawn one.
+variance  Each key j is drawn with the probability p_j. So the mean is a sum.
 best_baseline  Which losses count more, those of rare or of frequent draws?
 1  |onehot_j - p|^2 = 1 - 2 p_j + sum_k p_k^2. Call it c_j.
 2  V(b) = sum_j p_j (l_j - b)^2 c_j - |dJ/de|^2, and only the first term depends on b.
