@@ -38,9 +38,10 @@ import lessons
 os.environ["ATTENTION_BACKEND"] = "numpy"  # to compile takes longer than it saves"""
 EXERCISES = """## Exercises
 
-Run the next cell, which is folded, after each start of the notebook. Then fill in a cell below it and run it: it is saved as your
-answer, and checked. `%hint` in a cell shows a hint, `%lessons` your progress, and
-View > Show Line Numbers the numbers that a report names."""
+Each time you open the notebook, first run the next cell, which is folded. Then fill in
+a cell below it and run it: it is saved as your answer, and checked. `%hint` in a cell
+shows a hint, `%lessons` your progress, and View > Show Line Numbers the numbers that a
+report names."""
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 
 
