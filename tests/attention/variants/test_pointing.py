@@ -120,6 +120,12 @@ def test_sharpening_leaves_places_of_weight_0_out(dtype):
         assert not y[p == 0].any() and not dp[p == 0].any()
 
 
+def test_a_large_gamma_keeps_the_digits():
+    p = np.array([2e-30, 1.9999e-30, 1.9998e-30], np.float32)  # ln p is about -68
+    exact = A.sharpen(p.astype(float), np.array(3e4)).data
+    np.testing.assert_allclose(A.sharpen(p, np.float32(3e4)).data, exact, rtol=5e-3)
+
+
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("what", ["row", "key", "memory"])
