@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from lessons.classroom.catalogue import exercises, find
-from lessons.course import audit, naming
+from lessons.course import audit, naming, pictures
 from lessons.course.read import Source, opened, sealed
 
 TEXT = '''"""W.1  Half of a sum  ●○○○  5 min
@@ -142,6 +142,16 @@ def test_ones_own_words_are_counted():
     words = find("6.1").parts
     text = words.answer + '\n\ndef explanation():\n    return "two words"\n'
     assert [failure.tag for failure in audit.judge(words, text)[0]] == ["words"]
+
+
+def test_of_two_images_that_are_close_the_check_reads_the_closest():
+    fig = pictures.new_figure((2, 1))
+    for ax, weight in zip(fig.subplots(1, 2), (1.0, 1 - 1e-9)):
+        ax.imshow(weight * np.eye(3), vmin=0, vmax=1)
+        ax.set_title(f"{weight!r}")
+    for weight in 1.0, 1 - 1e-9:
+        found = pictures.has_image(fig, weight * np.eye(3), "the weights")
+        assert found == ((0, 1), f"{weight!r}")
 
 
 def test_a_sealed_file_is_the_stub_and_opens_to_the_same_text():
