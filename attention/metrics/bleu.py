@@ -150,7 +150,8 @@ def _tokens(sentence):
         return sentence.split()
     tokens = list(sentence) if isinstance(sentence, Iterable) else [sentence]
     for token in tokens:
-        if not isinstance(token, (str, numbers.Integral)) or " " in str(token):
+        is_token = isinstance(token, (str, numbers.Integral))
+        if not is_token or " " in str(token).strip():  # " the" is a piece of a tokenizer
             raise ValueError(
                 f"BLEU: a sentence has the token {token!r}; expected a word, or an id. "
                 "A whole sentence is a string; a list of several references for each "

@@ -46,6 +46,11 @@ def test_a_sentence_in_another_list_is_no_word(hypotheses, references):
         corpus_bleu(hypotheses, references)
 
 
+def test_a_token_may_begin_with_a_space():
+    pieces = ["the", " black", " cat", " sleeps"]  # of a tokenizer such as GPT-2's
+    assert corpus_bleu([pieces], [pieces]) == pytest.approx(100)
+
+
 @pytest.mark.parametrize("name", RECORDED["cases"])
 def test_bleu_is_that_of_sacrebleu(name):
     case = RECORDED["cases"][name]
