@@ -15,7 +15,7 @@ import functools
 
 import numpy as np
 
-from minigrad import Tensor, dropout, reshape, where
+from minigrad import Tensor, dropout, expand, reshape, where
 from minigrad.arguments import number
 from minigrad.shapes import shapes
 
@@ -80,7 +80,7 @@ def attend(
             f"attend: score is {score!r}; expected a function of queries and keys, "
             "such as attention.dot, or the method score of a layer."
         )
-    number("attend", "temperature", temperature, positive=True)
+    number("attend", "temperature", temperature, positive=True, finite=False)
     if hasattr(bias, "matrix"):  # an OffsetBias, such as that of T5
         bias = cast(bias.matrix(query.shape[-2], keys.shape[-2]), query.dtype)
     keys, values, allowed, added = clear_masked(
@@ -91,7 +91,7 @@ def attend(
     shape = *leading, query.shape[-2], keys.shape[-2]  # (..., L, S)
 
     def scores(query, keys):
-        return checked_scores("attend", score(query, keys), query, shape)
+        return checked_scores("attend", score(query, keys), shape)
 
     return weigh_and_average(
         query, keys, values, scores, allowed, (bias, added), temperature, normalize,
@@ -127,21 +127,19 @@ def weigh_and_average(
 # ---- A first reading can stop here ----
 
 
-def checked_scores(name, scores, query, shape):
+def checked_scores(name, scores, shape):
     """Return the scores of a caller's function, if they are floats of that shape."""
-    if (
-        not isinstance(scores, Tensor)
-        or scores.shape != shape
-        or scores.dtype.kind != "f"
-    ):
-        found = type(scores).__name__
-        if isinstance(scores, Tensor):
-            found = f"{scores.dtype} {scores.shape}"
-        raise ValueError(
-            f"{name}: score returned {found}; expected a Tensor of floats of the shape "
-            f"of the scores, {shape}."
-        )
-    return scores if scores.dtype == query.dtype else scores.astype(query.dtype)
+    found = type(scores).__name__
+    if isinstance(scores, Tensor):
+        if scores.shape == shape[-2:]:  # the same for all examples
+            scores = expand(scores, shape)
+        if scores.shape == shape and scores.dtype.kind == "f":
+            return scores
+        found = f"{scores.dtype} {scores.shape}"
+    raise ValueError(
+        f"{name}: score returned {found}; expected a Tensor of floats of the shape of "
+        f"the scores, {shape}."
+    )
 
 
 def group_heads(x, keys):

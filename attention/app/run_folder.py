@@ -113,7 +113,10 @@ class RunFolder(States):
     def load(self, job):
         """Return the saved state of a job, or {}."""
         old = self.start or {}
-        return super().load(job) or ({"run": old["run"]} if "run" in old else {})
+        state = super().load(job)
+        if "scheme" in state.get("result", ()):  # of an earlier version, too
+            state["result"]["kind"] = state["result"].pop("scheme")
+        return state or ({"run": old["run"]} if "run" in old else {})
 
     def _resumed(self, Config, options):
         """Load ``start``; return its config, which typed options must not change."""
@@ -129,10 +132,13 @@ class RunFolder(States):
             text = f"{error} Start another run without --resume."
             raise ValueError(text) from error
         with self.explained():
+            config = self.start["config"]
+            if "schemes" in config:  # of an earlier version of ``extrapolate``
+                config["kinds"] = config.pop("schemes")
             names = {each.name for each in fields(Config)}
             typed = {  # without options of an earlier version that nobody typed
                 name: value
-                for name, value in self.start["config"].items()
+                for name, value in config.items()
                 if name in names or value is not None
             }
             before = Config(**typed)

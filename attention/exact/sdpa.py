@@ -251,7 +251,8 @@ def _check_bias(bias, shape):
 
 def _checked_scores(score, query, key, shape):
     y = arguments.called(f"{NAME}: score", "(query, key)", score, query, key)
-    return checked_scores(NAME, y, query, shape)
+    y = checked_scores(NAME, y, shape)
+    return y if y.dtype == query.dtype else y.astype(query.dtype)
 
 
 # ---- The rows of the table ----

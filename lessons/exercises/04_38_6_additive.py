@@ -116,9 +116,9 @@ def the_chain(my, rng):
     first, moved, split, last = map(without_laws, (first, moved, split, last))
     found = [without_laws(link) for link in links]
     text = "the score of (h1 + h3) / 2 first", "an expression that equals it"
-    my.holds("proof", found[0] == first, *text, "starts-elsewhere")
+    my.holds("proof", found[0] in (None, first), *text, "starts-elsewhere")
     text = "half the sum of two scores last", "an expression that equals it"
-    my.holds("proof", found[-1] == last, *text, "arrives-elsewhere")
+    my.holds("proof", found[-1] in (None, last), *text, "arrives-elsewhere")
     for k, step in enumerate(zip(found, found[1:]), 1):
         text = "one law for each step", f"two between links {k} and {k + 1}: show each"
         two_laws = {*step} in ({first, last}, {moved, split})
@@ -134,11 +134,15 @@ def without_laws(link):
     """Return the values of an expression for keys of 16 bits: no law of sums holds.
 
     The sum of two large keys is rounded, and so is half of a tiny one. Scores are exact.
+    None is returned for an expression that needs other numbers.
     """
     tiny = np.finfo("f2").smallest_subnormal
     pairs = [(2048, 1), *(tiny * np.array([a, b]) for a in range(5) for b in range(5))]
     keys = [[np.full(5, h, "f2") for h in pair] for pair in pairs]
-    return tuple(float(link(np.ones(3), np.ones((3, 5)), *pair)) for pair in keys)
+    try:
+        return tuple(float(link(np.ones(3), np.ones((3, 5)), *pair)) for pair in keys)
+    except Exception:
+        return None
 
 
 def arrays(my, name, names):

@@ -159,6 +159,7 @@ HINTS = """
 1  o_i = sum_l p_il v_l. Multiply both sides by g_i: what is on the right side?
 2  D = (g * o).sum(1). In a tile: s, p, ds = p (g v^T - D), then scale ds k, scale
    ds^T q and p^T g.
+nan  Does your answer compute a tile without an allowed pair? 0 times NaN is NaN.
 """
 WHY = """exp(s - lse) computes each weight again, so none is stored, and D_i is
 g_i . o_i because o_i is the sum of p_il v_l. A tile needs only its own queries and keys

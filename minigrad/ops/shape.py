@@ -134,23 +134,18 @@ def split(x, sections, axis=0):
 def pad(x, pad_width, value=0.0):
     """Surround x with a constant, which has no gradient.
 
-    pad_width   as in ``numpy.pad``: n, or a pair (before, after) for each axis
+    pad_width   as in ``numpy.pad``: n, (before, after), or one such pair for each axis
     """
     number("pad", "value", value, finite=False)
     x = np.asarray(x)
-    if x.ndim > 1 and np.shape(pad_width) == (2,):
-        raise ValueError(
-            f"pad: pad_width={pad_width} for shape {x.shape} means every axis in NumPy "
-            "and the last axis in PyTorch. Write one pair for each axis: 0, 0 for none."
-        )
     try:
         widths = np.broadcast_to(pad_width, (x.ndim, 2)).tolist()
     except ValueError:
         widths = [[-1]]
     if any(n < 0 for pair in widths for n in pair):
         raise ValueError(
-            f"pad: pad_width={pad_width} for shape {x.shape}; it must be n, or a pair "
-            "(before, after) for each axis, none negative."
+            f"pad: pad_width={pad_width} for shape {x.shape}; it must be n, (before, "
+            "after), or one such pair for each axis, none negative."
         )
     shape = [before + n + after for n, (before, after) in zip(x.shape, widths)]
     inner = tuple(slice(before, before + n) for n, (before, _) in zip(x.shape, widths))

@@ -127,6 +127,15 @@ class Optimizer(ExplainedInit):
         for name in self.settings:
             setattr(self, name, state[name])
 
+    def __copy__(self):
+        """Return an optimizer of the same parameters, with its own steps and averages."""
+        other = object.__new__(type(self))
+        vars(other).update(vars(self), t=[*self.t])
+        other._averages = {
+            name: [a.copy() for a in arrays] for name, arrays in self._averages.items()
+        }
+        return other
+
     def _check_shapes(self):
         """Raise unless parameters and gradients have the shapes they began with."""
         for i, (p, shape) in enumerate(zip(self.params, self._shapes)):

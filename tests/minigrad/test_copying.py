@@ -65,6 +65,16 @@ def test_a_copied_schedule_belongs_to_the_copied_optimizer(copied):
     assert (optimizer.lr, other.lr) == (0.5, 0.0)
 
 
+def test_a_shallow_copy_of_an_optimizer_has_its_own_averages():
+    x = leaf([1.0])
+    optimizer = optim.Adam([x], lr=0.1)
+    other = copy.copy(optimizer)
+    x.grad = np.ones(1)
+    other.step()
+    assert other.params[0] is x and (other.t, optimizer.t) == ([1], [0])
+    assert optimizer.state_dict()["m"][0].tolist() == [0.0]
+
+
 @deep_copies
 def test_a_copy_of_a_leaf_is_a_new_leaf(copied):
     x = nn.Parameter(np.array([1.0, 2.0]))

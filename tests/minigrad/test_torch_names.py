@@ -158,7 +158,6 @@ def test_a_guess_that_works(call, expected):
         (lambda: setattr(nn.Linear(2, 2), "weight", ROWS), "weight.data"),
         (lambda: setattr(nn.Linear(2, 2), "bias", 3.0), "found a value of type float"),
         (lambda: setattr(tensor(), "grad", tensor()), "expected an array or None"),
-        (lambda: F.pad(tensor(), (1, 1)), "the last axis in PyTorch. Write one pair"),
         (lambda: mg.split(tensor(), 2, dim=0), "their length in PyTorch"),
         (lambda: mg.split(tensor(), [1, 1, 1], axis=1), "in PyTorch; write [1, 2]."),
         (lambda: mg.mse_loss(ROWS, ROWS[:, :1]), "y has shape (2, 3) and target (2, 1)"),
