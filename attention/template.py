@@ -87,10 +87,9 @@ def attend(
         "attend", query, keys, values, mask, lengths
     )
     drop = functools.partial(dropout, p=dropout_p, training=training, rng=rng)
-    leading = np.broadcast_shapes(query.shape[:-2], keys.shape[:-2])
-    shape = *leading, query.shape[-2], keys.shape[-2]  # (..., L, S)
 
     def scores(query, keys):
+        shape = shape_of_scores(query, keys)
         return checked_scores("attend", score(query, keys), shape)
 
     return weigh_and_average(
@@ -125,6 +124,12 @@ def weigh_and_average(
 
 
 # ---- A first reading can stop here ----
+
+
+def shape_of_scores(query, keys):
+    """Return (..., L, S) for query (..., L, D) and keys (..., S, D)."""
+    leading = np.broadcast_shapes(query.shape[:-2], keys.shape[:-2])
+    return *leading, query.shape[-2], keys.shape[-2]
 
 
 def checked_scores(name, scores, shape):
@@ -190,8 +195,7 @@ def clear_masked(name, query, keys, values, mask=None, lengths=None):
 
     Return keys, values, and the results of ``allowed_pairs`` for the scores.
     """
-    leading = np.broadcast_shapes(query.shape[:-2], keys.shape[:-2])
-    shape = *leading, query.shape[-2], keys.shape[-2]
+    shape = shape_of_scores(query, keys)
     allowed, added = allowed_pairs(name, shape, query.dtype, mask, lengths)
     if allowed is not None:
         used = functools.partial(used_keys, allowed, query, keys)

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from attention.published.architectures import FIXED_GGUF
 from attention.published import architectures
 
 from ...golden.decoder_models import CONFIGS, IDS, TRAINED
