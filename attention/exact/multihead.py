@@ -28,12 +28,11 @@ from minigrad.shapes import shapes
 
 from .. import definitions
 from ..masks import causal, padding
-from ..masks.given import check_axes, one_mask
-from ..positions import OffsetBias
+from ..masks.given import check_axes
 from ..variants.forgetting import forgetting_bias
 from ..variants.row import Variant
 from .kv_cache import FixedKVCache
-from .sdpa import scaled_dot_product_attention
+from .sdpa import exact_attention
 
 NAME = "MultiHeadAttention"
 
@@ -238,45 +237,27 @@ class MultiHeadAttention(nn.Module):
             k, v = cache.concatenate(self, k, v)  # (B, Hk, T, E)
         stored, T = k, k.shape[2]
         first = 0 if cache is None else T - L  # the position of the first query
-        if callable(bias):
-            bias = bias(L, T, first)
+        bias = bias(L, T, first) if callable(bias) else bias
+        masks = {"mask": mask}
         if self.W_f is not None:
             k, f = k[..., :-1], k[..., -1]  # (B, Hk, T, E), (B, Hk, T)
             group = self.num_heads // self.num_kv_heads
             f = f[:, np.arange(self.num_heads) // group]  # (B, H, T)
-            bias = bias.matrix(L, T) if isinstance(bias, OffsetBias) else bias
-            gates = forgetting_bias.unchecked(f, L)
-            bias = gates if bias is None else gates + bias
+            masks["gates"] = forgetting_bias.unchecked(f, L)
         check_axes(NAME, mask, q.ndim)
-        masks = [mask]
         if lengths is not None:
-            lens = lengths if cache is None else np.minimum(lengths, T)
-            masks.append(padding(lens))
+            masks["lengths"] = padding(
+                lengths if cache is None else np.minimum(lengths, T)
+            )
         if choose is not None:
-            masks.append(choose(q.data, k.data))
+            masks["choose"] = choose(q.data, k.data)
         elif is_causal and (cache is None or L > 1):  # one token may read all
-            masks.append(causal(offset=first))
-        shape = *q.shape[:-1], T
-        mask, added = one_mask(NAME, "mask", shape, q.dtype, *masks)
-        if added is not None and bias is not None:
-            bias = bias.matrix(L, T) if isinstance(bias, OffsetBias) else bias
-            bias = bias + added
-        bias = added if bias is None else bias
-        result = scaled_dot_product_attention(
-            q,
-            k,
-            v,
-            mask,
-            self.dropout,
-            scale=scale,
-            enable_gqa=True,
-            bias=bias,
-            training=self.training,
-            rng=self.rng,
-            return_weights=need_weights,
-            normalize=normalize,
-            score=None if score is None else lambda q, k: score(q, k, first),
-        )
+            masks["is_causal"] = causal(offset=first)
+        result = exact_attention(
+            NAME, q, k, v, masks, bias, scale,
+            self.dropout if self.training else 0.0, self.rng, normalize,
+            None if score is None else lambda q, k: score(q, k, first), need_weights,
+        )  # fmt: skip
         if cache is not None:
             cache.keep(self, stored, v)  # only now: the call has not raised
         c, weights = result if need_weights else (result, None)

@@ -23,9 +23,10 @@ from minigrad.shapes import shapes
 from .. import definitions
 from ..kernels import dropout
 from ..kernels.tile_plan import tile_plan
-from ..masks import causal, from_array, given
+from ..masks import causal, from_array
+from ..masks.given import Pairs
 from ..masks.windows import sliding_window, window_ends
-from ..positions import OffsetBias, toeplitz
+from ..positions import toeplitz
 from ..scores import scaled_dot
 from ..template import (
     checked_scores,
@@ -113,68 +114,75 @@ def scaled_dot_product_attention(
     arguments.generator(NAME, rng)
     scale = 1 / math.sqrt(max(query.shape[-1], 1)) if scale is None else scale
     arguments.number(NAME, "scale", scale)
-    in_tiles = _in_tiles(path, query, return_weights, return_lse, normalize, score)
     query, key, value = _with_equal_batch(query, key, value, enable_gqa)
-    shape, dtype = (*query.shape[:-1], key.shape[-2]), query.dtype
-    offset = None
-    if isinstance(bias, OffsetBias):
-        offset, bias = _offset_values(bias, shape), None
-        offset = given.cast(offset, dtype)
-    elif bias is not None:
-        _check_bias(bias, shape)
-    masks = attn_mask, bias, causal if is_causal else None
-    mask, added = given.one_mask(NAME, "attn_mask", shape, dtype, *masks)
-    B, H, L, S = given.four_sizes(shape)
-    if mask is not None:
+    masks = {"attn_mask": attn_mask, "is_causal": causal if is_causal else None}
+    return exact_attention(
+        NAME, query, key, value, masks, bias, scale, dropout_p if training else 0.0,
+        rng, normalize, score, return_weights, return_lse, path,
+    )  # fmt: skip
+
+
+def exact_attention(
+    name, query, key, value, masks, bias, scale, dropout_p=0.0, rng=None,
+    normalize=None, score=None, return_weights=False, return_lse=False, path=None,
+):  # fmt: skip
+    """Compute ``scaled_dot_product_attention`` of heads whose axes fit, or of one head.
+
+    query (..., H, L, E), key (..., Hk, S, E), value (..., Hk, S, Ev)
+
+    name    of the caller, for messages
+    masks   {argument: a mask, or None}, as of ``Pairs``
+
+    The other arguments are those of that function, checked.
+    """
+    in_tiles = _in_tiles(name, path, query, return_weights, return_lse, normalize, score)
+    shape = *query.shape[:-1], key.shape[-2]
+    pairs = Pairs(name, shape, query.dtype, masks, bias)
+    B, H, L, S = pairs.sizes
+    if pairs.masks:
         key, value = clear_unused(
-            key, value, lambda: used_keys(given.dense(mask, shape), query, key)
+            key, value, lambda: used_keys(pairs.dense(), query, key)
         )
     draws = None
-    if training and dropout_p > 0:  # the same numbers with and without tiles
+    if dropout_p > 0:  # the same numbers with and without tiles
         seed = (rng or generator()).integers(2**63)
-        draws = dropout.draws(dropout_p, seed, B * H, L, S, dtype)
+        draws = dropout.draws(dropout_p, seed, B * H, L, S, query.dtype)
     if in_tiles:
-        plan = tile_plan(mask, B, H, L, S)
+        plan = tile_plan(pairs.one_mask(), B, H, L, S)
         o, lse = flash_attention(
-            query, key, value, offset, added, plan=plan, scale=scale, draws=draws
+            query, key, value, pairs.offset, pairs.added, plan=plan, scale=scale,
+            draws=draws,
         )
         o = o if normalize is None else normalize.rescale(o, lse)
         return (o, lse) if return_lse else o
     if score is None:
         score = functools.partial(_scaled_dot, shape=shape, scale=scale)
     else:
-        score = functools.partial(_checked_scores, score, shape=shape)
-    if offset is not None:
-        offset = toeplitz(offset, L, S)  # (H | 1, L, S)
+        score = functools.partial(_checked_scores, name, score, shape=shape)
+    offset = None
+    if pairs.offset is not None:
+        offset = toeplitz(pairs.offset, L, S)  # (H | 1, L, S)
         offset = offset[0] if len(shape) == 2 else offset
-    allowed = None if mask is None else given.dense(mask, shape)
     drop = None if draws is None else functools.partial(_drop, draws)
     o, weights = weigh_and_average(
-        query, key, value, score, allowed, (offset, added), 1, normalize, drop, NAME
-    )
+        query, key, value, score, pairs.dense(), (offset, pairs.added), 1, normalize,
+        drop, name,
+    )  # fmt: skip
     return (o, weights) if return_weights else o
 
 
-def _in_tiles(path, query, return_weights, return_lse, normalize, score):
+def _in_tiles(name, path, query, return_weights, return_lse, normalize, score):
     """Return whether the scores are computed in tiles."""
-    arguments.one_of(NAME, "path", path, (None, "dense", "tiled"))
-    if return_lse and normalize is not None:
+    arguments.one_of(name, "path", path, (None, "dense", "tiled"))
+    # lse belongs to the softmax, and not to a normalize that rescales it
+    in_both_ways = normalize is None or hasattr(normalize, "rescale") and not return_lse
+    needs_matrix = return_weights or score is not None or not in_both_ways
+    if (path == "tiled" or return_lse) and (path == "dense" or needs_matrix):
         raise ValueError(
-            f"{NAME}: return_lse is True and normalize is {normalize!r}; expected one "
-            "of them, because lse belongs to the softmax."
-        )
-    own = normalize is not None and not hasattr(normalize, "rescale")
-    needs_matrix = return_weights or score is not None or own
-    if needs_matrix and (path == "tiled" or return_lse):
-        raise ValueError(
-            f"{NAME}: path is {path!r} and return_lse is {return_lse}; expected path "
-            "'dense' or None and no lse: weights, a score and a normalize need the "
-            "whole matrix of scores."
-        )
-    if return_lse and path == "dense":
-        raise ValueError(
-            f"{NAME}: return_lse is True and path is 'dense'; expected 'tiled' or "
-            "None, because tiles compute lse."
+            f"{name}: path is {path!r}, return_lse {return_lse} and return_weights "
+            f"{return_weights}; expected one way: lse and path 'tiled' need tiles; "
+            "weights, a score, a normalize and path 'dense' need the whole matrix of "
+            "scores."
         )
     few = query.shape[-2] < TILED_FROM and not return_lse
     return path == "tiled" or path is None and not (few or needs_matrix)
@@ -219,39 +227,9 @@ def _with_equal_batch(query, key, value, enable_gqa):
     return [x if x.shape == s else expand(x, s) for x, s in zip(tensors, shapes)]
 
 
-def _offset_values(bias, shape):
-    """Return the values (H | 1, L + S - 1) of an OffsetBias, if they fit the scores."""
-    *heads, L, S = shape
-    (H,), n = heads[-1:] or (1,), max(L + S - 1, 0)
-    if bias.values.shape not in ((H, n), (1, n)):
-        raise ValueError(
-            f"{NAME}: bias is an OffsetBias of shape {bias.values.shape}; expected "
-            f"(H | 1, L + S - 1) = ({H} | 1, {n})."
-        )
-    return bias.values
-
-
-def _check_bias(bias, shape):
-    """Raise an error unless the bias is of floats and broadcasts to the scores."""
-    found = arguments.plain(bias)
-    if found.dtype.kind != "f":
-        found = type(bias).__name__ if callable(bias) else found.dtype
-        raise TypeError(
-            f"{NAME}: bias is {found}; expected floating-point numbers, which are "
-            "added to the scores. Call a function: bias(L, S). Pass a bool array as "
-            "attn_mask."
-        )
-    try:
-        arguments.broadcastable(NAME, "bias", found.shape, shape)
-    except ValueError as error:
-        raise ValueError(
-            f"{error} For values (H | 1, L + S - 1) by offset, pass OffsetBias(values)."
-        ) from None
-
-
-def _checked_scores(score, query, key, shape):
-    y = arguments.called(f"{NAME}: score", "(query, key)", score, query, key)
-    y = checked_scores(NAME, y, shape)
+def _checked_scores(name, score, query, key, shape):
+    y = arguments.called(f"{name}: score", "(query, key)", score, query, key)
+    y = checked_scores(name, y, shape)
     return y if y.dtype == query.dtype else y.astype(query.dtype)
 
 

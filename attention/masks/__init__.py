@@ -16,7 +16,7 @@ tokens.py    by kind of token: padding, prefix_lm, document, global_tokens
 bigbird.py   by blocks, some of them random
 grid.py      of images, by rows and columns
 block_mask.py, tiling.py   the tiles of a mask: full, partial or empty
-given.py     what a call is given as masks, as one mask and one bias
+given.py     what a call is given as masks: which pairs may attend, and a bias
 """
 
 from .algebra import Mask, everything, mask_mod, nothing

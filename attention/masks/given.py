@@ -1,4 +1,8 @@
-"""Turn the masks and float arrays that a call is given into one mask and one bias."""
+"""What a call is given as masks and float arrays: which pairs may attend, and a bias.
+
+Exact attention makes ``Pairs``, from which tiles take a mask and the whole matrix of
+scores an array. ``allowed_pairs`` returns arrays, for any axes, also with lengths.
+"""
 
 import functools
 import math
@@ -13,6 +17,76 @@ from minigrad.arguments import mask as check_mask
 from .algebra import Mask, as_mask
 from .arrays import from_array
 from .block_mask import BlockMask
+
+
+class Pairs:
+    """Which pairs may attend, of scores of a shape (..., H, L, S) and a dtype.
+
+    given   {argument: None; a Mask, a BlockMask, or a function (b, h, q_idx, kv_idx);
+            or an array that broadcasts to the scores: bool, True = may attend, or
+            float, which is added, and masks where it is -inf}
+    bias    a float array, which is added as such a mask is; an OffsetBias; or None
+
+    sizes   B, H, L, S; B counts the examples of all axes before the heads
+    masks   functions and bool arrays: a pair may attend if all of them allow it
+    added   what is added to the scores, a Tensor, or None
+    offset  what is added by offset, (H | 1, L + S - 1), or None
+    """
+
+    offset = None
+
+    def __init__(self, name, shape, dtype, given, bias=None):
+        self.shape, self.sizes, self.masks, terms = shape, four_sizes(shape), [], []
+        if hasattr(bias, "matrix"):
+            self.offset = cast(self._values_of(name, bias), dtype)
+        elif bias is not None:
+            given = given | {"bias": _floats(name, bias)}
+        for argument, mask in given.items():
+            if is_function(mask):
+                self.masks.append(mask)
+            elif mask is not None:
+                allowed, term = from_numbers(name, argument, mask, shape, dtype)
+                terms += [] if term is None else [term]
+                self.masks += [] if allowed.all() else [allowed]
+        self.added = functools.reduce(operator.add, terms) if terms else None
+
+    def dense(self):
+        """Return a bool array that broadcasts to the scores, or None: all pairs."""
+        arrays = [dense(m, self.shape) if is_function(m) else m for m in self.masks]
+        return functools.reduce(operator.and_, arrays) if arrays else None
+
+    def one_mask(self):
+        """Return a Mask, a BlockMask, or None: all pairs."""
+        if len(self.masks) == 1 and isinstance(self.masks[0], BlockMask):
+            return self.masks[0]  # its plan of tiles is kept from call to call
+        found = []
+        for mask in self.masks:
+            if isinstance(mask, BlockMask):
+                mask.check(*self.sizes)
+                mask = mask.mask
+            found.append(as_mask(mask) if is_function(mask) else self._of_array(mask))
+        return functools.reduce(operator.and_, found) if found else None
+
+    def _values_of(self, name, bias):
+        """Return the values of an OffsetBias, if they fit the scores."""
+        _, H, L, S = self.sizes
+        n = max(L + S - 1, 0)
+        if bias.values.shape not in ((H, n), (1, n)):
+            raise ValueError(
+                f"{name}: bias is an OffsetBias of shape {bias.values.shape}; expected "
+                f"(H | 1, L + S - 1) = ({H} | 1, {n})."
+            )
+        return bias.values
+
+    def _of_array(self, allowed):
+        """Return a mask from a bool array that broadcasts to the scores."""
+        axes = max(len(self.shape), 3)
+        allowed = allowed.reshape((1,) * (axes - allowed.ndim) + allowed.shape)
+        *batch, H, L, S = allowed.shape  # each 1, or the size of the scores
+        if math.prod(batch) > 1:
+            batch = self.shape[:-3]
+            allowed = np.broadcast_to(allowed, (*batch, H, L, S))
+        return from_array(allowed.reshape(math.prod(batch), H, L, S))
 
 
 def allowed_pairs(name, shape, dtype, mask=None, lengths=None):
@@ -54,38 +128,6 @@ def lengths_of_rows(name, lengths, shape):
     between(name, "lengths", lengths, 0, S, "the number of keys")
     ones = [1] * (len(rows) - lengths.ndim)  # the heads have the same lengths
     return lengths.reshape(B, *ones, *L)
-
-
-def one_mask(name, argument, shape, dtype, *given):
-    """Return the mask of the pairs that all the given masks allow, and a bias.
-
-    shape, dtype   of the scores (..., H, L, S)
-    given          each None; a Mask, a BlockMask, or a function (b, h, q_idx, kv_idx);
-                   or an array that broadcasts to the scores: bool, True = may attend,
-                   or float, which is added, and masks where it is -inf
-
-    The mask is None if every pair may attend, and the bias None if nothing is added.
-    """
-    masks, terms = [], []
-    for mask in given:
-        if mask is None:
-            continue
-        if is_function(mask):
-            masks.append(mask)
-            continue
-        allowed, term = from_numbers(name, argument, mask, shape, dtype)
-        terms += [] if term is None else [term]
-        if not allowed.all():
-            masks.append(_mask_of(allowed, shape))
-    bias = functools.reduce(operator.add, terms) if terms else None
-    if len(masks) == 1 and isinstance(masks[0], BlockMask):
-        return masks[0], bias  # its plan of tiles is kept from call to call
-    for i, mask in enumerate(masks):
-        if isinstance(mask, BlockMask):
-            mask.check(*four_sizes(shape))
-            masks[i] = mask.mask
-    masks = [as_mask(mask) for mask in masks]
-    return functools.reduce(operator.and_, masks) if masks else None, bias
 
 
 def from_numbers(name, argument, mask, shape, dtype):
@@ -155,12 +197,14 @@ def cast(x, dtype):
         return x if x.dtype == dtype else astype(x, dtype)
 
 
-def _mask_of(allowed, shape):
-    """Return a mask from a bool array that broadcasts to (..., H, L, S)."""
-    axes = max(len(shape), 3)
-    allowed = allowed.reshape((1,) * (axes - allowed.ndim) + allowed.shape)
-    *batch, H, L, S = allowed.shape  # each 1, or the size of the scores
-    if math.prod(batch) > 1:
-        batch = shape[:-3]
-        allowed = np.broadcast_to(allowed, (*batch, H, L, S))
-    return from_array(allowed.reshape(math.prod(batch), H, L, S))
+def _floats(name, bias):
+    """Return the bias if it is an array of floats."""
+    found = plain(bias)
+    if found.dtype.kind != "f":
+        found = type(bias).__name__ if callable(bias) else found.dtype
+        raise TypeError(
+            f"{name}: bias is {found}; expected floating-point numbers, which are "
+            "added to the scores. Call a function: bias(L, S). Pass a bool array as a "
+            "mask."
+        )
+    return bias

@@ -35,9 +35,9 @@ from minigrad.shapes import shapes
 
 from .. import definitions
 from ..exact.multihead import check_heads, heads, side_by_side
-from ..exact.sdpa import scaled_dot_product_attention
+from ..exact.sdpa import exact_attention
 from ..masks import causal
-from ..masks.given import check_axes, one_mask
+from ..masks.given import check_axes
 from ..positions.rope import rope
 from .row import Variant
 
@@ -109,17 +109,13 @@ class LatentAttention(nn.Module):
         r = rope(heads(self.W_r, x, 1), positions)  # (..., 1, L, F)
         if cache is not None:
             c, r = cache.concatenate(self, c, r)  # of S tokens
-        shape = *q.shape[:-1], c.shape[-2]
         past = causal(offset=start) if is_causal else None
-        mask, bias = one_mask("LatentAttention", "mask", shape, x.dtype, mask, past)
         form = self._absorbed if absorbed else self._expanded
         o = form(q, u, c, r, {
-            "attn_mask": mask,
-            "bias": bias,
+            "masks": {"mask": mask, "is_causal": past},
+            "bias": None,
             "scale": 1 / math.sqrt(E + F),
-            "enable_gqa": True,
-            "dropout_p": self.dropout,
-            "training": self.training,
+            "dropout_p": self.dropout if self.training else 0.0,
             "rng": self.rng,
             "normalize": normalize,
         })  # fmt: skip
@@ -133,7 +129,7 @@ class LatentAttention(nn.Module):
         k, v = heads(self.W_k, latents, H), heads(self.W_v, latents, H)
         r = expand(r, (*k.shape[:-1], self.rotated))
         keys, queries = concat([k, r], -1), concat([q, u], -1)
-        return scaled_dot_product_attention(queries, keys, v, **options)
+        return exact_attention("LatentAttention", queries, keys, v, **options)
 
     def _absorbed(self, q, u, c, r, options):
         """Return the same from one key head, the cache itself."""
@@ -143,7 +139,7 @@ class LatentAttention(nn.Module):
         )
         queries = concat([q @ W_k, u], -1)  # W_k^T q_i: (..., H, L, R + F)
         keys = concat([c, r], -1)  # (..., 1, S, R + F)
-        averages = scaled_dot_product_attention(queries, keys, c, **options)
+        averages = exact_attention("LatentAttention", queries, keys, c, **options)
         return averages @ swapaxes(W_v, -1, -2)  # (..., H, L, E)
 
     def extra_repr(self):
