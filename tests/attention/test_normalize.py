@@ -7,9 +7,8 @@ import pytest
 
 from attention import BahdanauStep, definitions
 from attention.layers import AdditiveAttention
-from attention.costs.formulas import shapes_of
+from attention.softmax import masked_softmax
 from attention.template import attend
-from attention.variants.table import NORMALIZERS as ROWS
 from minigrad import Tensor, where
 
 from ..minigrad.array_cases import draw
@@ -42,36 +41,6 @@ def squares_definition(s, allowed):
     return definitions.divide_by_sum(np.where(allowed, s * s, 0))
 
 
-def normalizers():
-    """Return {name: (function, its definition)} of the table, and of ``squares``.
-
-    The parameters are numbers from N(0, 1).
-    """
-    found, rng = {"squares": (squares, squares_definition)}, np.random.default_rng(7)
-    for name, row in ROWS.items():
-        shapes = shapes_of(row.parameters, {}).values()
-        parameters = [rng.standard_normal(shape) for shape in shapes]
-        options = row.options | row.small
-        found[name] = (
-            row.bound(*parameters, **options),
-            functools.partial(with_parameters, row.definition, parameters, options),
-        )
-    return found
-
-
-def with_parameters(definition, parameters, options, s, allowed):
-    return definition(s, allowed, *parameters, **options)
-
-
-NORMALIZERS = normalizers()
-softmax = NORMALIZERS["softmax"][0]
-
-
-@pytest.fixture(params=NORMALIZERS)
-def normalizer(request):
-    return NORMALIZERS[request.param]
-
-
 def average(s, v, allowed, normalize):
     """Return contexts and weights by the definition, for all examples and heads."""
     each_head = batched(
@@ -98,14 +67,14 @@ def test_attend(masking):
     assert (context.data[~allowed.any(-1)] == 0).all()
 
 
-def test_multi_head(normalizer):
+def test_multi_head():
     module, arrays = layer(2), example({})
     lens = [3, 7]
     options = dict(need_weights=True, lengths=lens, is_causal=True)
-    run = functools.partial(module, normalize=normalizer[0], **options)
+    run = functools.partial(module, normalize=squares, **options)
     i, j = definitions.positions(arrays[0].shape[1], arrays[1].shape[1])
     allowed = definitions.causal(i, j) & (j < np.reshape(lens, (2, 1, 1, 1)))
-    definition = defined(module, allowed, normalize=normalizer[1])
+    definition = defined(module, allowed, normalize=squares_definition)
     check(run, definition, arrays, module.parameters())
 
 
@@ -125,7 +94,7 @@ def test_the_temperature_divides_the_scores_of_a_normalizer():
     q, k, v = draw((B, 4, L, D), (B, 4, S, D), (B, 4, S, Ev))
     found, expected = (
         attend(q, k, v, temperature=0.7, normalize=normalize)[0].data
-        for normalize in (softmax, None)
+        for normalize in (lambda s, allowed: masked_softmax(s, mask=allowed), None)
     )
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
 

@@ -14,7 +14,6 @@ from minigrad import Tensor
 from ...minigrad.array_cases import draw
 from ..definition_cases import check
 from .multihead_cases import (
-    DENSE,
     B,
     D,
     Dk,
@@ -30,7 +29,6 @@ from .multihead_cases import (
     layer,
 )
 
-FLOAT = np.random.default_rng(4).standard_normal((L, S))
 LENS = np.array([[3, 0, 7, 1, 2], [7, 6, 5, 4, 3]])  # one query without a key
 
 LAYERS = {
@@ -43,17 +41,9 @@ LAYERS = {
 }
 CALLS = {  # options of the call: allowed, added
     "lengths of queries": ({"lengths": LENS}, j < LENS[:, None, :, None], 0.0),
-    "-inf": ({"mask": np.where(DENSE[:, :1], FLOAT, -np.inf)}, DENSE[:, :1], FLOAT),
     "mask": (
         {"mask": masks.sliding_window(1, 2), "lengths": [0, 6]},
         (abs(j - i - 0.5) < 2) & (j < np.reshape([0, 6], (2, 1, 1, 1))),
-        0.0,
-    ),
-    "function": (
-        {"mask": lambda b, h, q, kv: (kv + q + h + b) % 3 > 0, "is_causal": True},
-        ((j + i + np.arange(H)[:, None, None] + np.arange(B).reshape(2, 1, 1, 1)) % 3)
-        * (j <= i)
-        > 0,
         0.0,
     ),
     "bias": (
