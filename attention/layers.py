@@ -284,7 +284,6 @@ ROWS = [
         "additive", definitions.additive, AdditiveAttention, "E, Dk, A",
         parameters="W_q (A, E), W_k (A, Dk), w_v (A)",
         multiplications="A*(L*E + S*Dk) + L*S*A + L*S*Ev",
-        held="max(L*S + (L + S)*A, 2*L*S + L*Ev)",
         about="""score: s = w . tanh(W_q q + W_k k), a network with one hidden layer
         can prefer keys in the middle of a range; compare queries and keys of two widths
         cannot be one matrix product: each pair takes a tanh for each of A hidden units
@@ -295,7 +294,6 @@ ROWS = [
         "general", definitions.general, GeneralAttention, "E, Dk",
         parameters="W_a (E, Dk)",
         multiplications="L*E*Dk + L*S*Dk + L*S*Ev",
-        held="max(L*S + L*Dk, 2*L*S + L*Ev)",
         about="""score: s = q . W_a k, with a learned matrix
         can learn which directions of queries and keys belong together
         cannot prefer keys in the middle of a range: it is linear in the key

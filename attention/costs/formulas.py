@@ -25,9 +25,6 @@ class Cost(NamedTuple):
     parameters: int
     multiplications: int
     score_bytes: int  # of an array with a number for each pair
-    # of all that is held beside inputs and parameters, with the output; None: the row
-    # has no formula, and it is only measured
-    extra_bytes: int | None
 
     def _repr_html_(self):
         return table([("cost of a call", ""), *self._asdict().items()])
@@ -69,13 +66,12 @@ def cost_of(
     sizes = {name: whole("cost_of", name, n, least=1) for name, n in sizes.items()}
     _check(row, options, **sizes)
     letters = row.letters(sizes["L"], sizes["S"], **options) | sizes
-    B, H, w = sizes["B"], sizes["H"], np.dtype(dtype).itemsize
+    B, H = sizes["B"], sizes["H"]
     heads = B if re.search(r"\bH\b", row.multiplications) else B * H
     return Cost(
         parameters=sum(map(math.prod, shapes_of(row.parameters, letters).values())),
         multiplications=heads * value_of(row.multiplications, letters),
-        score_bytes=w * B * H * sizes["L"] * sizes["S"],
-        extra_bytes=w * B * H * value_of(row.held, letters) if row.held else None,
+        score_bytes=np.dtype(dtype).itemsize * B * H * sizes["L"] * sizes["S"],
     )
 
 

@@ -74,10 +74,10 @@ def in_the_middle(variant, parameters, S):
     return {"centre": lambda t: (S - 1) // 2} if variant == "local-m" else {}
 
 
-def measured(variant, n, E=64):
-    """Return the bytes that a call with n queries and keys holds beside the inputs."""
+def measured(variant, L, S=None, E=64):
+    """Return the bytes that a call holds beside the inputs; S is None: L keys."""
     with kernels.backend("numpy"):
-        return peak_bytes(call_of(variant, n, E), _trace_arrays)
+        return peak_bytes(call_of(variant, L, S or L, E), _trace_arrays)
 
 
 def peak_bytes(call, trace=tracemalloc.start):
@@ -122,9 +122,9 @@ def _trace_arrays():
         ctypes.pythonapi.PyMem_SetAllocator(domain, ctypes.byref(allocator))
 
 
-def call_of(variant, n, E):
-    """Return a call of a variant with n queries and keys of width E, in float32."""
-    arrays = arrays_of(variant, L=n, S=n, E=E, Ev=E, A=E, dtype=np.float32)
+def call_of(variant, L, S, E):
+    """Return a call of a variant with L queries and S keys of width E, in float32."""
+    arrays = arrays_of(variant, L=L, S=S, E=E, Ev=E, A=E, dtype=np.float32)
     inputs = [Tensor(x) for x in arrays[0]]
     function, _ = prepared(variant, *arrays, VARIANTS[variant].options)
     return lambda: function(*inputs)

@@ -270,7 +270,6 @@ ROWS = [
     Variant(
         "dense", definitions.scaled_dot_attention,
         functools.partial(scaled_dot_product_attention, path="dense"),
-        held="max(L*S + L*E, 2*L*S + L*Ev)",
         about="""computation: nothing: scaled dot products of all pairs, as one matrix
         can let every token read every other one in one layer
         cannot need less memory than n^2 numbers
@@ -281,7 +280,6 @@ ROWS = [
     Variant(
         "tiled", _tiles_of_definition, _in_window,
         multiplications="L*E + P*E + P*Ev + V*(Ev + 1)",
-        held="L*Ev + 3*L + (2*64 + E)*64",  # the output; a tile, and its queries
         options=dict(left=-1, right=-1),
         more=window_tiles,
         about="""computation: nothing: tile by tile, with running sums

@@ -159,12 +159,10 @@ def _features(name, feature_map, x):
 
 
 ROWS = [
-    # phi(q) (sum_j phi(k_j) v_j^T) / phi(q) sum_j phi(k_j), without pairs. It holds the
-    # features, [v; 1] and its sums, the denominators twice, and the output.
+    # phi(q) (sum_j phi(k_j) v_j^T) / phi(q) sum_j phi(k_j), without pairs
     Variant(
         "linear", definitions.linear, linear_attention,
         multiplications="L*E + (S + L)*E*Ev",
-        held="(L + S)*(E + Ev + 1) + L*(Ev + 2)",
         about="""template: exp(q . k) becomes phi(q) . phi(k): sums over the keys come
         first
         can continue a text with a state of fixed size

@@ -123,7 +123,6 @@ ROWS = [
     Score(
         "dot", definitions.dot, functools.partial(LuongAttention, "dot"), "E, Dk",
         multiplications="L*S*E + L*S*Ev",
-        held="2*L*S + L*Ev",
         about="""score: s = q . k
         can be one matrix product, without parameters
         cannot compare queries and keys of two widths; keep the deviation of its scores

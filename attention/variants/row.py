@@ -112,7 +112,6 @@ class Variant:
     inputs: str = "q (L, E), k (S, Dk), v (S, Ev)"
     parameters: str = ""  # their names, in the order of the layer, and their shapes
     multiplications: str = f"{SCALED} + {AVERAGE}"  # with H: of all heads together
-    held: str = ""  # numbers beside inputs and parameters; empty: only measured
     options: dict = field(default_factory=dict)  # of calls that are measured
     numbers: dict = field(default_factory=dict)  # letters of shapes, of these calls
     small: dict = field(default_factory=dict)  # the same, of calls of few tokens
@@ -172,7 +171,6 @@ class Pattern(Variant):
     """
 
     multiplications: str = "L*E + P*E + P*Ev"
-    held: str = "L*Ev + 3*L + (2*64 + E)*64"  # the output; a tile, and its queries
     pairs: Callable | None = None  # (L, S, **options) -> P, the pairs that it keeps
 
     def attention(self, q, k, v, **options):

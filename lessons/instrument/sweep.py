@@ -12,7 +12,6 @@ import statistics
 import time
 
 from attention.app.benchmark.timing import rotated, timed
-from attention.costs import cost_of
 from attention.costs.table import BLOCK, LONG
 from attention.costs.trials import call_of, peak_bytes
 from minigrad import no_grad
@@ -21,7 +20,7 @@ VARIANTS = (*LONG, "additive")
 LENGTHS = (16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16_384)
 WIDTH = 64
 SHORT = 0.02  # seconds: shorter calls are timed together, until so much has passed
-MOST_BYTES = 1.2e9  # a variant that is predicted to hold more is not run
+MOST_BYTES = 1.2e9  # a variant that would hold more is not run
 
 
 def sweep(rounds, say, lengths=LENGTHS, seconds=3.0, variants=VARIANTS):
@@ -37,7 +36,7 @@ def sweep(rounds, say, lengths=LENGTHS, seconds=3.0, variants=VARIANTS):
         for n in lengths:
             say(f"n = {n}")
             names = [x for x in variants if _can_go_on(x, n, found[x], seconds)]
-            calls = {name: call_of(name, n, WIDTH) for name in names}
+            calls = {name: call_of(name, n, n, WIDTH) for name in names}
             for name, taken in in_turns(calls, rounds).items():
                 row = n, statistics.median(taken), min(taken), peak_bytes(calls[name])
                 for key, value in zip(keys, row):
@@ -84,9 +83,9 @@ def _can_go_on(name, n, record, seconds):
     """Return whether a variant may run with n tokens, after what ``record`` holds."""
     if name == "bigbird" and n % BLOCK:
         return False
-    if cost_of(name, L=n, E=WIDTH).extra_bytes > MOST_BYTES:
-        return False
     if not record["n"]:
         return True
     power = 2 if name in ("dense", "tiled", "additive") else 1
-    return record["least"][-1] * (n / record["n"][-1]) ** power <= seconds
+    growth = (n / record["n"][-1]) ** power
+    taken, held = record["least"][-1] * growth, record["bytes"][-1] * growth
+    return taken <= seconds and held <= MOST_BYTES

@@ -532,7 +532,7 @@ for (name, matrices), said in zip(runs.items(), printed):
 # numbers that are kept for the backward. One query, 50 keys, width 64:
 
 # %%
-from attention.costs import cost_of
+from attention.costs.trials import measured
 from minigrad import draw
 
 q, H, W = (
@@ -540,7 +540,7 @@ q, H, W = (
 )
 held, stored = {}, {}
 for name, e in (("dot", dot(q, H)), ("general", general(q, H, W))):
-    held[name] = cost_of(name, L=1, S=50, E=64).extra_bytes // 4  # float32
+    held[name] = measured(name, L=1, S=50, E=64) // 4  # float32
     stored[name] = draw.saved_bytes(mg.softmax(e) @ H).total // 8  # float64
     print(f"{name:8s} held {held[name]}   kept for the backward {stored[name]}")
 

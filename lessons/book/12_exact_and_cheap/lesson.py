@@ -24,7 +24,7 @@ from attention import (
     BlockMask, KVCache, MultiHeadAttention, linear_attention, masks, merge,
 )  # fmt: skip
 from attention import scaled_dot_product_attention as sdpa
-from attention.costs import cost_of
+from attention.costs import cost_of, trials
 from attention.costs.table import size
 from lessons.classroom.records import how_made, record
 from lessons.instrument import fair
@@ -309,17 +309,30 @@ show(draw, "parts", alt, frames=parts, start=(2, 2, 1, 4))
 
 # %% [markdown]
 # How do the multiplications, and the memory of a call, grow when $n$ doubles? Here are
-# the powers of $n$, by the library's formulas. *Linear* is the next section.
+# the powers of $n$, by formulas. That of the memory counts the numbers that are held at
+# the same time, where their sum is largest; last, the bytes that a call of 1024 tokens
+# takes, over those of the formula. *Linear* is the next section.
 
 # %%
+def numbers_held(way, n, d=64):
+    """Return how many numbers a call holds beside its inputs."""
+    if way == "dense":
+        return 2 * n * n + n * d  # the matrix before and after the softmax; the output
+    if way == "linear":
+        return 2 * n * (2 * d + 1) + n * (d + 2)  # features and sums; the output
+    return n * d + 3 * n + (128 + d) * 64  # the output; sums of each query; a tile
+
+
 ways = dict.fromkeys(("dense", "tiled", "window", "bigbird", "linear"), {})
 ways["window"] = {"left": 255, "right": 0}  # 255 back and itself
 growth = {}
 for name, options in ways.items():
     a, b = (cost_of(name, L=n, **options) for n in (2**16, 2**17))
-    growth[name] = b.multiplications / a.multiplications, b.extra_bytes / a.extra_bytes
+    held = numbers_held(name, 2**17) / numbers_held(name, 2**16)
+    growth[name] = b.multiplications / a.multiplications, held
     times, held = np.log2(growth[name])
-    print(f"{name:8s} multiplications n to the {times:.2f}, memory n to the {held:.2f}")
+    print(f"{name:8s} multiplications n to the {times:.2f}, memory n to the {held:.2f}",
+          f"({trials.measured(name, 1024) / (4 * numbers_held(name, 1024)):.1f})")
 
 # %% [markdown]
 # Tiles save memory and no multiplications. To save those, one has to leave pairs out. A
@@ -674,7 +687,7 @@ print("n      ", *(f"{h:>7s}" for h in heads), "", *(f"{h:>8s}" for h in heads))
 for way, options in ways.items():
     costs = [cost_of(way, L=n, **options) for n in lengths]
     print(f"{way:7s}", *(f"{c.multiplications:.1e}" for c in costs), end="  ")
-    print(*(f"{size(c.extra_bytes):>8s}" for c in costs))
+    print(*(f"{size(4 * numbers_held(way, n)):>8s}" for n in lengths))
 
 # %% [markdown]
 # ## Further: can linear attention find one key among many?
