@@ -43,11 +43,13 @@ ONES32 = np.ones((3, 4, 15), np.float32)
     lambda mask: A.performer_attention(*[ONES] * 3, np.ones((2, 5)), mask=mask),
     lambda mask: A.linformer_attention(*[ONES] * 3, *np.ones((2, 2, 4)), mask),
     lambda mask: A.MultiHeadAttention(15, 3)(ONES32, mask=mask),
+    lambda mask: A.LatentAttention(15, 3, 4, 2)(ONES32, mask=mask),
+    lambda mask: A.Pointer(5, 5, 2)(ONES, ONES, mask),
 ])  # fmt: skip
 def test_a_mask_that_could_be_of_examples_or_of_heads_is_refused(attend):
     for leading in (), (1,), (3, 1), (1, 3), (3, 3):
         attend(np.ones((*leading, 4, 4), bool))
-    with pytest.raises(ValueError, match=r"mask\[:, None\]"):
+    with pytest.raises(ValueError, match=r"shape \(3, 4, 4\); .*mask\[:, None\]"):
         attend(np.ones((3, 4, 4), bool))
 
 

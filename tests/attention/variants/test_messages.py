@@ -11,13 +11,11 @@ from attention import (
     BahdanauStep,
     CoverageAttention,
     GaussianAttention,
-    LatentAttention,
     LocalAttention,
     LocationAttention,
     LongformerAttention,
     LuongAttention,
     LuongStep,
-    Pointer,
     coverage_loss,
     definitions,
     gaussian,
@@ -58,12 +56,6 @@ def step(kind, start=True, attention=None):
     return step(x, state, v, v)
 
 
-def heads(layer):
-    x = ones(3, 4, 6, dtype="f")
-    layer(x, mask=MASK[:, None])
-    return layer(x, mask=MASK)
-
-
 def copied(module):
     return module.copy_probabilities(ones(4), ones(3), ones(), np.array([0, -1, 2]), 5)
 
@@ -75,8 +67,6 @@ def select(indices):
 
 
 a = ones(2, 4, 5)
-MASK = ones(3, 4, 4, dtype=bool)  # as many examples as heads
-LATENT = LatentAttention(6, 3, 4, 2)
 CALLS = [
     # local attention
     (lambda: local(kind="x"), "LocalAttention: kind is 'x'", "'m' or 'p'"),
@@ -121,13 +111,6 @@ CALLS = [
     ),
     (lambda: linear(feature_map=lambda x: x[..., :3, :]), "returns shape (2, 3, 3, 4)"),
     (lambda: linear(feature_map=lambda x: x[..., : x.shape[-2] - 5]), "feature_map returns 0 numbers for a query and 2"),
-    # masks that could be of examples or of heads
-    (lambda: heads(LATENT), "mask has shape (3, 4, 4)", "pass mask[:, None]"),
-    (
-        lambda: Pointer(6, 6, 2)(ones(3, 3, 4, 6), ones(3, 3, 4, 6), MASK),
-        "mask has shape (3, 4, 4)",
-        "pass mask[:, None]",
-    ),
     # ids that would count from the end, or name nothing
     (lambda: copied(definitions), "copy_probabilities: source holds -1", "0 to 4"),
     (lambda: copied(attention), "copy_probabilities: source holds -1", "0 to 4"),
