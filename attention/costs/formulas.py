@@ -9,8 +9,6 @@ import math
 import re
 from typing import NamedTuple
 
-import numpy as np
-
 from minigrad.arguments import one_of, whole
 from minigrad.draw.html import table
 
@@ -24,7 +22,7 @@ class Cost(NamedTuple):
 
     parameters: int
     multiplications: int
-    score_bytes: int  # of an array with a number for each pair
+    score_bytes: int  # of an array with a float32 for each pair
 
     def _repr_html_(self):
         return table([("cost of a call", ""), *self._asdict().items()])
@@ -42,7 +40,6 @@ def cost_of(
     Ev=None,
     A=None,
     Hk=None,
-    dtype="float32",
     **options,
 ):
     """Return the ``Cost`` of B examples of H heads with L queries and S keys.
@@ -71,7 +68,7 @@ def cost_of(
     return Cost(
         parameters=sum(map(math.prod, shapes_of(row.parameters, letters).values())),
         multiplications=heads * value_of(row.multiplications, letters),
-        score_bytes=np.dtype(dtype).itemsize * B * H * sizes["L"] * sizes["S"],
+        score_bytes=4 * B * H * sizes["L"] * sizes["S"],
     )
 
 
