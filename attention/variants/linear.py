@@ -89,9 +89,7 @@ def linear_attention(
     """
     eps = float(number(NAME, "eps", eps, least=0))
     is_causal = check_causal(NAME, is_causal, q, k)
-    keep = allowed_keys(NAME, q, k, v, mask, lengths)
-    if keep is not None:  # a masked key may be NaN
-        k, v = (where(keep[..., None], x, 0.0) for x in (k, v))
+    keep, k, v = allowed_keys(NAME, q, k, v, mask, lengths)
     a, b = (_features(NAME, feature_map, x) for x in (q, k))
     if a.shape[-1] != b.shape[-1]:
         raise ValueError(
@@ -110,13 +108,16 @@ def linear_attention(
 
 
 def allowed_keys(name, q, k, v, mask=None, lengths=None):
-    """Return which keys all queries may attend to: bool (..., S), or None for all."""
+    """Return which keys all queries may attend to, and k and v with 0 for the others.
+
+    The first is bool (..., S), or None for all. A masked key may be large, or NaN.
+    """
     leading = np.broadcast_shapes(*(x.shape[:-2] for x in (q, k, v)))
     shape = *leading, q.shape[-2], k.shape[-2]
     check_axes(name, mask, len(shape))
     allowed, added = allowed_pairs(name, shape, q.dtype, mask, lengths)
     if allowed is None:
-        return None
+        return None, k, v
     allowed = np.atleast_2d(allowed)
     keep = allowed.all(-2)
     why = "because the scores of pairs are not computed"
@@ -132,7 +133,7 @@ def allowed_keys(name, q, k, v, mask=None, lengths=None):
             f"{name}: {found} between queries; expected the same for all queries, "
             f"{why}. {advice}"
         )
-    return keep
+    return keep, *(where(keep[..., None], x, 0.0) for x in (k, v))
 
 
 def check_causal(name, is_causal, q, k):

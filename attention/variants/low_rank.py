@@ -38,7 +38,7 @@ Wang et al. 2020 (Linformer); Xiong et al. 2021 (Nystromformer).
 
 import numpy as np
 
-from minigrad import matmul, swapaxes, where
+from minigrad import matmul, swapaxes
 from minigrad.arguments import whole
 from minigrad.shapes import shapes
 
@@ -59,9 +59,7 @@ def linformer_attention(q, k, v, P, F, mask=None):
     mask   as in ``linear_attention``: the same for all queries. Masked keys and values
            are 0 in the sums over positions
     """
-    keep = allowed_keys("linformer_attention", q, k, v, mask)
-    if keep is not None:
-        k, v = (where(keep[..., None], x, 0.0) for x in (k, v))
+    _, k, v = allowed_keys("linformer_attention", q, k, v, mask)
     return scaled_dot_product_attention(q, matmul(P, k), matmul(F, v))
 
 

@@ -40,7 +40,7 @@ Choromanski et al. 2021 (Performer).
 
 import numpy as np
 
-from minigrad import arguments, differentiable, where
+from minigrad import arguments, differentiable
 from minigrad.arguments import whole
 from minigrad.random import generator
 from minigrad.shapes import shapes
@@ -64,9 +64,7 @@ def performer_attention(q, k, v, W, is_causal=False, mask=None):
     mask        as in ``linear_attention``: the same for all queries
     """
     is_causal = check_causal(NAME, is_causal, q, k)
-    keep = allowed_keys(NAME, q, k, v, mask)
-    if keep is not None:  # a masked key may be large, or NaN
-        k, v = (where(keep[..., None], x, 0.0) for x in (k, v))
+    keep, k, v = allowed_keys(NAME, q, k, v, mask)
     q, k = (x * q.shape[-1] ** -0.25 for x in (q, k))
     s = _exponents(k.data, W.data)  # (..., S, m)
     if keep is not None:
