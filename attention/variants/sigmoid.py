@@ -18,10 +18,7 @@ softmax with a sink of score -b is the same: "one sink for each key".
 Ramapuram et al. 2024.
 """
 
-import numpy as np
-
-from minigrad import differentiable
-from minigrad.ops.real import real
+from minigrad import sigmoid, where
 from minigrad.shapes import shapes
 
 from .. import definitions
@@ -29,7 +26,6 @@ from .row import Normalizer
 
 
 @shapes
-@differentiable
 def sigmoid_weights(scores, allowed, b=0.0):
     """p_ij = sigmoid(s_ij + b), and 0 for a masked key: a normaliser.
 
@@ -38,15 +34,7 @@ def sigmoid_weights(scores, allowed, b=0.0):
 
     b   0; or -ln n, with which n small scores give an average
     """
-    scores = real(scores)
-    with np.errstate(over="ignore"):  # 1 / (1 + inf) = 0 is the right limit
-        p = np.where(allowed, 1 / (1 + np.exp(-(scores + b))), 0)
-
-    def backward(g):
-        ds = g * p * (1 - p)
-        return ds, None, ds.copy()
-
-    return p, backward
+    return where(allowed, sigmoid(scores + b), 0.0)
 
 
 ROWS = [

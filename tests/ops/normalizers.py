@@ -81,16 +81,6 @@ def _over_all_keys(g, p, *rest):
 wrong("entmax", "softmax", _over_all_keys, on="mask")
 
 
-# sigmoid
-
-
-spec(
-    "sigmoid_weights",
-    _reference(definitions.sigmoid_weights, 1),
-    _cases(normal),
-)
-
-
 # stick-breaking
 
 
