@@ -23,7 +23,6 @@ B, L, S, Dq, Dk, A = 2, 3, 5, 7, 4, 6  # no two alike: a lost transpose shows
 
 
 pytestmark = pytest.mark.usefixtures("backend")  # numba and numpy
-ONE = np.eye(Dq)  # for queries and keys that are already projected
 SCORES = {  # function, its definition, the core axes, width of the keys, parameters
     "dot": (dot, definitions.dot, "", Dq, ()),
     "scaled": (scaled_dot, definitions.scaled_dot, "", Dq, ()),
@@ -38,11 +37,6 @@ SCORES = {  # function, its definition, the core axes, width of the keys, parame
     ),
     "concat": (
         concat, definitions.concat, ",(a,f),(a)", Dk, ((A, Dq + Dk), (A,))
-    ),
-    "tanh_scores": (
-        tanh_scores,
-        lambda q, k, w_v: definitions.additive(q, k, ONE, ONE, w_v), ",(d)", Dq,
-        ((Dq,),),
     ),
 }  # fmt: skip
 LEADING = [((), ()), ((B,), (B,)), ((B, 3), (B, 3)), ((B,), ()), ((B, 1), (3,))]

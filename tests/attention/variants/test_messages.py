@@ -56,8 +56,14 @@ def step(kind, start=True, attention=None):
     return step(x, state, v, v)
 
 
-def copied(module):
-    return module.copy_probabilities(ones(4), ones(3), ones(), np.array([0, -1, 2]), 5)
+def copied(module, word=-1):
+    source = np.array([0, word, 2])
+    return module.copy_probabilities(ones(4), ones(3), ones(), source, 5)
+
+
+def loss_of_copying(word, target):
+    source = np.array([0, word, 2])
+    return attention.copy_loss(ones(4), ones(3), ones(), source, np.array(target))
 
 
 def select(indices):
@@ -114,6 +120,9 @@ CALLS = [
     # ids that would count from the end, or name nothing
     (lambda: copied(definitions), "copy_probabilities: source holds -1", "0 to 4"),
     (lambda: copied(attention), "copy_probabilities: source holds -1", "0 to 4"),
+    (lambda: copied(attention, 5), "copy_probabilities: source holds 5", "0 to 4"),
+    (lambda: loss_of_copying(-1, 1), "copy_loss: source holds -1", "0 to inf"),
+    (lambda: loss_of_copying(7, 5), "target 5 is neither in the vocabulary, 0 to 3, nor"),
     (lambda: not_chosen([0, -1], 4), "not_chosen: places hold -1", "0 to 3"),
     (lambda: select([0, -1]), "StateCache: indices hold -1", "0 to 1"),
     # distances

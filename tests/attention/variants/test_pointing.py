@@ -39,8 +39,6 @@ def test_a_chosen_element_has_no_probability_and_no_gradient():
 
 # -- copying ---------------------------------------------------------------------------
 
-SOURCE = np.array([1, 6, 1, 7])  # a vocabulary of 5 words
-
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -81,22 +79,6 @@ def test_a_word_of_probability_0_has_an_infinite_loss_and_no_nan():
     assert loss.data == np.inf
     np.testing.assert_array_equal(np.r_[z.grad, r.grad], [0, 0, 0, 0.5])  # pi is 0
     assert np.isfinite(e.grad).all()
-
-
-@pytest.mark.parametrize("word", [-1, 8])
-def test_a_source_word_without_a_probability_is_refused(word):
-    source = np.array([1, 6, 1, word])
-    with pytest.raises(ValueError, match=f"source holds {word}; expected .* 0 to 7"):
-        A.copy_probabilities(*draw((5,)), np.ones(4) / 4, np.array(0.0), source, 8)
-    if word < 0:
-        with pytest.raises(ValueError, match="copy_loss: source holds -1"):
-            A.copy_loss(*draw((5,)), np.ones(4) / 4, np.array(0.0), source, 1)
-
-
-def test_a_word_that_nobody_can_write_is_refused():
-    message = "target 5 is neither in the vocabulary, 0 to 4, nor"
-    with pytest.raises(ValueError, match=message):
-        A.copy_loss(*draw((5,)), np.ones(4) / 4, np.array(0.0), SOURCE, 5)
 
 
 # -- addresses -------------------------------------------------------------------------
