@@ -22,24 +22,6 @@ def example(dtype=float):
     return draw((B, L, Dq), (B, S, Dq), (B, S, Ev), dtype=dtype)
 
 
-def test_bias_mask_and_temperature():
-    """Contexts and weights, and the gradients of both, also into a shared bias."""
-    mask = np.random.default_rng(2).random((B, L, S)) < 0.6
-    bias = draw((L, S), seed=1)[0]
-    bias[0] += np.where(mask[0, 0], 0, 50)  # the bias cannot unmask: it comes before
-
-    def definition(query, keys, values, bias):
-        s = np.stack([definitions.scaled_dot(*x) for x in zip(query, keys)])
-        p = definitions.softmax((s + bias) / 1.7, mask)
-        return p @ values, p
-
-    check(
-        lambda q, k, v, b: attend(q, k, v, mask=mask, bias=b, temperature=1.7),
-        definition,
-        [*example(), bias],
-    )
-
-
 # The softmax
 
 backends = pytest.mark.usefixtures("backend")  # numba and numpy
