@@ -79,13 +79,6 @@ def test_noise_draws_by_the_softmax():
     assert abs(noise.mean() - np.euler_gamma) < 4 * np.pi / np.sqrt(6 * n)
 
 
-def test_the_smooth_form_becomes_a_choice():
-    s, G = draw((7, S), (7, S))
-    hard = hard_weights(s, noise=G).data
-    close(gumbel_softmax(s, tau=1e-4, noise=G).data, hard)
-    close(hard_weights(s, noise=np.zeros_like(s)).data, np.eye(S)[s.argmax(-1)])
-
-
 def test_straight_through_has_the_values_of_a_choice_and_the_smooth_gradient():
     s, G, g = draw((7, S), (7, S), (7, S))
     outcomes = []
