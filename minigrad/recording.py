@@ -4,22 +4,19 @@ import contextlib
 import contextvars
 import inspect
 from collections.abc import Callable
-from typing import TypeVar, overload
+from typing import Self, TypeVar, overload
 
 F = TypeVar("F", bound=Callable)
 # how many blocks of no_grad are open in this thread or task
 _open_blocks = contextvars.ContextVar("_open_blocks", default=0)
 
 
-@overload  # for editors: the types of the two ways to call no_grad
-def no_grad() -> "_NoGrad": ...
+def is_recording():
+    """Return whether operations are recorded in this thread or task."""
+    return not _open_blocks.get()
 
 
-@overload
-def no_grad(function: F) -> F: ...
-
-
-def no_grad(function=None):
+class no_grad(contextlib.ContextDecorator):
     """Compute without recording: ``with no_grad(): ...``, or ``@no_grad``.
 
     The values are the same. The results have ``requires_grad=False`` and no graph.
@@ -30,20 +27,20 @@ def no_grad(function=None):
     Raises TypeError if the function is a generator or asynchronous: it would run after
     the block. Use a block inside it.
     """
-    if function is None:
-        return _NoGrad()
-    if not callable(function):
-        raise TypeError(f"no_grad takes a function or nothing; found {function!r}.")
-    return _NoGrad()(function)
 
+    @overload  # for editors: the types of the two ways to call no_grad
+    def __new__(cls) -> Self: ...
 
-def is_recording():
-    """Return whether operations are recorded in this thread or task."""
-    return not _open_blocks.get()
+    @overload
+    def __new__(cls, function: F) -> F: ...
 
+    def __new__(cls, function=None):
+        block = super().__new__(cls)
+        return block if function is None else block(function)
 
-class _NoGrad(contextlib.ContextDecorator):
     def __call__(self, function):
+        if not callable(function):
+            raise TypeError(f"no_grad takes a function or nothing; found {function!r}.")
         kinds = ("isgeneratorfunction", "iscoroutinefunction", "isasyncgenfunction")
         if any(getattr(inspect, is_kind)(function) for is_kind in kinds):
             name = getattr(function, "__name__", function)

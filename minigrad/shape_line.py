@@ -15,7 +15,13 @@ import math
 import re
 from dataclasses import dataclass
 
-KINDS = {"float": "f", "int": "iu", "bool": "b"}  # word of a line -> dtype.kind
+KINDS = {  # word of a line: letters of dtype.kind; for messages, a noun and a hint
+    "float": (
+        "f", "floating-point numbers", "Write 1.0 for 1, or use .astype(np.float32)."
+    ),
+    "int": ("iu", "integers", "Convert the array with .astype(int)."),
+    "bool": ("b", "booleans", "Compare the array with 0."),
+}  # fmt: skip
 
 
 def shape_line(function):
@@ -52,7 +58,7 @@ class Item:
 
     def __post_init__(self):
         self.text = " or ".join(shape.text for shape in self.shapes)
-        self.dtype_kinds = KINDS[self.kind]  # NumPy's letters
+        self.dtype_kinds, self.noun, self.hint = KINDS[self.kind]
 
 
 @dataclass

@@ -8,19 +8,13 @@ from .arguments import verb
 from .operators import is_matrix_or_masked
 from .tensor import Tensor
 
-EXPECTED = {
-    "float": ("floating-point numbers", "Write 1.0 for 1, or use .astype(np.float32)."),
-    "int": ("integers", "Convert the array with .astype(int)."),
-    "bool": ("booleans", "Compare the array with 0."),
-}
-
-
 class Match:
     """The arguments of one call, fitted to the shape line from left to right."""
 
     def __init__(self, contract, values):
         self.contract, self.values = contract, values
-        self.title = contract.title(values["self"])
+        layer = values.get("self")
+        self.title = contract.title(layer)
         self.arrays = {}  # {name: array}, without None and instances of classes
         for item in contract.items:
             x = values[item.name]
@@ -32,7 +26,7 @@ class Match:
                 self.arrays[item.name] = self._numbers(item, x)
         self.dtype = self._one_dtype()
         self.sizes = {n: values[n] for n in contract.sizes if type(values[n]) is int}
-        self.sizes["self"] = values["self"]
+        self.sizes["self"] = layer
         self.leading = ()  # the axes of every "..." so far, broadcast
         self.fitted = {}  # {name: the first of its shapes that fits}
         present = [item for item in contract.items if item.name in self.arrays]
@@ -41,15 +35,16 @@ class Match:
         self.dots = any(shape.dots is not None for shape in self.fitted.values())
 
     def conversions(self):
-        """Return {name: function} for the arguments that arrive as another type."""
-        found = {}
-        for name, array in self.arrays.items():
-            x = self.values[name]
-            if array.dtype.kind != "f" and not isinstance(x, np.ndarray):
-                found[name] = functools.partial(_plain, dtype=array.dtype)
-            elif array.dtype.kind == "f" and not isinstance(x, Tensor):
-                dtype = array.dtype if isinstance(x, np.ndarray) else self.dtype
-                found[name] = functools.partial(_tensor, dtype=dtype)
+        """Return [(number, function)] of the values that arrive as another type."""
+        found = []
+        for number, (name, x) in enumerate(self.values.items()):
+            if name in self.arrays:
+                dtype = self.arrays[name].dtype
+                is_float = dtype.kind == "f"
+                if is_float and not isinstance(x, np.ndarray):
+                    dtype = self.dtype
+                if not isinstance(x, Tensor if is_float else np.ndarray):
+                    found.append((number, functools.partial(_converted, dtype=dtype)))
         return found
 
     def check_results(self, results):
@@ -94,33 +89,30 @@ class Match:
             return array.astype(float)
         if item.kind == "int" and isinstance(x, (list, tuple)) and not array.size:
             return array.astype(int)
-        noun, hint = EXPECTED[item.kind]
+        hint = item.hint
         if array.dtype == bool and item.kind == "int" and self.contract.takes_mask:
             hint = "A mask is passed as mask=."
         raise TypeError(
             f"{self.title}: {item.name} {verb('is', item.name)} {array.dtype}; "
-            f"expected {noun}. {hint}"
+            f"expected {item.noun}. {hint}"
         )
 
     def _one_dtype(self):
         """Return the dtype of the float arguments, which lists and numbers take on."""
-        floats = [item for item in self.contract.items if item.kind == "float"]
-        arrays = [(i, self.arrays[i.name]) for i in floats if i.name in self.arrays]
-        exact = [
-            (item, array.dtype)
-            for item, array in arrays
-            if isinstance(self.values[item.name], (Tensor, np.ndarray))
-        ]
-        for item, dtype in exact[1:]:
-            first, expected = exact[0]
-            if dtype != expected:
+        dtypes = {
+            item.name: self.arrays[item.name].dtype
+            for item in self.contract.items
+            if item.kind == "float" and item.name in self.arrays
+        }
+        exact = [n for n in dtypes if isinstance(self.values[n], (Tensor, np.ndarray))]
+        for name in exact[1:]:
+            first = exact[0]
+            if dtypes[name] != dtypes[first]:
                 raise TypeError(
-                    f"{self.title}: {first.name} {verb('is', first.name)} {expected} "
-                    f"and {item.name} {dtype}; expected one dtype. Use .astype."
+                    f"{self.title}: {first} {verb('is', first)} {dtypes[first]} and "
+                    f"{name} {dtypes[name]}; expected one dtype. Use .astype."
                 )
-        if exact:
-            return exact[0][1]
-        return arrays[0][1].dtype if arrays else None
+        return next((dtypes[name] for name in [*exact, *dtypes]), None)
 
     def _fit(self, item):
         """Choose the first shape of the item that fits, or raise ValueError."""
@@ -211,11 +203,10 @@ def array_of(title, name, x):
     return array
 
 
-def _tensor(x, dtype):
-    return Tensor._from_array(np.asarray(x, dtype))
-
-
-def _plain(x, dtype):
+def _converted(x, dtype):
+    """Return x as a Tensor if ``dtype`` is one of floats, otherwise as an array."""
+    if dtype.kind == "f":
+        return Tensor._from_array(np.asarray(x, dtype))
     return x._data if isinstance(x, Tensor) else np.asarray(x, dtype)
 
 

@@ -58,23 +58,29 @@ def shapes(function: F) -> F:
         function.unchecked = function
         return function
     contract_of_function = functools.cache(lambda: Contract(function))
-    known_calls = {}  # signature -> {name: conversion} of the arguments that need one
+    known_calls = {}  # signature -> [(number of a slot, its conversion), ...]
 
     @functools.wraps(function)
     def wrapper(*args, **options):
         contract = contract_of_function()
-        signature, match = contract.signature(args, options), None
+        values = contract.values(args, options)
+        signature, match = contract.signature(values), None
         conversions = known_calls.get(signature)
         if conversions is None:
-            values = contract.values(args, options)
-            if not any(x is MISSING for x in values.values()):  # Python raises
-                match = Match(contract, values)
+            conversions = []
+            if not any(x is MISSING for x in values):  # Python raises
+                names = (name for _, name, _ in contract.slots)
+                match = Match(contract, dict(zip(names, values)))
                 conversions = match.conversions()
                 if len(known_calls) == MAX_SIGNATURES:
                     known_calls.clear()
                 known_calls[signature] = conversions
         if conversions:
-            args = contract.convert(conversions, args, options)
+            args = list(args)
+        for k, conversion in conversions:
+            position, name, _ = contract.slots[k]
+            target, key = (args, position) if position < len(args) else (options, name)
+            target[key] = conversion(values[k])
         try:
             results = function(*args, **options)
         except TypeError as error:
@@ -103,7 +109,8 @@ class Contract:
     sizes        the arguments that are the size of an axis, such as n
     attributes   the attributes of the layer that are the size of an axis
     takes_mask   whether there is a parameter mask, for which a bool array may be meant
-    slots        (position, name, default) of all arguments that a check depends on
+    slots        (position, name, default) of all arguments that a check depends on; of
+                 a method, the first is ``self``
     """
 
     def __init__(self, function):
@@ -139,7 +146,7 @@ class Contract:
         self.slots = [
             (sys.maxsize if p.kind is p.KEYWORD_ONLY else position, name, p.default)
             for position, (name, p) in enumerate(parameters.items())
-            if name in names | self.sizes
+            if name in names | self.sizes | {"self"}
         ]
 
     def title(self, instance):
@@ -151,42 +158,29 @@ class Contract:
         is_internal = name == "forward" or name.startswith("_")
         return layer if is_internal else f"{layer}.{name}"
 
-    def signature(self, args, options):
+    def values(self, args, options):
+        """Return the values of ``slots`` in a call."""
+        n_args = len(args)
+        return [
+            args[position] if position < n_args else options.get(name, default)
+            for position, name, default in self.slots
+        ]
+
+    def signature(self, values):
         """Return all that a check depends on, as a key of a dict."""
-        n_args, key = len(args), []
-        for position, name, default in self.slots:
-            x = args[position] if position < n_args else options.get(name, default)
-            if isinstance(x, Tensor):
-                array = x._data
-            elif isinstance(x, np.ndarray):
-                array = x
-            elif isinstance(x, (list, tuple)):
-                array = array_of(self.title(args[0] if args else None), name, x)
+        key = []
+        for (_, name, _), x in zip(self.slots, values):
+            if isinstance(x, (list, tuple)):
+                x_array = array_of(self.title(values[0]), name, x)
+            else:
+                x_array = x._data if isinstance(x, Tensor) else x
+            if isinstance(x_array, np.ndarray):
+                key += type(x), x_array.shape, x_array.dtype
             else:  # None, an object or a number; an int may be a size
                 key.append(x if type(x) is int else type(x))
-                continue
-            key += type(x), array.shape, array.dtype
         for name in self.attributes:
-            key.append(getattr(args[0], name))
+            key.append(getattr(values[0], name))
         return tuple(key)
-
-    def values(self, args, options):
-        """Return {name: value} of ``self`` and the arguments that a check needs."""
-        n_args = len(args)
-        return {"self": args[0] if self.is_method else None} | {
-            name: args[k] if k < n_args else options.get(name, default)
-            for k, name, default in self.slots
-        }
-
-    def convert(self, conversions, args, options):
-        """Return args with the conversions applied; apply the others to options."""
-        args = list(args)
-        for position, name, default in self.slots:
-            if name in conversions and position < len(args):
-                args[position] = conversions[name](args[position])
-            elif name in conversions:
-                options[name] = conversions[name](options.get(name, default))
-        return args
 
 
 def _check_parameter(name, item, parameters):
