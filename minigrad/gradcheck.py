@@ -31,14 +31,14 @@ import numpy as np
 from .arguments import number, whole
 from .checking.comparison import Comparison
 from .checking.explanation import (
-    explain_failures,
     explain_kink,
     explain_rough,
+    explain_rules,
     explain_wrong,
     vacuous_message,
 )
 from .checking.hypotheses import fits_float32
-from .checking.run import Run
+from .checking.run import RuleBroken, Run
 from .checking.situations import situations
 from .checking.verdict import (
     Finding,
@@ -112,14 +112,14 @@ def _check(run, title, seed, rtol, atol, no_gradient):
     rng = np.random.default_rng(seed)
     run.points = [leaf._data.astype(np.float64) for leaf in run.leaves]
     with run.with_data(run.points):
-        run.observe(rng)  # runs the backward, and checks the rules
-        result = GradcheckResult(title or _title(run))
-        if run.fatal_findings:  # the gradients cannot be compared
+        try:
+            run.observe(rng)  # runs the backward, and checks the rules
+        except RuleBroken as broken:
+            result = GradcheckResult(title or _title(run))
             result.rows = list(map(_row_not_checked, run.names, run.points))
-            result.cause = run.fatal_findings[0]
-            result.tag = result.cause.tag
-            result.message = f"{result.op}: {result.cause.sentence}"
+            explain_rules(result, [*broken.args])
             return result
+        result = GradcheckResult(title or _title(run))
         every = list(situations(run, rng))
         # A Comparison measures the slopes of one leaf, and marks the entries of the
         # backward's gradient that differ from them by more than the tolerance.
@@ -195,15 +195,13 @@ def _conclude(result, comparisons, run):
         explain_wrong(result, wrong[0])
     elif any(map(fits_float32, run.y)) and not any(map(fits_float32, run.points)):
         what = "every entry of the output is a float32 number, too coarse for"
-        result.cause = Finding("float32", f"{what} finite differences")
-        result.tag = "float32"
-        result.message = f"{result.op}: {result.cause.sentence}"
+        explain_rules(result, [Finding("float32", f"{what} finite differences")])
     elif kinks:
         explain_kink(result, kinks[0])
     elif rough:
         explain_rough(result, rough[0])
     elif run.findings or any(c.failures for c in comparisons):
-        explain_failures(result, run.findings, comparisons)
+        explain_rules(result, run.findings, comparisons)
     elif without_signal:
         raise VacuousCheckError(vacuous_message(result, without_signal[0]))
 

@@ -14,8 +14,7 @@ class Comparison:
 
     numeric     the measured slopes, a ``Slopes``
     analytic    the slopes that the backward computed in the usual situation
-    tolerance   how far they may differ
-    wrong       whether each differs by more
+    wrong       whether each differs by more than the tolerance
     failures    [(situation, Entry), ...]: other situations with a wrong gradient
     """
 
@@ -33,12 +32,12 @@ class Comparison:
             if i in situation.gradients:
                 judged = self._judge(situation)
                 if judged[2].any():
-                    self.failures.append((situation, self._worst(*judged)))
+                    self.failures.append((situation, self.worst(judged)))
 
     def use(self, numeric):
         """Judge the usual situation by these measured slopes."""
         self.numeric = numeric
-        self.analytic, self.tolerance, self.wrong = self._judge(self.usual)
+        self.judged = self.analytic, _, self.wrong = self._judge(self.usual)
 
     def _judge(self, situation):
         """Return (analytic, tolerance, wrong)."""
@@ -62,11 +61,12 @@ class Comparison:
             wrong |= numeric.is_nonzero
         return analytic, tolerance, wrong
 
-    def worst(self):
-        """Return the ``Entry`` with the largest error relative to its tolerance."""
-        return self._worst(self.analytic, self.tolerance, self.wrong)
+    def worst(self, judged=None):
+        """Return the ``Entry`` with the largest error relative to its tolerance.
 
-    def _worst(self, analytic, tolerance, wrong):
+        judged   a result of ``_judge``; None is that of the usual situation
+        """
+        analytic, tolerance, wrong = judged or self.judged
         smooth = np.flatnonzero(~self.numeric.kink)
         if not len(smooth):
             return None
@@ -75,13 +75,11 @@ class Comparison:
         excess = np.nan_to_num(excess, nan=0, posinf=np.inf)
         excess[wrong & ~np.isfinite(analytic)] = np.inf
         excess[wrong] += 1  # also if the slopes are equal, but should be 0
-        return self._entry(smooth[np.argmax(excess[smooth])], analytic, tolerance)
+        return self.entry(smooth[np.argmax(excess[smooth])], judged)
 
-    def entry(self, k):
-        """Return slope ``k`` of the usual situation as an ``Entry``."""
-        return self._entry(k, self.analytic, self.tolerance)
-
-    def _entry(self, k, analytic, tolerance):
+    def entry(self, k, judged=None):
+        """Return slope ``k`` as an ``Entry``."""
+        analytic, tolerance, _ = judged or self.judged
         numeric, index = self.numeric, None
         if numeric.directions is None:
             index = tuple(int(i) for i in np.unravel_index(k, self.x.shape))

@@ -44,19 +44,17 @@ def explain_wrong(result, c):
         drawn = picture(wrong)
         if drawn:
             lines.append(f"{drawn}\n    (# differs; the last axis runs to the right)")
-    result.tag = result.cause.tag
-    if result.tag == "unknown" and result.also:
-        result.tag = result.also[0].tag
-    lines += [f"also: {law.sentence}" for law in result.also]
+    lines += [f"also: {rule.sentence}" for rule in result.also]
     result.message = "\n".join(lines)
 
 
 def explain_kink(result, c):
     """Report an entry at which the function has a corner or a jump."""
     k = int(np.argmax(c.numeric.kink))
-    result.tag, result.worst = "kink", c.entry(k)
+    result.worst = c.entry(k)
+    result.cause = Finding("kink", f"{place(result.op, result.worst)}: a kink")
     result.message = (
-        f"{place(result.op, result.worst)}: a kink\n"
+        f"{result.cause.sentence}\n"
         f"    slope on the left   {c.numeric.left[k]:+.6g}\n"
         f"    slope on the right  {c.numeric.right[k]:+.6g}\n"
         "No gradient is right there. Check at a point where the function is smooth."
@@ -66,28 +64,28 @@ def explain_kink(result, c):
 def explain_rough(result, c):
     """Report an input whose slopes no step can measure."""
     k = int(np.argmin(c.numeric.bar))
-    result.tag, result.worst = "rough", c.entry(k)
+    result.worst = c.entry(k)
+    result.cause = Finding("rough", f"{result.op}, {label(c.name)}: not measured")
     result.message = (
-        f"{result.op}, {label(c.name)}: not measured\n"
+        f"{result.cause.sentence}\n"
         f"    numeric  {c.numeric.value[k]:+.1e} ± {c.numeric.bar[k]:.0e} at best\n"
         "The gradient cannot be measured at this point: the outputs change too much\n"
         "over every step. Check at another point, or the parts of the function."
     )
 
 
-def explain_failures(result, laws, comparisons):
+def explain_rules(result, findings, comparisons=()):
     """Report broken rules, and the situations in which the gradient is wrong."""
     failures = [(c.name, *failure) for c in comparisons for failure in c.failures]
-    found = laws + [
+    found = findings + [
         Finding(situation.tag, situation.sentence.replace("{}", name))
         for name, situation, _ in failures
     ]
     result.cause, *result.also = found
-    result.tag = result.cause.tag
-    lines = [f"{result.op}: {law.sentence}" for law in found]
+    lines = [f"{result.op}: {rule.sentence}" for rule in found]
     if failures:
         result.worst = failures[0][2]
-        lines.insert(len(laws) + 1, describe(result.op, result.worst))
+        lines.insert(len(findings) + 1, describe(result.op, result.worst))
     result.message = "\n".join(lines)
 
 

@@ -16,6 +16,10 @@ from .hypotheses import fits_float32
 from .verdict import Finding, GradcheckError
 
 
+class RuleBroken(Exception):
+    """A rule is broken, and the gradients cannot be compared: a ``Finding``."""
+
+
 class Run:
     """A computation and its results: ``call()`` computes tensors from ``leaves``.
 
@@ -31,8 +35,7 @@ class Run:
     outputs, y         the output tensors, and copies of their arrays
     cotangents         a random cotangent for each output
     gradients          the gradient of each leaf
-    fatal_findings     a ``Finding`` for each broken rule that prevents a comparison
-    findings           a ``Finding`` for each other broken rule
+    findings           a ``Finding`` for each broken rule
     earlier_inputs     other values of the inputs, with other signs if possible, with
                        which the function is called before the usual call and after it;
                        None if that failed
@@ -41,8 +44,7 @@ class Run:
     def __init__(self):
         self.call, self.training, self.op, self.size = None, None, "", 0
         self.leaves, self.names, self.constants = [], [], []
-        self.fatal_findings, self.findings = [], []
-        self.earlier_inputs = None
+        self.findings, self.earlier_inputs = [], None
 
     def with_leaves(self, value, name=""):
         """Return ``value``, an argument or a list of them, with leaves for its arrays.
@@ -121,7 +123,8 @@ class Run:
         """Run the forward and backward; the leaves hold ``points``.
 
         Between the two, the function is called with other inputs. So a backward that
-        wrongly reads a cache of the last call returns wrong gradients.
+        wrongly reads a cache of the last call returns wrong gradients. Raises
+        RuleBroken if the gradients cannot be compared.
         """
         constants = [c.copy() for c in self.constants]
         self._call_earlier(rng)
@@ -132,9 +135,8 @@ class Run:
         self._check_unchanged(constants, "the forward")
         self._check_outputs()
         self.call_at(self.earlier_inputs)
-        if not self.fatal_findings:
-            self._run_backward()
-            self._check_unchanged(constants, "the backward")
+        self._run_backward()
+        self._check_unchanged(constants, "the backward")
 
     def call_at(self, points):
         """Run forward and backward with other inputs; return whether that worked."""
@@ -189,8 +191,6 @@ class Run:
             elif np.isnan(y).any():
                 first = [int(i) for i in np.argwhere(np.isnan(y))[0]]
                 self._fail("nan", f"{which} is nan at {first}")
-        if self.fatal_findings:
-            return
         with no_grad():
             second = [t._data for t in self.outputs_now()]
         if len(second) != len(self.y) or not all(map(_close, second, self.y)):
@@ -213,7 +213,6 @@ class Run:
             # before all nodes, check_not_overwritten raised: the forward wrote into x
             where = f"in the backward of {seen[-1][0]}" if seen else "before the backward"
             self._fail("raises", f"{type(error).__name__} {where}: {error}")
-            return
         changed = [op for op, a, copy in seen if not _equal(a, copy)]
         self.gradients = [_copy(a) for a in first]
         second = self.gradients_of(self.outputs, self.cotangents)
@@ -256,7 +255,7 @@ class Run:
                     break
 
     def _fail(self, tag, sentence):
-        self.fatal_findings.append(Finding(tag, sentence))
+        raise RuleBroken(Finding(tag, sentence))
 
     def _note(self, tag, sentence):
         self.findings.append(Finding(tag, sentence))

@@ -65,13 +65,11 @@ class GradcheckResult:
     ok        whether every gradient is right
     worst     the ``Entry`` with the largest error relative to its tolerance; if some
               input is wrong, the worst entry (or the first kink) of the first wrong one
-    tag       the kind of failure, such as that of a known mistake (see
-              ``minigrad.checking.hypotheses``) or of a situation, or None
     message   a text about the failure; empty if ``ok``
     wrong     an array of booleans: which entries of ``worst.input`` are wrong; None
               unless some are and every entry was measured
-    cause     the ``Finding`` that explains the wrong entries: a known mistake, a
-              situation, or a broken rule
+    cause     the ``Finding`` that explains the failure: a known mistake (see
+              ``minigrad.checking.hypotheses``), a situation, or a broken rule
     also      a ``Finding`` for each further rule or situation
     rows      one ``Row`` for each input; ``table()`` prints them
     """
@@ -79,7 +77,6 @@ class GradcheckResult:
     op: str
     rows: list = field(default_factory=list)
     worst: Entry | None = None
-    tag: str | None = None
     message: str = ""
     wrong: np.ndarray | None = None
     cause: Finding | None = None
@@ -88,7 +85,14 @@ class GradcheckResult:
     @property
     def ok(self):
         """Whether no mistake was found."""
-        return self.tag is None
+        return self.cause is None
+
+    @property
+    def tag(self):
+        """The kind of failure: the tag of ``cause``, or of a broken rule; or None."""
+        is_unknown = self.cause and self.cause.tag == "unknown"
+        finding = self.also[0] if is_unknown and self.also else self.cause
+        return finding and finding.tag
 
     def __bool__(self):
         return self.ok
