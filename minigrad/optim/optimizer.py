@@ -11,7 +11,7 @@ import numpy as np
 from ..arguments import number, one_of
 from ..overwriting import mark_written
 from ..tensor import Tensor
-from ..torch_names import OPTIMIZER, ExplainedInit, unknown
+from ..torch_names import OPTIMIZER, ExplainedInit, add_unknown_names
 
 
 class Optimizer(ExplainedInit):
@@ -42,9 +42,6 @@ class Optimizer(ExplainedInit):
             for name in self.averages
         }
         self._shapes = [p.shape for p in self.params]
-
-    def __getattr__(self, name):
-        raise unknown(type(self).__name__, name, OPTIMIZER)
 
     def __repr__(self):
         settings = "".join(f", {name}={getattr(self, name)}" for name in self.settings)
@@ -150,6 +147,9 @@ class Optimizer(ExplainedInit):
     def _require(self, condition, sentence):
         if not condition:
             raise ValueError(f"{type(self).__name__}: {sentence}.")
+
+
+add_unknown_names(Optimizer, "An optimizer", OPTIMIZER)
 
 
 def wide_dtype(dtype):

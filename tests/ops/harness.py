@@ -22,15 +22,9 @@ def pull(case, outputs, backward, g):
     return [d for d, a in zip(gradients, positions) if is_input(a)]
 
 
-def through_engine(op, case, dtype=np.float64, wanted=None):
-    """The outputs and the gradients as a user gets them.
-
-    wanted   the number of the one input that requires a gradient; None for all
-    """
-    tensors = [
-        Tensor(a.astype(dtype), requires_grad=wanted in (None, i))
-        for i, a in enumerate(case.inputs())
-    ]
+def through_engine(op, case, dtype=np.float64):
+    """The outputs and the gradients as a user gets them."""
+    tensors = [Tensor(a.astype(dtype), requires_grad=True) for a in case.inputs()]
     outputs = as_tuple(case.run(op, tensors))
     for y, g in zip(outputs, cotangents([y.data for y in outputs])):
         y.backward(g, retain_graph=True)

@@ -7,7 +7,7 @@ import minigrad as mg
 from minigrad.registry import OPS
 
 from .catalogue import EVERY_CASE, FIRST_CASES, REGISTERED
-from .harness import assert_close, awkward, cotangents, pull
+from .harness import assert_close, awkward
 from .spec import as_tuple
 
 SUMS = 64  # roundings: sums of up to some hundred entries, in another order
@@ -35,15 +35,9 @@ def test_forward_equals_the_definition(spec, case):
 
 @pytest.mark.parametrize("spec, case", FIRST_CASES)
 def test_views_that_are_read_only(spec, case):
-    """Same values, same gradients, twice; a write into an input or g would raise."""
+    """The same values; gradcheck tries other layouts for gradients, and finds writes."""
     case = spec.case(case)
-    outputs, backward = case.run(spec.op.raw)
-    g = cotangents(as_tuple(outputs))
-    views, backward_of_views = case.map(awkward).run(spec.op.raw)
+    outputs, _ = case.run(spec.op.raw)
+    views, _ = case.map(awkward).run(spec.op.raw)
     for y, other in zip(as_tuple(outputs), as_tuple(views)):
         assert_close(other, y, SUMS)
-    expected = pull(case, outputs, backward, g)
-    for _ in "twice":  # a backward that spoils what it saved differs the second time
-        found = pull(case, views, backward_of_views, [awkward(each) for each in g])
-        for d, other in zip(expected, found):
-            assert_close(other, d, SUMS)
