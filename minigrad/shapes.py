@@ -170,14 +170,16 @@ class Contract:
         """Return all that a check depends on, as a key of a dict."""
         key = []
         for (_, name, _), x in zip(self.slots, values):
-            if isinstance(x, (list, tuple)):
-                x_array = array_of(self.title(values[0]), name, x)
-            else:
-                x_array = x._data if isinstance(x, Tensor) else x
-            if isinstance(x_array, np.ndarray):
-                key += type(x), x_array.shape, x_array.dtype
+            if isinstance(x, Tensor):
+                array = x._data
+            elif isinstance(x, np.ndarray):
+                array = x
+            elif isinstance(x, (list, tuple)):
+                array = array_of(self.title(values[0]), name, x)
             else:  # None, an object or a number; an int may be a size
                 key.append(x if type(x) is int else type(x))
+                continue
+            key += type(x), array.shape, array.dtype
         for name in self.attributes:
             key.append(getattr(values[0], name))
         return tuple(key)

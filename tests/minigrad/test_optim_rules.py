@@ -82,21 +82,6 @@ def test_a_parameter_without_gradient_is_left_alone_and_its_steps_do_not_count()
     assert optimizer.t == [3, 4]
 
 
-def test_stepping_together_or_alone_gives_the_same_bits():
-    for rule, settings in RULES.values():
-        together, alone = parameters(), parameters()
-        one = rule(together, **settings)
-        several = [rule([p], **settings) for p in alone]
-        for k in range(5):
-            for params in (together, alone):
-                give_gradients(params, k)
-            one.step()
-            for each in several:
-                each.step()
-        for p, q in zip(together, alone):
-            np.testing.assert_array_equal(p.data, q.data)
-
-
 def test_read_only_data_are_replaced():
     array = np.ones(3)
     array.flags.writeable = False
