@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .compiling import Helper, as_field, reads, writes
+from .compiling import Helper, reads, writes
 from .elementary import tanh
 from .product import aligned, multiply
 
@@ -80,11 +80,6 @@ def cell_of(weight_ih, weight_hh, bias_ih, bias_hh, dtype):
         bias[:2] += bias_hh[: 2 * H].reshape(2, H)
         bias[3] = bias_hh[2 * H :]
     return Cell(aligned(weight_ih.T, dtype), aligned(weight_hh.T, dtype), bias)
-
-
-def steps_of(x, gates, states):
-    """Return the ``Steps`` of a forward pass."""
-    return Steps(*(as_field(a, states.dtype) for a in (x, gates, states)))
 
 
 @Helper

@@ -1,7 +1,7 @@
 """All steps of a GRU decoder with attention in one loop, forward.
 
-The twin is ``_steps`` in ``attention/seq2seq/attention_gru.py``. That file has the
-formulas, and is the one to read. Here a thread takes some examples through all the
+The twin is ``_step_by_step`` in ``attention/seq2seq/attention_gru.py``. That file has
+the formulas, and is the one to read. Here a thread takes some examples through all the
 steps. Examples meet only in the gradients of the parameters, so no thread waits for
 another.
 
@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .cell import EXAMPLES, Cell, cell_of, step
-from .choice import EXP
+from .cell import EXAMPLES, Cell, Steps, step
 from .compiling import Helper, any_order, as_field, kernel, reads, writes
 from .elementary import exp, tanh
 from .product import aligned, multiply
@@ -34,33 +33,23 @@ class Attention(NamedTuple):
     scale: float  # of the dot score
 
 
-def forward(attention, cell, history, n_steps):
-    """Fill ``history`` as ``_steps`` does; return False when the twin should run.
+def run(loop, attention, cell, n_steps, inputs, s0):
+    """Run the loop; return the ``Steps``, weights (L, B, S) and queries (L, B, A).
 
-    The arguments are those of ``_steps``. n_steps (B,) are the numbers of steps of the
-    examples. The other entries of ``history`` are left as they are, or filled with
-    numbers that mean nothing. They take no time if the longest examples come first.
+    inputs (L, B, E + M) has x_t; the loop adds the contexts c_t. n_steps (B,) are the
+    numbers of steps of the examples. The results of other steps are left as they are,
+    or filled with numbers that mean nothing. They take no time if the longest examples
+    come first.
     """
-    memory, keys, W_q, w_v, scale, lengths = attention
-    inputs, _, gates, states, weights, queries = history
-    (L, B, I), H, S = inputs.shape, states.shape[2], memory.shape[1]  # noqa: E741
-    A, dtype = queries.shape[2], inputs.dtype
-    work = L * B * (3 * H * (H + I) + EXP * (3 * H + S * A))
-    loop = forward_loop.on_threads(dtype, work)
-    if loop is None:
-        return False
-    loop(
-        -(-B // EXAMPLES),
-        attention_of(memory, keys, lengths, W_q if W_q is None else W_q.T, w_v, scale),
-        cell_of(*cell, dtype),
-        as_field(n_steps, np.int64),
-        inputs,
-        gates.reshape(4, L, B, H),
-        states,
-        weights.reshape(L, B, S),
-        queries,
-    )
-    return True
+    (L, B, _), H, dtype = inputs.shape, s0.shape[1], inputs.dtype
+    S, A = attention.keys.shape[1], attention.w_v.size
+    gates, states = np.empty((4, L, B, H), dtype), np.zeros((L + 1, B, H), dtype)
+    states[0] = s0
+    steps = Steps(inputs, gates, states)
+    weights, queries = np.empty((L, B, S), dtype), np.empty((L, B, A), dtype)
+    n_steps = as_field(n_steps, np.int64)
+    loop(-(-B // EXAMPLES), attention, cell, n_steps, *steps, weights, queries)
+    return steps, weights, queries
 
 
 def attention_of(memory, keys, lengths, W_q, w_v, scale):

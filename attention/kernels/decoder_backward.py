@@ -1,7 +1,7 @@
 """All steps of a GRU decoder with attention, backward: from the last to the first.
 
-The twin is ``_steps_back`` in ``attention/seq2seq/attention_gru.py``. A thread takes
-some examples back through all the steps, as in ``decoder.py``. The memory and the keys
+``attention_gru`` in ``attention/seq2seq/attention_gru.py`` has the formulas; its twin
+is composed of operations, which have their own gradients. A thread takes some examples back through all the steps, as in ``decoder.py``. The memory and the keys
 belong to one example each, and so do their gradients. The gradients of the parameters
 of the GRU are sums over groups of examples (``cell.Sums``); those of W_q and w_v are
 summed after the loop.
@@ -19,11 +19,9 @@ from .cell import (
     Sums,
     add_rows,
     step_back,
-    steps_of,
 )
-from .choice import EXP
 from .compiling import Helper, any_order, as_field, kernel, reads, writes
-from .decoder import Attention, add_weighted, attention_of
+from .decoder import Attention, add_weighted
 from .elementary import tanh
 from .product import aligned, multiply
 
@@ -39,39 +37,13 @@ class Gradients(NamedTuple):
     w_v: writes(2)  # (B, A)
 
 
-def backward(attention, cell, history, n_steps, g):
-    """Take the gradients back through all steps; return None without a compiled loop.
-
-    Return dx (L, B, E), ds_0, dmemory, dkeys, dW_ih, dW_hh, db_ih, db_hh, dW_q and
-    dw_v.
-
-    g   the gradients of states (L, B, H), contexts (L, B, M) and weights (L, B, S)
-
-    The other arguments are those of ``decoder.forward``, with the history filled.
-    """
-    (memory, keys, W_q, w_v, scale, _), (weight_ih, weight_hh, *_) = attention, cell
-    inputs, _, gates, states, weights, queries = history
-    (L, B, I), (_, S, M), H = inputs.shape, memory.shape, states.shape[2]  # noqa: E741
-    A, dtype = queries.shape[2], states.dtype
-    work = L * B * (6 * H * (H + I) + 2 * EXP * S * A)
-    loop = backward_loop.on_threads(dtype, work)
-    if loop is None:
-        return None
-    source = attention_of(memory, keys, None, W_q, w_v, scale)
-    steps = steps_of(inputs, gates.reshape(4, L, B, H), states)
-    weights = weights.reshape(L, B, S)
-    d, sums = run(
-        loop, source, weight_ih, weight_hh, n_steps, steps, weights, queries, g
-    )
-    dW_q = dw_v = None
-    if w_v is not None:
-        dW_q = d.queries.reshape(L * B, A).T @ states[:L].reshape(L * B, H)
-        dw_v = d.w_v.sum(0)
-    return d.inputs[:, :, : I - M], *d[1:4], *sums.gradients(), dW_q, dw_v
-
-
 def run(loop, attention, weight_ih, weight_hh, n_steps, steps, weights, queries, g):
-    """Run the loop; return the ``Gradients`` and the ``Sums``."""
+    """Run the loop; return the ``Gradients`` and the ``Sums``.
+
+    attention   with W_q (A, H), where the forward has its transpose
+    g           the gradients of states (L, B, H), contexts (L, B, M) and weights
+                (L, B, S); the other arguments are those of ``decoder.run``
+    """
     (_, B, A), dtype = queries.shape, queries.dtype
     arrays = steps.x, steps.states[0], attention.memory, attention.keys, queries
     d = Gradients(*map(np.zeros_like, arrays), np.zeros((B, A), dtype))

@@ -11,7 +11,7 @@ import numpy as np
 from minigrad.ops.packing import check_lengths
 
 from . import decoder, decoder_backward
-from .cell import EXAMPLES, cell_of, steps_of
+from .cell import cell_of
 from .choice import EXP
 from .compiling import as_field
 
@@ -61,23 +61,20 @@ def gru(
         return out
 
     dtype = x.dtype
-    none, nothing = np.empty((T, B, 0), dtype), np.empty((B, 0, 0), dtype)
-    keys = np.empty((B, 0, H), dtype)
+    keys, nothing = np.empty((B, 0, H), dtype), np.empty((B, 0, 0), dtype)
     source = decoder.attention_of(nothing, keys, None, None, None, 1)
-    gates, states = np.empty((4, T, B, H), dtype), np.zeros((T + 1, B, H), dtype)
-    states[0] = h0[order]
-    inputs = as_field(by_time(x), dtype)
     cell = cell_of(weight_ih, weight_hh, bias_ih, bias_hh, dtype)
-    items = -(-B // EXAMPLES)
-    loop(items, source, cell, n_tokens, inputs, gates, states, none, none)
+    inputs = as_field(by_time(x), dtype)
+    forward = decoder.run(loop, source, cell, n_tokens, inputs, h0[order])
+    states = forward[0].states
 
     def backward(g):
         g_states = np.array(by_time(g[0]), dtype)
         g_states[steps >= n_tokens] = 0
         g_states[n_tokens - 1, np.arange(B)] += g[1][order]  # h_n is the last state
-        forward, g = steps_of(inputs, gates, states), (g_states, none, none)
+        g = g_states, *forward[1:]  # without numbers
         d, sums = decoder_backward.run(
-            back, source, weight_ih, weight_hh, n_tokens, forward, none, none, g
+            back, source, weight_ih, weight_hh, n_tokens, *forward, g
         )
         dh0 = np.empty_like(d.s)
         dh0[order] = d.s

@@ -15,44 +15,32 @@ score. [x_t; c_t] is the concatenation of x_t and c_t.
 
 ``project`` and ``score_projected`` are those of a layer of ``attention/layers.py``.
 
-``attention_gru`` computes these formulas as one operation, with a hand-derived
-backward. For B = 64, L = 9, S = 8, H = 96, a forward and a backward pass take 17 ms of
-processor time step by step, composed of operations (a ``BahdanauStep``), 13 ms as one
-operation, and 8 ms if its loops are compiled.
+``attention_gru`` composes these formulas of operations, or computes them by two
+compiled loops with a hand-derived backward (kernels/decoder.py, decoder_backward.py).
+For B = 64, L = 9, S = 8, H = 96, a forward and a backward pass then take 8 ms of
+processor time instead of 17.
 """
-
-from typing import NamedTuple
 
 import numpy as np
 
-from minigrad import differentiable
-from minigrad.ops.gates import by_gate, project
-from minigrad.ops.recurrent import (
-    gru_products,
-    gru_slopes,
-    gru_step,
-    gru_step_back,
-)
+from minigrad import Tensor, concat, differentiable, gru_cell, linear, matmul, stack
 from minigrad.shapes import shapes
 
-from .. import scores
 from ..kernels import decoder, decoder_backward
-from ..softmax import gradient_of_scores, weights_of
+from ..kernels.cell import cell_of
+from ..kernels.choice import EXP
+from ..scores import scaled_dot, tanh_scores
+from ..softmax import softmax_over_allowed
 
 
 # ---- A first reading can stop here ----
-
-# ``attention_gru`` has two loops over the steps, ``_steps`` and ``_steps_back``. The
-# product of all x_t with their columns of weight_ih stands before the first loop. After
-# the second, one product for all steps gives the gradient of each matrix of parameters.
-# kernels/decoder.py and kernels/decoder_backward.py have compiled versions of both.
 
 
 @shapes
 @differentiable
 def attention_gru(
     x, s0, memory, keys, weight_ih, weight_hh, bias_ih, bias_hh, W_q=None, w_v=None,
-    *, scale=1.0, lengths=None, n_steps=None,
+    *, scale=1.0, lengths=None, n_steps=None, needs=(True,) * 10,
 ):  # fmt: skip
     """Run the decoder over all steps of ``x``, as one operation.
 
@@ -98,157 +86,91 @@ def attention_gru(
     [x_t; c_t]; the gradients of the parameters are summed over t.
     """
     _check_score(keys, W_q, w_v, s0.shape[1])
-    attention = memory, keys, W_q, w_v, scale, lengths
-    cell = weight_ih, weight_hh, bias_ih, bias_hh
-    history = _start_history(x, s0, memory, w_v)
-    (B, L, _), H = x.shape, s0.shape[1]
+    B, L, _ = x.shape
     n_steps = np.full(B, L) if n_steps is None else n_steps
-    is_filled = decoder.forward(attention, cell, history, n_steps)
-    if not is_filled:  # there is no compiled loop
-        _steps(attention, cell, history)
-    padding = np.nonzero(np.arange(L)[:, None] >= n_steps)  # the indices t and b
-    outputs = history.states[1:], history.contexts, history.weights[:, :, 0]
-    for y in outputs:  # (L, B, ...)
-        y[padding] = 0
+    arrays = x, s0, memory, keys, weight_ih, weight_hh, bias_ih, bias_hh, W_q, w_v
+    found = _compiled(*arrays, scale, lengths, n_steps, needs)
+    outputs, backward_of = found or _step_by_step(*arrays, scale, lengths, needs)
+    padding = (np.arange(L) >= n_steps[:, None])[..., None]  # (B, L, 1)
 
     def backward(g):
-        g = [np.array(g_y.swapaxes(0, 1), order="C") for g_y in g]  # (L, B, ...)
-        for g_y in g:
-            g_y[padding] = 0
-        gradients = decoder_backward.backward(attention, cell, history, n_steps, g)
-        if gradients is None:  # there is no compiled loop
-            for values in (*history.gates.reshape(4, L, B, H), history.queries):
-                values[padding] = 0  # if the compiled forward loop left them out
-            gradients = _steps_back(attention, cell, history, g)
-        dx, *others = gradients
-        return dx.swapaxes(0, 1), *others  # (L, B, E) -> (B, L, E)
+        return backward_of([np.where(padding, 0, g_y) for g_y in g])
 
-    outputs = (np.ascontiguousarray(y.swapaxes(0, 1)) for y in outputs)  # (B, L, ...)
-    return tuple(outputs), backward
+    return tuple(np.where(padding, 0, y) for y in outputs), backward
 
 
-class History(NamedTuple):
-    """Arrays of all steps. The forward loop fills them; the backward reads them.
-
-    The first axis is the step, except in ``gates``: there, the row of step t and
-    example b is t B + b, because ``gru_slopes`` takes the rows of all steps at once.
-    In the code t begins with 0: states[t] is the state before step t, which the
-    formulas call s_{t-1}, and states[t + 1] is the state after it.
-    """
-
-    inputs: np.ndarray  # (L, B, E + M)  [x_t; c_t]
-    contexts: np.ndarray  # (L, B, M)    c_t, a view of the last M columns of inputs
-    gates: np.ndarray  # (4, L B, H)     r, z, m = W_hn s_{t-1} + b_hn, n
-    states: np.ndarray  # (L + 1, B, H)  s_0 to s_L
-    weights: np.ndarray  # (L, B, 1, S)  p_t; the axis of length 1 is the one query
-    queries: np.ndarray  # (L, B, A)     W_q s_{t-1}; (L, B, 0) for the dot score
-
-
-def _start_history(x, s0, memory, w_v):
-    """Return a ``History`` with x_t and s_0; the loop computes the other entries."""
-    (B, L, E), (_, S, M), H = x.shape, memory.shape, s0.shape[1]
-    query_width = 0 if w_v is None else len(w_v)
-    inputs = np.empty((L, B, E + M), x.dtype)
-    inputs[:, :, :E] = x.swapaxes(0, 1)
-    states = np.empty((L + 1, B, H), x.dtype)
-    states[0] = s0
-    return History(
-        inputs=inputs,
-        contexts=inputs[:, :, E:],
-        gates=np.empty((4, L * B, H), x.dtype),
-        states=states,
-        weights=np.empty((L, B, 1, S), x.dtype),
-        queries=np.empty((L, B, query_width), x.dtype),
-    )
-
-
-def _steps(attention, cell, history):
-    """Run from the first step to the last, and fill ``history``."""
-    memory, keys, W_q, w_v, scale, lengths = attention
-    weight_ih, W_hh, bias_ih, bias_hh = cell
-    inputs, contexts, gates, states, weights, queries = history
-    L, B, M = contexts.shape
-    E = inputs.shape[2] - M
-    # the product of all x_t with W_x needs no state, so it stands before the loop
-    x, W_x = inputs[:, :, :E].reshape(L * B, E), weight_ih[:, :E]
-    r, z, _, n = gates
-    project(x, W_x, bias_ih, out=(r, z, n))
-    W_c = weight_ih[:, E:]  # (3H, M)
-    allowed = None
+def _step_by_step(
+    x, s0, memory, keys, weight_ih, weight_hh, bias_ih, bias_hh, W_q, w_v, scale,
+    lengths, needs,
+):  # fmt: skip
+    """Compose the steps of operations; return the outputs and their backward."""
+    arrays = x, s0, memory, keys, weight_ih, weight_hh, bias_ih, bias_hh, W_q, w_v
+    leaves = [a if a is None else Tensor(a, requires_grad=any(needs)) for a in arrays]
+    x, s, memory, keys, *cell, W_q, w_v = leaves
+    H, (_, S, M), allowed = s.shape[1], memory.shape, None
     if lengths is not None:
-        allowed = np.arange(keys.shape[1]) < lengths[:, None, None]  # (B, 1, S)
-    for t in range(L):
-        s, rows = states[t], slice(t * B, (t + 1) * B)  # s is s_{t-1}
+        allowed = np.arange(S) < lengths[:, None, None]  # (B, 1, S)
+    steps = []
+    for t in range(x.shape[1]):
         if w_v is None:
-            e = scale * (s[:, None, :] @ keys.swapaxes(1, 2))  # (B, 1, S)
+            e = scaled_dot.unchecked(s[:, None], keys, scale)  # (B, 1, S)
         else:
-            queries[t] = s @ W_q.T
-            e = scores.forward_twin(queries[t][:, None], keys, w_v)  # (B, 1, S)
-        weights[t] = weights_of(e, allowed)
-        contexts[t] = (weights[t] @ memory)[:, 0]
-        for gate, from_c in zip((r, z, n), by_gate(contexts[t] @ W_c.T, 3)):
-            gate[rows] += from_c
-        gru_step(gates[:, rows], s @ W_hh.T + bias_hh, s, out=states[t + 1])
+            e = tanh_scores.unchecked(linear.unchecked(s, W_q)[:, None], keys, w_v)
+        p = softmax_over_allowed(e, allowed)
+        c = matmul(p, memory)[:, 0]  # (B, M)
+        s = gru_cell.unchecked(concat([x[:, t], c], -1), s, *cell)
+        steps.append(concat([s, c, p[:, 0]], -1))
+    y = stack(steps, 1)  # (B, L, H + M + S)
+
+    def backward(g):
+        given = [leaf for leaf in leaves if leaf is not None]
+        for leaf in given:
+            leaf.grad = None
+        y.backward(np.concatenate(g, -1), retain_graph=True)
+        return tuple(leaf.grad for leaf in given)
+
+    return np.split(y._data, [H, H + M], -1), backward
 
 
-def _steps_back(attention, cell, history, g):
-    """Run from the last step to the first.
+def _compiled(
+    x, s0, memory, keys, weight_ih, weight_hh, bias_ih, bias_hh, W_q, w_v, scale,
+    lengths, n_steps, needs,
+):  # fmt: skip
+    """Return what ``_step_by_step`` returns, by compiled loops; None if it should run.
 
-    Return the gradients of all arguments in the order of the arguments. The gradient of
-    x has the shape (L, B, E).
+    The loops read and write the steps first, (L, B, ...).
     """
-    memory, keys, W_q, w_v, scale, _ = attention
-    weight_ih, W_hh, bias_ih, bias_hh = cell
-    inputs, contexts, gates, states, weights, queries = history
-    L, B, M = contexts.shape
-    H, E = states.shape[2], inputs.shape[2] - M
-    g_states, g_contexts, g_weights = g  # (L, B, ...)
-    previous_states = states[:L].reshape(L * B, H)  # s_{t-1} of all steps
-    slopes = gru_slopes(gates, previous_states)  # (L B, 4H), of all steps
-    W_c, z = weight_ih[:, E:], gates[1]
-    dc, de = np.empty((L, B, M), slopes.dtype), np.empty_like(weights)
-    dqueries, dkeys = np.empty_like(queries), np.zeros_like(keys)
-    dw_v = None if w_v is None else np.zeros_like(w_v)
-    ds = np.zeros((B, H), slopes.dtype)
-    for t in reversed(range(L)):
-        rows = slice(t * B, (t + 1) * B)
-        # through the cell: s_t depends on s_{t-1} and c_t
-        ds += g_states[t]
-        da, direct = gru_step_back(ds, slopes[rows], z[rows])  # da_r, da_z, dm, da_n
-        ds = direct + da[:, : 3 * H] @ W_hh  # r, z and m depend on s_{t-1}
-        dc[t] = g_contexts[t] + da[:, : 2 * H] @ W_c[: 2 * H]  # r and z depend on c_t,
-        dc[t] += da[:, 3 * H :] @ W_c[2 * H :]  # and so does n
-        # through the average c_t = sum_j p_tj h_j and the softmax
-        dp = dc[t][:, None] @ memory.swapaxes(1, 2) + g_weights[t][:, None]
-        de[t] = gradient_of_scores(weights[t], dp)  # (B, 1, S)
-        # through the score: e_t depends on s_{t-1} and the keys
-        if w_v is None:
-            ds += scale * (de[t] @ keys)[:, 0]
-        else:
-            query = queries[t][:, None]  # (B, 1, A)
-            dquery, dkeys_t, dw_t = scores.backward_twin(query, keys, w_v, de[t])
-            dqueries[t] = dquery[:, 0]
-            ds += dqueries[t] @ W_q
-            dkeys += dkeys_t  # summed over t: all steps use the same keys
-            dw_v += dw_t
-    # one product for all steps sums over t: (B, S, L) @ (B, L, M)
-    dmemory = weights[:, :, 0].transpose(1, 2, 0) @ dc.swapaxes(0, 1)
-    if w_v is None:
-        dW_q = None
-        dkeys = scale * (de[:, :, 0].transpose(1, 2, 0) @ states[:L].swapaxes(0, 1))
-    else:
-        dW_q = dqueries.reshape(L * B, len(w_v)).T @ previous_states
-    dinputs, *dcell = gru_products(
-        slopes,  # the loop has replaced every row by its da
-        inputs.reshape(L * B, E + M),
-        previous_states,
-        weight_ih,
-        bias_ih,
-        bias_hh,
-        needs=(True, True, True, True),  # inputs, states, weight_ih, weight_hh
-    )
-    dx = dinputs.reshape(L, B, E + M)[:, :, :E]
-    return dx, ds, dmemory, dkeys, *dcell, dW_q, dw_v
+    (B, L, E), (_, S, M), H = x.shape, memory.shape, s0.shape[1]
+    A = 0 if w_v is None else len(w_v)
+    work = L * B * (3 * H * (H + E + M) + EXP * (3 * H + S * A))
+    loop = decoder.forward_loop.on_threads(x.dtype, work)
+    if loop is None:
+        return None
+    if any(needs):  # without gradients, as under no_grad, it is not compiled
+        back = decoder_backward.backward_loop.on_threads(x.dtype, 2 * work)
+    W_q_T = None if W_q is None else W_q.T
+    source = decoder.attention_of(memory, keys, lengths, W_q_T, w_v, scale)
+    cell = cell_of(weight_ih, weight_hh, bias_ih, bias_hh, x.dtype)
+    inputs = np.empty((L, B, E + M), x.dtype)  # [x_t; c_t]
+    inputs[:, :, :E] = x.swapaxes(0, 1)
+    forward = decoder.run(loop, source, cell, n_steps, inputs, s0)
+    steps, weights, _ = forward
+
+    def backward(g):
+        g = [g_y.swapaxes(0, 1) for g_y in g]
+        source = decoder.attention_of(memory, keys, None, W_q, w_v, scale)
+        d, sums = decoder_backward.run(
+            back, source, weight_ih, weight_hh, n_steps, *forward, g
+        )
+        dW_q = dw_v = None
+        if w_v is not None:
+            states = steps.states[:L].reshape(L * B, H)
+            dW_q, dw_v = d.queries.reshape(L * B, A).T @ states, d.w_v.sum(0)
+        dx = d.inputs[:, :, :E].swapaxes(0, 1)
+        return dx, *d[1:4], *sums.gradients(), dW_q, dw_v
+
+    outputs = steps.states[1:], inputs[:, :, E:], weights
+    return [y.swapaxes(0, 1) for y in outputs], backward
 
 
 def _check_score(keys, W_q, w_v, H):

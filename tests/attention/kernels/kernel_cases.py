@@ -171,7 +171,7 @@ CASES = {
     **{
         f"decoder {kind}, {empty} = 0": decoder_case(kind, MANY | {empty: 0})
         for kind in ("dot", "additive")
-        for empty in "BLS"
+        for empty in "BS"
     },
     "tiled": tiled_case(heads=3),
     "tiled, one key head": tiled_case(),

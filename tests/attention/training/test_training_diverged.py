@@ -65,7 +65,7 @@ SPOILED = [
     ({}, "encoder.rnn.weight_hh_l0_reverse", "encoder.rnn", "gru"),
     ({}, "bridge.layers.0.0.bias", "bridge.layers.0.0", "linear"),
     ({}, "decoder.order.attention.W_k", "decoder.order.attention", "linear"),
-    ({}, "decoder.order.attention.w_v", "decoder", "attention_gru"),
+    ({}, "decoder.order.attention.w_v", "decoder", "tanh_scores"),
     ({}, "decoder.output.bias", "decoder.output", "linear"),
     ({"attention": "luong"}, "decoder.order.W_c", "decoder.order", "linear"),
     ({"cell": "lstm"}, "decoder.order.cell.layers.0.weight_ih",
