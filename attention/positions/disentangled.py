@@ -21,11 +21,12 @@ import math
 
 import numpy as np
 
-from minigrad import matmul, nn, reshape, swapaxes
+from minigrad import flip, matmul, nn, reshape, swapaxes
+from minigrad.arguments import whole
 from minigrad.shapes import shapes
 
 from .. import definitions
-from .offsets import relative_positions
+from .offsets import products_by_offset
 from .scheme import Position, Scores
 
 
@@ -53,15 +54,13 @@ def disentangled_scores(queries, keys, relative_queries, relative_keys, first=0)
             f"{name}: the tables have {N} rows; expected 2c, for the distances -c to "
             "c - 1."
         )
-    c = N // 2
-    ahead = relative_positions(name, L, S, first)  # j - i: (L, S)
-    i, j = np.arange(L)[:, None], np.arange(S)
-    d_ij, d_ji = np.clip(c - ahead, 0, N - 1), np.clip(c + ahead, 0, N - 1)  # (L, S)
-
+    first, c = whole(name, "first", first, least=None), N // 2
     content = matmul(queries, swapaxes(keys, -1, -2))  # (..., L, S)
-    by_key_position = matmul(queries, swapaxes(relative_keys, -1, -2))  # (..., L, 2c)
-    by_query_position = matmul(keys, swapaxes(relative_queries, -1, -2))  # (..., S, 2c)
-    scores = content + by_key_position[..., i, d_ij] + by_query_position[..., j, d_ji]
+    # d(i, j) falls with j, and d(j, i) with i: the last rows of a table come first
+    K_r, Q_r = (flip(x, -2) for x in (relative_keys, relative_queries))
+    of_keys = products_by_offset(queries, K_r, S, first + 1 - c)  # (..., L, S)
+    of_queries = products_by_offset(keys, Q_r, L, 1 - c - first)  # (..., S, L)
+    scores = content + of_keys + swapaxes(of_queries, -1, -2)
     return scores * (1 / math.sqrt(max(3 * D, 1)))
 
 

@@ -6,16 +6,15 @@ to S - 1, the first query and the last key. A bias b_ij = f(j - i) is kept as th
     v = [f(-(L - 1)), ..., f(0), ..., f(S - 1)],    so that  b_ij = v[j - i + L - 1].
 
 ``OffsetBias`` holds v. Tiled attention reads v; ``toeplitz`` writes it out as a matrix.
-If the value also depends on the query, each query has its own row of values:
-``from_offsets`` writes these out as a matrix, and ``sum_offsets`` is its transpose.
+If the value is a product of the query with a vector of the offset, each query has its
+own row of values, which ``products_by_offset`` writes out.
 """
 
 import numpy as np
 
-from minigrad import differentiable
+from minigrad import concat, expand, matmul, reshape, swapaxes, unsqueeze
 from minigrad.arguments import whole
 from minigrad.shapes import shapes
-
 
 
 class OffsetBias:
@@ -40,76 +39,53 @@ class OffsetBias:
 
 
 @shapes
-@differentiable
 def toeplitz(v, L, S):
     """Write out a matrix whose entries depend only on j - i: b_ij = v_{j - i + L - 1}.
 
     v (..., L + S - 1)  ->  b (..., L, S)
-
-    Row i of b is v[L - 1 - i : L - 1 - i + S]. dL/dv_n is the sum of g over the
-    diagonal j - i = n - (L - 1): each row of g is added to the same part of dv.
     """
     _check_sizes("toeplitz", L, S)
-    b = np.empty((*v.shape[:-1], L, S), v.dtype)
-    for i in range(L):
-        b[..., i, :] = v[..., L - 1 - i : L - 1 - i + S]
-
-    def backward(g):
-        dv = np.zeros(v.shape, g.dtype)
-        for i in range(L):  # summed over i: an offset occurs in many rows
-            dv[..., L - 1 - i : L - 1 - i + S] += g[..., i, :]
-        return dv
-
-    return b, backward
+    *leading, n = v.shape
+    return _shifted(expand(unsqueeze(v, -2), (*leading, L, n)), S)
 
 
-@shapes
-@differentiable
-def from_offsets(x, S, first):
-    """Take for each query and key the value of their offset, or of the nearest offset.
+def products_by_offset(queries, table, S, first):
+    """Multiply each query by the vector of each key's offset, or of the nearest offset.
 
-        y_ij = x_{i, c},    c = clip(j - i - first, 0, n - 1)
+        y_ij = q_i . t_c,    c = clip(j - i - first, 0, n - 1)
 
-    x (..., L, n)  ->  y (..., L, S)
+    queries (..., L, D), table (..., n, D)  ->  y (..., L, S)
 
-    x_i holds the values of query i for the offsets first, ..., first + n - 1. Row i of
-    y is a part of row i of x, between copies of the first and of the last value. So no
-    array larger than x and y is needed. (The "shift trick" of Transformer-XL computes
-    the same by padding and reshaping, if x has a value for every offset.)
-
-    dL/dx_ic is the sum of the g_ij with y_ij = x_ic: ``sum_offsets`` of g.
+    The table has the vectors of the offsets first, ..., first + n - 1. A query is
+    multiplied once by each of them that occurs, and not by a vector for each key.
     """
-    whole("from_offsets", "S", S)
-    whole("from_offsets", "first", first, least=None)
-    n = x.shape[-1]
-    y = np.empty((*x.shape[:-1], S), x.dtype)
-    if n < 1 and y.size:
-        raise ValueError(f"from_offsets: there are {n} offsets; expected 1 or more.")
-    for i, begin, end, c in _pieces(x.shape[-2], S, n, first):
-        y[..., i, :begin] = x[..., i, :1]
-        y[..., i, begin:end] = x[..., i, c : c + end - begin]
-        y[..., i, end:] = x[..., i, n - 1 :]
-
-    def backward(g):
-        return sum_offsets(g, n, first)
-
-    return y, backward
+    L, n = queries.shape[-2], table.shape[-2]
+    begin, end = 1 - L - first, S - first  # the rows of all offsets, if there were more
+    m = max(end - begin, 0)
+    table = table[..., min(max(begin, 0), n - 1) : max(end, 1), :]
+    x = matmul(queries, swapaxes(table, -1, -2))
+    before, after = (min(max(k, 0), m) for k in (-begin, end - n))
+    if before or after:  # the products of the nearest offset are copied
+        low, high = (
+            expand(edge, (*x.shape[:-1], k))
+            for edge, k in ((x[..., :1], before), (x[..., -1:], after))
+        )
+        x = concat([low, x[..., : m - before - after], high], -1)
+    return _shifted(x, S)
 
 
-def sum_offsets(p, n, first):
-    """Sum the numbers of each query by offset: the transpose of ``from_offsets``.
+def _shifted(x, S):
+    """Return y_ij = x_{i, j - i + L - 1}: x (..., L, L + S - 1)  ->  y (..., L, S).
 
-        y_ic = sum of p_ij over the j with clip(j - i - first, 0, n - 1) = c
-
-    p (..., L, S), y (..., L, n). Column c of y belongs to the offset first + c; the
-    first and the last column include all offsets beyond theirs.
+    Row i of y begins one number earlier in its row of x than row i - 1 does: if the
+    rows of x are read as one, the rows of y begin at equal distances. (This is the
+    "shift trick" of Transformer-XL.)
     """
-    y = np.zeros((*p.shape[:-1], n), p.dtype)
-    for i, begin, end, c in _pieces(*p.shape[-2:], n, first):
-        y[..., i, :1] += p[..., i, :begin].sum(-1, keepdims=True)
-        y[..., i, c : c + end - begin] += p[..., i, begin:end]
-        y[..., i, n - 1 :] += p[..., i, end:].sum(-1, keepdims=True)
-    return y
+    *leading, L, m = x.shape
+    if L < 2:
+        return reshape(x, (*leading, L, S))
+    flat = reshape(x, (*leading, L * m))[..., L - 1 : L * m - 1]
+    return reshape(flat, (*leading, L, m - 1))[..., :S]
 
 
 def offsets(name, L, S, first):
@@ -132,15 +108,3 @@ def relative_positions(name, L, S, first):
 def _check_sizes(name, L, S):
     whole(name, "L, the number of queries,", L)
     whole(name, "S, the number of keys,", S)
-
-
-def _pieces(L, S, n, first):
-    """Yield i, begin, end, c for each query i.
-
-    The keys begin, ..., end - 1 have the offsets of the columns c, c + 1, .... Earlier
-    keys have smaller offsets than the first column, later keys larger than the last.
-    """
-    for i in range(L):
-        begin = min(max(i + first, 0), S)
-        end = min(max(i + first + n, 0), S)
-        yield i, begin, end, max(begin - i - first, 0)

@@ -22,7 +22,7 @@ from minigrad.arguments import whole
 from minigrad.shapes import shapes
 
 from .. import definitions
-from .offsets import from_offsets
+from .offsets import products_by_offset
 from .scheme import Position, Scores
 
 
@@ -57,8 +57,7 @@ def shaw_scores(queries, keys, relative_keys, first=0):
         )
     first = whole("shaw_scores", "first", first, least=None) - n // 2
     content = matmul(queries, swapaxes(keys, -1, -2))  # (..., L, S)
-    by_distance = matmul(queries, swapaxes(relative_keys, -1, -2))  # (..., L, 2c + 1)
-    position = from_offsets(by_distance, S, first)  # (..., L, S)
+    position = products_by_offset(queries, relative_keys, S, first)  # (..., L, S)
     return (content + position) * (1 / math.sqrt(max(D, 1)))
 
 

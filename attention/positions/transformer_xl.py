@@ -30,7 +30,7 @@ from minigrad import matmul, nn, reshape, swapaxes, unsqueeze
 from minigrad.shapes import shapes
 
 from .. import definitions
-from .offsets import from_offsets, offsets
+from .offsets import offsets, products_by_offset
 from .scheme import Position, Scores
 from .sinusoidal import sinusoidal
 
@@ -64,8 +64,8 @@ def transformer_xl_scores(queries, keys, relative_keys, content_bias, position_b
     L, S, D = queries.shape[-2], keys.shape[-2], queries.shape[-1]
     u, w = unsqueeze(content_bias, -2), unsqueeze(position_bias, -2)  # (..., 1, D)
     content = matmul(queries + u, swapaxes(keys, -1, -2))  # (..., L, S)
-    by_distance = matmul(queries + w, swapaxes(relative_keys, -1, -2))
-    position = from_offsets(by_distance, S, 1 - L)  # column 0 is j - i = -(L - 1)
+    # the first row of R is that of j - i = -(L - 1)
+    position = products_by_offset(queries + w, relative_keys, S, 1 - L)
     return (content + position) * (1 / math.sqrt(max(D, 1)))
 
 

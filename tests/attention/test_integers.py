@@ -54,8 +54,6 @@ CALLS = [
     (of(patches, np.ones((4, 4, 3))), dict(size=2), {}),
     (grid, dict(rows=3, columns=3), dict(rows=0, columns=0)),
     (of(offsets.toeplitz, np.ones(5)), dict(L=3, S=3), dict(L=None, S=None)),
-    (of(offsets.from_offsets, np.ones((3, 5))), dict(S=3, first=-2),
-     dict(S=0, first=None)),
     # masks
     (masks.sliding_window, dict(left=3, right=3, offset=1),
      dict(left=-1, right=-1, offset=None)),

@@ -1,4 +1,4 @@
-"""Rotations and biases of relative positions: specifications."""
+"""Rotations by the position: specifications."""
 
 import numpy as np
 
@@ -54,70 +54,5 @@ spec(
         "backwards": lambda r: call(normal(r, (5, 6)), np.arange(5)[::-1] - 2),
         "empty-sequence": lambda r: call(normal(r, (3, 0, 6)), np.arange(0)),
         "empty-width": lambda r: call(normal(r, (3, 0)), np.arange(3)),
-    },
-)
-
-
-def diagonals(v, L, S):
-    """One entry at a time."""
-    b = np.zeros((*v.shape[:-1], L, S))
-    for i, j in np.ndindex(L, S):
-        b[..., i, j] = v[..., j - i + L - 1]
-    return b
-
-
-_shapes = {
-    "one-head": ((11,), 5, 7),
-    "heads": ((3, 11), 5, 7),
-    "one-query": ((3, 7), 1, 7),
-    "one-key": ((3, 5), 5, 1),
-    "empty-keys": ((3, 4), 5, 0),
-    "empty-queries": ((3, 6), 0, 7),
-    "empty-both": ((3, 0), 0, 0),
-}
-spec(
-    "toeplitz",
-    diagonals,
-    {
-        name: lambda r, s=s, L=L, S=S: call(normal(r, s), L, S)
-        for name, (s, L, S) in _shapes.items()
-    },
-)
-
-
-# From a row by offset for each query to all pairs, and back
-
-
-def _column(i, j, n, first):
-    """Where the offset of a pair stands, or the nearest that there is."""
-    return min(max(j - i - first, 0), n - 1)
-
-
-def _from_offsets(x, S, first, column=_column):
-    """One pair at a time."""
-    L, n = x.shape[-2:]
-    y = np.zeros((*x.shape[:-1], S))
-    for i, j in np.ndindex(L, S):
-        y[..., i, j] = x[..., i, column(i, j, n, first)]
-    return y
-
-
-# leading axes, L, S, n, first
-_tables = {
-    "clipped": ((2,), 7, 5, 3, -1),
-    "more-offsets-than-there-are": ((2, 3), 5, 7, 23, -9),
-    "one-offset": ((3,), 5, 7, 1, 0),
-    "empty-keys": ((3,), 5, 0, 3, -1),
-    "empty-queries": ((3,), 0, 7, 3, -1),
-    "empty-all": ((3,), 1, 0, 0, 0),
-}
-spec(
-    "from_offsets",
-    _from_offsets,
-    {
-        name: lambda r, b=b, L=L, S=S, n=n, first=first: call(
-            normal(r, (*b, L, n)), S, first
-        )
-        for name, (b, L, S, n, first) in _tables.items()
     },
 )

@@ -14,7 +14,6 @@ from attention.positions import (
     sinusoidal,
     t5_bucket,
 )
-from attention.positions.offsets import from_offsets
 
 from ...messages import check_message
 
@@ -46,7 +45,6 @@ CALLS = [
     (lambda: shaw(rows=4), "the table has 4 rows", "2c + 1"),
     (lambda: shaw(first=0.5), "first is 0.5"),
     (lambda: deberta(rows=5), "the tables have 5 rows", "2c"),
-    (lambda: from_offsets(np.ones((5, 0)), 7, 0), "from_offsets: there are 0 offsets"),
     # RoPE and its scalings
     (lambda: rope(x, p[:3]), "positions have shape (3,)", "(5,)"),
     (lambda: rope(x[:, :2], np.zeros((2, 5))), "(2, 5)", "positions[:, None, :]"),
