@@ -84,6 +84,24 @@ def handlers(wanted, ignored_at_the_end=False):
             signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
 
+@contextlib.contextmanager
+def signals_blocked():
+    """Start processes in this block that Ctrl-C and its like do not reach."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    from multiprocessing import resource_tracker  # slow to import
+
+    stops = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, stops)
+    try:
+        resource_tracker.ensure_running()  # at its first start it unblocks some
+        signal.pthread_sigmask(signal.SIG_BLOCK, stops)
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def in_main_thread():
     """Return whether this is the main thread, which alone receives signals."""
     return threading.current_thread() is threading.main_thread()

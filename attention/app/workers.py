@@ -12,13 +12,12 @@ processes write how far they are, the parent writes when to stop.
 import contextlib
 import multiprocessing
 import os
-import signal
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 
 from .. import kernels
 from ..kernels.memory import keep_freed_memory
-from ..stopping import end_with_parent, stop_signals
+from ..stopping import end_with_parent, signals_blocked, stop_signals
 from ..training import Run
 from .machine import set_blas_threads
 from .progress_line import Progress
@@ -58,12 +57,11 @@ def train_in_processes(study, todo, folder, finished, workers):
     progress = Progress(f"{workers} runs", study.steps * len(todo))
     task = (study, folder, board, threads)
     queue, stopped = list(enumerate(todo)), []
-    with _signals_blocked():  # the pool starts the helper process of multiprocessing
+    with signals_blocked():
         pool = ProcessPoolExecutor(workers, context, _prepare, task)
+        starts = [pool.submit(os.getpid) for _ in range(workers)]
     with stop_signals() as stop, contextlib.closing(progress), pool:
         try:
-            with _signals_blocked():
-                starts = [pool.submit(os.getpid) for _ in range(workers)]
             while (queue and not stop) or waiting:
                 # a run starts when the others have taken a step, so that the first one
                 # alone compiles the kernels, if they are not in the cache
@@ -97,20 +95,6 @@ def train_in_processes(study, todo, folder, finished, workers):
         finally:
             board.stop.value = 1
     return stopped + [(job, int(board.steps[i])) for i, job in queue]
-
-
-@contextlib.contextmanager
-def _signals_blocked():
-    """Start processes without Ctrl-C and its like: the parent writes when to stop."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    stops = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, stops)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 # in the processes

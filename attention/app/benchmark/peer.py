@@ -1,10 +1,11 @@
 """The work of the benchmark, done by others; most by PyTorch: eager, compiled or fused.
 
-Each model of PyTorch is a function of the parameters of our model, by their names.
+Each model of PyTorch is a function of the parameters of our model, by their names. Only
+the process of a side imports what it needs.
 """
 
-import functools
 import os
+from functools import partial
 
 from ...kernels import threads
 
@@ -16,7 +17,7 @@ def load(n):
     torch.set_num_threads(n)
 
 
-def side(function, arrays, g):
+def call(function, arrays, g):
     """Return a function that calls ``function`` and, if there is a g, the backward.
 
     g   the gradient of the output, or None
@@ -36,31 +37,30 @@ def side(function, arrays, g):
     return run
 
 
-def additive():
+def additive(side):
     """Return the additive score of q (B, L, A), k (B, S, A) and w (A,)."""
     import torch
 
     def score(q, k, w):
         return torch.tanh(q[:, :, None] + k[:, None]) @ w
 
-    return {"eager": score, "compiled": torch.compile(score, dynamic=False)}
+    return torch.compile(score, dynamic=False) if side == "compiled" else score
 
 
-def attention(causal=False):
+def attention(side, causal):
     """Return attention of q, k and v, by torch's fused function."""
-    import torch
+    from torch.nn import functional as F
 
-    attend = torch.nn.functional.scaled_dot_product_attention
-    return {"fused": lambda q, k, v: attend(q, k, v, is_causal=causal)}
+    return partial(F.scaled_dot_product_attention, is_causal=causal)
 
 
-def window(n, w):
+def window(side, n, w):
     """Return attention to the last w keys of n: all pairs, with a mask matrix."""
     import torch
+    from torch.nn import functional as F
 
-    attend = torch.nn.functional.scaled_dot_product_attention
     mask = torch.ones(n, n, dtype=torch.bool).tril().triu(1 - w)
-    return {"fused": lambda q, k, v: attend(q, k, v, mask)}
+    return partial(F.scaled_dot_product_attention, attn_mask=mask)
 
 
 def gru(layer, x, h0, g):
@@ -77,7 +77,7 @@ def gru(layer, x, h0, g):
         output.backward(torch.from_numpy(g))
         return [output, *(tensor.grad for tensor in inputs)]
 
-    return {"eager": run}
+    return run
 
 
 def gpt(model, ids):
@@ -125,7 +125,7 @@ def gpt(model, ids):
         optimizer.step()
         return [loss, length]
 
-    return {"eager": step}
+    return step
 
 
 def transformers(path, prompt, n):
@@ -145,23 +145,24 @@ def transformers(path, prompt, n):
             ids, attention_mask=torch.ones_like(ids), do_sample=False, **lengths
         )
 
-    return {"eager": run}
+    return run
 
 
 def llama_cpp(path, prompt, n):
     """Return the side of ``write`` of llama.cpp, by the package llama-cpp-python."""
 
-    @functools.cache
-    def model():
-        from llama_cpp import Llama
+    from llama_cpp import Llama
 
-        return Llama(path, n_ctx=len(prompt) + n, n_threads=threads(), verbose=False)
+    model = Llama(path, n_ctx=len(prompt) + n, n_threads=threads(), verbose=False)
 
     def run():
-        for _ in zip(range(n), model().generate(prompt.tolist(), temp=0.0)):
+        for _ in zip(range(n), model.generate(prompt.tolist(), temp=0.0)):
             pass
 
     return run
+
+
+WRITERS = {"eager": transformers, "llama.cpp": llama_cpp}
 
 
 def reversal(config, models, batches):
@@ -227,11 +228,11 @@ def reverser(model):
         if kind == "general":
             keys = memory @ scores["W_a"].T
         if kind == "additive":
-            keys = memory @ scores["W_a"][:, hidden:].T
+            keys = memory @ scores["W_k"].T
         for x in F.embedding(target_in, p["decoder.embed.weight"], 0).unbind(1):
             if kind == "additive":
-                query = s @ scores["W_a"][:, :hidden].T
-                e = torch.tanh(query[:, None] + keys) @ scores["v_a"]
+                query = s @ scores["W_q"].T
+                e = torch.tanh(query[:, None] + keys) @ scores["w_v"]
             else:
                 e = (keys @ s[:, :, None])[..., 0]
                 e = e / hidden**0.5 if kind == "scaled" else e

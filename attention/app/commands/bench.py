@@ -75,7 +75,7 @@ def found_in(name, row, quick, packages):
             processes.enter_context(closing(sides[side]))
         try:
             return timing.measured(sides, **rounds) | left_out
-        except timing.Missing as problem:
+        except RuntimeError as problem:
             return {"ours": str(problem)}
 
 

@@ -5,14 +5,16 @@ import json
 import math
 import os
 import signal
+from contextlib import closing
 
 import numpy as np
 import pytest
 
+from attention import kernels
 from attention.app.arguments import parser_of
 from attention.app.benchmark import NAMES, rows, timing
 from attention.app.benchmark.rows import ROWS, Row
-from attention.app.benchmark.timing import Missing, Side, measured
+from attention.app.benchmark.timing import Side, measured
 from attention.app.commands import bench
 from attention.app.document import print_json
 
@@ -20,80 +22,62 @@ from attention.app.document import print_json
 
 
 class Here:
-    """A side in the process of the test; its numbers are given, one after another."""
+    """A side in the process of the test; its answers are given, one after another."""
 
-    def __init__(self, name, numbers, calls, result=None):
-        self.name, self.numbers, self.calls = name, iter(numbers), calls
-        self.result = result or (lambda: [np.ones(3)])
+    def __init__(self, name, calls, *answers):
+        self.name, self.calls, self.answers = name, calls, iter(answers)
 
-    def number(self):
+    def answer(self):
         self.calls.append(self.name)
-        return next(self.numbers)
+        answer = next(self.answers)
+        if isinstance(answer, RuntimeError):
+            raise answer
+        return answer
+
+
+RIGHT = [np.ones(3)]
 
 
 def test_sides_are_measured_in_turn():
     calls = []
-    sides = {"a": Here("a", [1, 5, 2], calls), "b": Here("b", [4, 4, 6], calls)}
+    sides = {"a": Here("a", calls, RIGHT, 1, 5, 2), "b": Here("b", calls, None, 4, 4, 6)}
     found = measured(sides, most=3, least=1, seconds=100)
     assert found == {"a": [1, 5, 2], "b": [4, 4, 6]}
-    assert calls == ["a", "b", "b", "a", "a", "b"]
+    assert calls == ["a", "b", "a", "b", "b", "a", "a", "b"]
     slow = []
-    measured({"a": Here("a", range(9), slow)}, most=7, least=2, seconds=-1.0)
-    assert len(slow) == 2  # fewer rounds
-
-
-def missing():
-    raise Missing("its process has ended")
+    measured({"a": Here("a", slow, RIGHT, 1, 2)}, most=7, least=2, seconds=-1.0)
+    assert len(slow) == 1 + 2  # fewer rounds
 
 
 @pytest.mark.parametrize("wrong, reason", [
-    (lambda: [np.array([1.0, 1.0, 1.1])], "differs from right by 1.0e-01"),
-    (lambda: [np.array([1.0, np.nan, 1.0])], "differs from right by inf"),
-    (lambda: [np.ones(2)], "differs from right by inf"),
-    (lambda: [np.ones(3)] * 2, "differs from right by inf"),
-    (missing, "its process has ended"),
+    ([np.array([1.0, 1.0, 1.1])], "differs from right by 1.0e-01"),
+    ([np.array([1.0, np.nan, 1.0])], "differs from right by inf"),
+    ([np.ones(3)] * 2, "differs from right by inf"),
+    (RuntimeError("its process has ended"), "its process has ended"),
 ])  # fmt: skip
 def test_wrong_results_are_not_timed_and_the_others_are(wrong, reason):
-    calls = []
-    sides = {"right": Here("right", [1, 2], calls), "wrong": Here("wrong", [], calls)}
-    sides["wrong"].result = wrong
+    sides = {"right": Here("right", [], RIGHT, 1, 2), "wrong": Here("wrong", [], wrong)}
     found = measured(sides, most=2, least=1, seconds=100)
     assert found == {"right": [1, 2], "wrong": reason}
 
 
-def ones():
-    return lambda: [np.ones(3)]
+def blocked_signals():
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    return lambda: [np.array(signal.SIGINT in blocked)]
 
 
 def broken():
     return lambda: 1 / 0
 
 
-def test_a_side_in_a_process_of_its_own():
-    side = Side(ones, timing.seconds)
-    try:
-        (result,) = side.result()
-        assert result.tolist() == [1, 1, 1] and 0 < side.number() < 1
-    finally:
-        side.close()
+def test_a_side_in_a_process_of_its_own_which_ctrl_c_does_not_reach():
+    with closing(Side(blocked_signals, timing.seconds)) as side:
+        assert side.answer() == [True] and 0 < side.answer() < 1
     ended = functools.partial(os._exit, 3)
     for make, reason in (broken, "division by zero"), (ended, "has ended"):
-        side = Side(make, timing.seconds)
-        with pytest.raises(Missing, match=reason):
-            side.result()
-        side.close()
-
-
-def ignores_ctrl_c():
-    return lambda: [np.array(signal.getsignal(signal.SIGINT) == signal.SIG_IGN)]
-
-
-def test_ctrl_c_ends_the_command_and_it_ends_its_processes():
-    """A process that is still importing would print a traceback."""
-    before = signal.getsignal(signal.SIGINT)
-    side = Side(ignores_ctrl_c, timing.seconds)
-    assert side.result() == [True] and signal.getsignal(signal.SIGINT) is before
-    side.close()
+        with closing(Side(make, timing.seconds)) as side:
+            with pytest.raises(RuntimeError, match=reason):
+                side.answer()
 
 
 def test_the_mean_of_a_short_call_that_is_repeated(monkeypatch):
@@ -119,42 +103,32 @@ def test_the_ratio_is_the_median_of_the_ratios_of_the_rounds():
 
 
 SIDES = {
-    "causal": (rows.attention_sides, dict(causal=True, backward=False, n=70, E=8)),
-    "all": (rows.attention_sides, dict(causal=False, backward=True, n=70, E=8)),
-    "additive": (rows.additive_sides, dict(B=2, L=3, S=4, A=5)),
-    "window": (rows.window_sides, dict(n=80, w=16, E=8)),
-    "decay": (rows.recurrence_sides, dict(backward_of=rows.decay_backward, n=70)),
-    "delta": (rows.recurrence_sides, dict(backward_of=rows.delta_backward, n=70)),
-    "memory": (rows.memory_sides, dict(n=128, E=8)),
-    "gru": (rows.gru_sides, dict(B=2, T=3, hidden=4)),
-    "gpt": (rows.gpt_sides, dict(B=2, T=5, D=8, heads=2, layers=2, V=7)),
-    "reversal": (rows.reversal_sides, dict(steps=1)),
-    "tiny": (rows.tiny_sides, dict(operations=4)),
-    "sgd": (rows.sgd_sides, dict(width=5, batch=3)),
+    "causal": (rows.attention, dict(causal=True, backward=False, n=70, E=8)),
+    "all": (rows.attention, dict(causal=False, backward=True, n=70, E=8)),
+    "additive": (rows.additive, dict(B=2, L=3, S=4, A=5)),
+    "window": (rows.window, dict(n=80, w=16, E=8)),
+    "decay": (rows.recurrence, dict(backward_of=rows.decay_backward, n=70)),
+    "delta": (rows.recurrence, dict(backward_of=rows.delta_backward, n=70)),
+    "gru": (rows.gru, dict(B=2, T=3, hidden=4)),
+    "gpt": (rows.gpt, dict(B=2, T=5, D=8, heads=2, layers=2, V=7)),
+    "sgd": (rows.sgd, dict(width=5, batch=3)),
 }
-OF_THE_ENGINE = "tiny", "sgd"
 
 
 @pytest.mark.parametrize(
     "name",
-    [
-        pytest.param(name, marks=[] if name in OF_THE_ENGINE else [pytest.mark.deep])
-        for name in SIDES
-    ],
+    [name if name == "sgd" else pytest.param(name, marks=pytest.mark.deep) for name in SIDES],
 )
 def test_the_sides_agree(name):
     """Those of torch are compared by the command, wherever they are measured."""
-    if name not in OF_THE_ENGINE:
-        pytest.importorskip("numba")
     make, sizes = SIDES[name]
-    sides = make(True, None, **sizes)
-    arrays = {
-        name: timing.as_arrays(side()) for name, side in sides.items() if callable(side)
-    }
-    ours = arrays.pop("ours")
-    for name, theirs in arrays.items():
-        assert (theirs is None) == (ours is None), name
-        assert ours is None or timing.difference(theirs, ours) < timing.TOLERANCE, name
+    found = []
+    for side in "numba", "optim.SGD" if name == "sgd" else "numpy":
+        if side == "numba":
+            pytest.importorskip("numba")
+        with kernels.backend("numba" if side == "numba" else "numpy"):
+            found.append(timing.as_arrays(make(side, True, **sizes)()))
+    assert timing.difference(*found) < timing.TOLERANCE
 
 
 def test_the_least_n_from_which_on_a_state_is_faster(monkeypatch):
@@ -171,9 +145,8 @@ def test_the_least_n_from_which_on_a_state_is_faster(monkeypatch):
 
     monkeypatch.setattr(rows, "tiled_causal", call("tiled"))
     monkeypatch.setattr(rows, "timed", seconds)
-    monkeypatch.setattr(rows, "both_backends", lambda run: {"ours": run})
-    sides = rows.crossing_sides(True, None, call("state"), 1024)
-    assert sides["ours"]() == 512 and sides["n = 1024"] == 1024
+    ours, limit = (rows.crossing(side, True, call("state"), 1024) for side in ("ours", ""))
+    assert ours() == 512 and limit == 1024
     found = {"ours": [512], "n = 1024": [1024]}
     line = next(bench.table_lines(ROWS["decay-from"], found))
     assert line.split()[-7:] == "n = 1024 512 1024 0.500 1.000".split()
@@ -186,13 +159,13 @@ def test_the_window_row_says_that_torch_computes_all_pairs():
     assert "PyTorch computes all pairs, with a mask matrix" in last
 
 
-def test_a_row_is_compared_with_the_sides_that_it_has():
-    """Those of torch need torch."""
+def test_every_row_has_all_its_sides():
+    """Those of torch need torch, and those of write a model."""
     assert NAMES == tuple(ROWS)
     for name in "memory", "sgd", "import", "translate", "translate-cold", "tiny", "gru":
-        row = ROWS[name]
-        sides = row.make(True, None)
-        assert {"ours", *row.against} - {*rows.TORCH} == set(sides)
+        for side in {"ours", *ROWS[name].against} - {*rows.TORCH}:
+            made = ROWS[name].make(side, True)
+            assert callable(made) == (not side[0].isdigit() and side != "score matrix")
 
 
 # -- the command -----------------------------------------------------------------------
