@@ -7,6 +7,6 @@ diverged.py     explains a loss that is NaN: in which operation of which layer
 
 from .diverged import Diverged
 from .loop import Run, fit
-from .validation import Validation
+from .validation import Validation, best_model
 
-__all__ = ["Diverged", "Run", "Validation", "fit"]
+__all__ = ["Diverged", "Run", "Validation", "best_model", "fit"]

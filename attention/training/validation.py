@@ -2,6 +2,8 @@
 
 import math
 
+from minigrad import nn
+
 from .diverged import explained
 
 
@@ -40,3 +42,10 @@ def validate(run, validation, last, seed):
     run.model.train()
     if run.record_validation(value) and validation.keep is not None:
         validation.keep(run)
+
+
+def best_model(run):
+    """Return a new model with the parameters of the smallest validation loss so far."""
+    model = type(run.model)(run.model.config, nn.init.Zeros()).eval()
+    model.load_state_dict(run.best["model"])
+    return model

@@ -123,6 +123,41 @@ class Experiment(Study):
 class OneRun(Experiment):
     """A command that trains one model and saves the best one as ``BEST``."""
 
+    def keep(self, run):
+        """Save the best model of a run so far, with its ``origin``; return it."""
+        raise NotImplementedError
+
+    def examine(self, best, run):
+        """Return what else to keep of the best model."""
+        raise NotImplementedError
+
+    def origin(self, run, **found):
+        """Return what the file of the best model says of it."""
+        return {
+            "config": asdict(self.config),
+            "data": self.data.checksum,
+            "step": run.best["step"],
+            "parameters": run.model.num_parameters(),
+            "versions": versions(),
+            **found,
+        }
+
+    def result(self, job, run):
+        """Return the numbers of the best model and of its training."""
+        best = self.keep(run)  # a run of an earlier version has none of this format
+        return {
+            **best.about,
+            "steps": run.steps,
+            "seconds": run.seconds,
+            "losses": run.losses,
+            "validations": run.validations,
+            **self.examine(best, run),
+        }
+
+    def label(self, job):
+        """Return the kind of the model."""
+        return job[0]
+
     def line(self, job, result):
         """Print nothing: ``conclude`` says it all."""
         return ""

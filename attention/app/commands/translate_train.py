@@ -10,12 +10,10 @@ It writes into the folder ``--out``:
 It learns from the sentences of a grammar, the questions of a task, or a file.
 """
 
-from dataclasses import asdict
-
 from ...seq2seq import translator
+from ...training import best_model
 from ..experiments import scoring
 from ..experiments import translation as experiment
-from ..machine import versions
 from ..options import wrapped
 from .experiment import BEST, OneRun
 
@@ -34,10 +32,6 @@ class Training(OneRun):
     def jobs(self):
         """The only run."""
         return [(self.config.attention, self.config.seed)]
-
-    def label(self, job):
-        """Return the attention of the model."""
-        return self.config.attention
 
     def opening(self):
         """Return the sizes of the data, and the main options."""
@@ -60,33 +54,17 @@ class Training(OneRun):
 
     def keep(self, run):
         """Save the best translator of a run so far, with its origin; return it."""
-        about = {
-            "config": asdict(self.config),
-            "data": self.data.checksum,
-            "ending": self.data.ending,
-            "step": run.best["step"],
-            "validation": run.best["loss"],
-            "parameters": run.model.num_parameters(),
-            "versions": versions(),
-        }
-        best = experiment.translator_of(self.data, run, about)
+        found = {"ending": self.data.ending, "validation": run.best["loss"]}
+        about = self.origin(run, **found)
+        best = experiment.translator(best_model(run), self.data, about)
         translator.save(self.out / BEST, best)
         return best
 
-    def result(self, job, run):
+    def examine(self, best, run):
         """Score the best model on the test set."""
-        best = self.keep(run)  # a run of an earlier version has none of this format
         report = scoring.score(best, self.data.test)
         said = [" ".join(words) for words in report.pop("said")]
-        return {
-            **best.about,
-            "steps": run.steps,
-            "seconds": run.seconds,
-            "losses": run.losses,
-            "validations": run.validations,
-            "test": report,
-            "said": said,
-        }
+        return {"test": report, "said": said}
 
     def conclude(self, runs):
         """Draw an alignment; return the scores."""

@@ -12,14 +12,13 @@ Every thirty seconds it prints a sample. It writes into the folder ``--out``:
 """
 
 import time
-from dataclasses import asdict
 
 import numpy as np
 
 from ...decoding.greedy import evaluation
 from ...decoding.sampling import chooser
+from ...training import best_model
 from ..experiments import writing as experiment
-from ..machine import versions
 from ..options import wrapped
 from .experiment import BEST, OneRun
 
@@ -88,31 +87,15 @@ class Training(OneRun):
 
     def keep(self, run):
         """Save the best model of a run so far, with its origin; return it."""
-        about = {
-            "config": asdict(self.config),
-            "data": self.data.checksum,
-            "step": run.best["step"],
-            "bits": self.data.bits(run.best["loss"]),
-            "parameters": run.model.num_parameters(),
-            "versions": versions(),
-        }
-        model = experiment.model_of(run)
-        best = experiment.Writer(model, self.data.tokenizer, about)
+        about = self.origin(run, bits=self.data.bits(run.best["loss"]))
+        best = experiment.Writer(best_model(run), self.data.tokenizer, about)
         experiment.save(self.out / BEST, best)
         return best
 
-    def result(self, job, run):
-        """Return the numbers of the best model, and a text by it."""
-        best = self.keep(run)
-        return {
-            **best.about,
-            "steps": run.steps,
-            "seconds": run.seconds,
-            "losses": run.losses,
-            "validations": run.validations,
-            "baselines": self.data.baselines,
-            "sample": self.sample(best.model, run.steps),
-        }
+    def examine(self, best, run):
+        """Return bits per character of two baselines, and a text by the model."""
+        sample = self.sample(best.model, run.steps)
+        return {"baselines": self.data.baselines, "sample": sample}
 
     def conclude(self, runs):
         """Return a last sample, and bits per character beside the baselines."""

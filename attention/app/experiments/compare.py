@@ -14,6 +14,7 @@ and the dropout.
 
 import numpy as np
 
+from ...training import best_model
 from ..configs import CompareConfig
 from . import bootstrap, scoring, translation
 
@@ -22,7 +23,8 @@ Config = CompareConfig
 
 def result(config, data, run):
     """Return what to keep of a finished run of a ``TranslationConfig``."""
-    report = scoring.score(translation.translator_of(data, run), data.test)
+    best = translation.translator(best_model(run), data)
+    report = scoring.score(best, data.test)
     return {
         "kind": config.attention,
         "seed": config.seed,

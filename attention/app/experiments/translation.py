@@ -2,7 +2,7 @@
 
     data = load(config)                     sentences, or questions: translation_data.py
     run, finished = train(config, data)
-    scoring.score(translator_of(data, run), data.test)
+    scoring.score(translator(best_model(run), data), data.test)
 
 Everything that a step draws, its batch, its dropout and the words of scheduled
 sampling, depends on the seed and on the step alone. So a run that is resumed ends with
@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 import minigrad as mg
-from minigrad import nn, optim
+from minigrad import optim
 
 from ...decoding.sampling import mixed_inputs
 from ...seq2seq.model import Seq2Seq
@@ -108,13 +108,6 @@ def validation_loss(model, batches):
             total += loss_of(model, batch).item() * n
             words += n
     return total / words
-
-
-def translator_of(data, run, about=None):
-    """Return a ``Translator`` with the best parameters so far."""
-    model = Seq2Seq(run.model.config, nn.init.Zeros()).eval()
-    model.load_state_dict(run.best["model"])
-    return translator(model, data, about)
 
 
 def translator(model, data, about=None):

@@ -2,7 +2,7 @@
 
     data = load(config)                           writing_text.py
     run, finished = train(config, data)
-    writer = Writer(model_of(run), data.tokenizer)
+    writer = Writer(best_model(run), data.tokenizer)
     for part in writer.tokenizer.stream(writer.continued(ids, 200, choice)): ...
 
 A step draws ``batch`` windows of the text. The windows and the dropout depend on the
@@ -119,13 +119,6 @@ class Writer:
                 ids.append(int(tokens[0]))
                 yield ids[-1]
             n -= most
-
-
-def model_of(run):
-    """Return a model with the best parameters of a run so far."""
-    model = DecoderOnly(run.model.config, nn.init.Zeros()).eval()
-    model.load_state_dict(run.best["model"])
-    return model
 
 
 def save(path, writer, half=False):
