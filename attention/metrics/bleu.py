@@ -8,12 +8,11 @@ An n-gram is a sequence of n words. The translation is called the hypothesis.
 
     s      a sentence                 g      an n-gram of its hypothesis
     h_sg   how often g occurs in the hypothesis
-    r_sg   how often g occurs in that reference of s in which it occurs most often
+    r_sg   how often g occurs in the reference of s
     c      the number of words of all hypotheses
-    r      the sum over the sentences of the length of one reference: the one nearest
-           in length to the hypothesis (the shorter one if two are equally near)
+    r      the number of words of all references
 
-The minimum clips the count: a repeated word counts at most as often as in a reference.
+The minimum clips the count: a repeated word counts at most as often as in the reference.
 The brevity penalty BP replaces recall. The counts of all sentences are summed before
 they are divided, so the BLEU of a corpus is not the mean of the BLEU of its sentences.
 
@@ -53,55 +52,50 @@ class Bleu:
 def corpus_bleu(hypotheses, references, **options):
     """Return the BLEU of all sentences together, from 0 to 100.
 
-    Equal texts have 100; or 0 if no sentence has four words, and ``effective_order``
-    is False. The arguments are those of ``bleu_parts``.
+    Equal texts have 100; or 0 if no sentence has four words. The arguments are those
+    of ``bleu_parts``.
     """
     return bleu_parts(hypotheses, references, **options).score
 
 
-def bleu_parts(
-    hypotheses,
-    references,
-    max_order=4,
-    smoothing="exp",
-    several=False,
-    effective_order=False,
-):
+def bleu_parts(hypotheses, references, max_order=4, smoothing="exp"):
     """Return the BLEU of all sentences together with its factors: a ``Bleu``.
 
-    hypotheses        sentences: strings, split at white space, or lists of tokens
-    references        one sentence for each hypothesis; with ``several``, a list of
-                      sentences for each
-    max_order         N, the longest n-gram
-    smoothing         "none", or "exp", the usual one
-    effective_order   True: if all hypotheses have fewer than N words, N is the length
-                      of the longest. False: the score is then 0
+    hypotheses   sentences: strings, split at white space, or lists of tokens
+    references   one sentence for each hypothesis
+    max_order    N, the longest n-gram
+    smoothing    "none", or "exp", the usual one
     """
     N = whole("BLEU", "max_order", max_order, 1)
     one_of("BLEU", "smoothing", smoothing, ("none", "exp"))
-    matches, totals = [0] * N, [0] * N
-    c = r = 0
-    for hypothesis, options in _tokenized(hypotheses, references, several):
-        c += len(hypothesis)
-        r += min(
-            (len(option) for option in options),
-            key=lambda length: (abs(length - len(hypothesis)), length),
-        )
-        for n in range(1, N + 1):
-            counts, largest = _ngrams(hypothesis, n), Counter()
-            for option in options:
-                largest |= _ngrams(option, n)  # the larger of the two counts
-            matches[n - 1] += (counts & largest).total()  # the smaller: clipped
-            totals[n - 1] += counts.total()
+    counts = sentence_counts(hypotheses, references, N)
+    *of_orders, c, r = (sum(column) for column in zip(*counts))
+    matches, totals = of_orders[:N], of_orders[N:]
     penalty = 1.0 if c >= r else math.exp(1 - r / c) if c else 0.0
     if not any(matches):  # nothing to smooth
         return Bleu(0.0, [0.0] * N, penalty, c, r)
     precisions = _precisions(matches, totals, smoothing)
-    used = precisions[: sum(n > 0 for n in totals)] if effective_order else precisions
     score = 0.0
-    if min(used) > 0:
-        score = penalty * math.exp(math.fsum(map(math.log, used)) / len(used))
+    if min(precisions) > 0:
+        score = penalty * math.exp(math.fsum(map(math.log, precisions)) / N)
     return Bleu(score, precisions, penalty, c, r)
+
+
+def sentence_counts(hypotheses, references, N):
+    """Return what BLEU is made of: 2 N + 2 whole numbers of each sentence.
+
+    The matching n-grams, n = 1 to N; the n-grams of the hypothesis; the words of the
+    hypothesis; the words of the reference.
+    """
+    rows = []
+    for hypothesis, reference in _tokenized(hypotheses, references):
+        found = [_ngrams(hypothesis, n) for n in range(1, N + 1)]
+        matches = [  # the smaller of two counts: clipped
+            (counts & _ngrams(reference, n)).total() for n, counts in enumerate(found, 1)
+        ]
+        totals = [counts.total() for counts in found]
+        rows.append([*matches, *totals, len(hypothesis), len(reference)])
+    return rows
 
 
 def _precisions(matches, totals, smoothing):
@@ -119,13 +113,13 @@ def _ngrams(tokens, n):
     return Counter(zip(*(tokens[i:] for i in range(n))))
 
 
-def _tokenized(hypotheses, references, several):
-    """Return [(tokens of a hypothesis, [tokens of each of its references]), …]."""
+def _tokenized(hypotheses, references):
+    """Return [(tokens of a hypothesis, tokens of its reference), …]."""
     for name, x in ("hypotheses", hypotheses), ("references", references):
         if isinstance(x, str):
             raise TypeError(
                 f"BLEU: {name} is one string; expected a list of sentences. Put one "
-                "sentence in a list, and use effective_order=True."
+                "sentence in a list."
             )
     if len(hypotheses) != len(references) or not len(hypotheses):
         raise ValueError(
@@ -134,13 +128,13 @@ def _tokenized(hypotheses, references, several):
             "or more."
         )
     pairs = []
-    for i, (hypothesis, given) in enumerate(zip(hypotheses, references)):
-        options = [_tokens(option) for option in (given if several else [given])]
-        if not options or not all(options):
+    for i, pair in enumerate(zip(hypotheses, references)):
+        hypothesis, reference = map(_tokens, pair)
+        if not reference:
             raise ValueError(
-                f"BLEU: a reference of hypothesis {i} is empty; expected a sentence."
+                f"BLEU: the reference of hypothesis {i} is empty; expected a sentence."
             )
-        pairs.append((_tokens(hypothesis), options))
+        pairs.append((hypothesis, reference))
     return pairs
 
 
@@ -154,7 +148,6 @@ def _tokens(sentence):
         if not is_token or " " in str(token).strip():  # " the" is a piece of a tokenizer
             raise ValueError(
                 f"BLEU: a sentence has the token {token!r}; expected a word, or an id. "
-                "A whole sentence is a string; a list of several references for each "
-                "hypothesis needs several=True."
+                "A whole sentence is a string; each hypothesis has one reference."
             )
     return tokens

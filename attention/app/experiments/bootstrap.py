@@ -13,24 +13,14 @@ often each sentence was drawn, times the counts.
 
 import numpy as np
 
-from ...metrics.bleu import bleu_parts
+from ...metrics.bleu import sentence_counts
 
 N = 4  # the longest n-gram
 
 
 def counts(outputs, references):
-    """Count what BLEU is made of: (sentences, 2 N + 2) whole numbers.
-
-    In a row: the matching n-grams, n = 1 to N; the n-grams of the output; the words of
-    the output; the words of the reference.
-    """
-    rows = []
-    for output, reference in zip(outputs, references):
-        parts = bleu_parts([output], [reference], N, "none")
-        total = [max(len(output) - n, 0) for n in range(N)]
-        matches = [round(p * t / 100) for p, t in zip(parts.precisions, total)]
-        rows.append([*matches, *total, len(output), len(reference)])
-    return np.array(rows)
+    """Count what BLEU is made of: (sentences, 2 N + 2), see ``sentence_counts``."""
+    return np.array(sentence_counts(outputs, references, N))
 
 
 def bleu(sums):
