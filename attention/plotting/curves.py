@@ -4,7 +4,7 @@ import numpy as np
 
 from minigrad.arguments import instance
 
-from .figure import legend, new_figure, save, short
+from .figure import legend, new_figure, remove_frame, save, short
 from .palette import DASHES, looks
 
 HATCHES = ("", "//", "..", "xx")
@@ -71,7 +71,7 @@ def loss_curves(
     many = {"loc": "center left", "bbox_to_anchor": (1, 0.5)}  # beside the curves
     place = many if len(lines) > len(DASHES) else {}
     legend(panel, curves, title="smoothed loss at the end", **place)
-    _remove_frame(panel)
+    remove_frame(panel)
     return save(figure, path)
 
 
@@ -137,7 +137,7 @@ def accuracy_bars(accuracies, path=None):
     panel.set_title(title if others else f"How well does {one} reverse strings?")
     place = {"loc": "outside lower center", "ncols": min(len(runs), 4)}
     legend(figure, groups, **place)
-    _remove_frame(panel)
+    remove_frame(panel)
     return save(figure, path)
 
 
@@ -145,10 +145,3 @@ def _moving_average(losses, smooth):
     """Return the means of consecutive losses, of fewer losses in a short run."""
     window = min(smooth, -(-losses.size // 5))
     return np.convolve(losses, np.full(window, 1 / window), "valid")
-
-
-def _remove_frame(panel):
-    """Keep only the parts of the frame and the grid that help to read a value."""
-    panel.spines[["top", "right"]].set_visible(False)
-    panel.set_axisbelow(True)
-    panel.grid(axis="y", color="0.9", linewidth=0.8)

@@ -51,6 +51,13 @@ def legend(owner, curves, **options):
         text.set_text(curve.get_label())
 
 
+def remove_frame(panel):
+    """Keep only the parts of the frame and the grid that help to read a value."""
+    panel.spines[["top", "right"]].set_visible(False)
+    panel.set_axisbelow(True)
+    panel.grid(axis="y", color="0.9", linewidth=0.8)
+
+
 def check_ending(option, path):
     """Raise ValueError unless ``path`` ends like a picture that can be written."""
     kinds = "jpg", "pdf", "png", "svg", "webp"  # matplotlib is slow to import

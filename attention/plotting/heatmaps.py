@@ -79,9 +79,7 @@ def show_heatmaps(
     panels = figure.subplots(rows, cols, sharex=True, sharey=True, squeeze=False)
     scale = _scale(matrices)
     for (i, j), panel in np.ndenumerate(panels):
-        image = panel.imshow(
-            matrices[i, j], cmap=cmap, interpolation="nearest", **scale
-        )
+        image = _draw(panel, matrices[i, j], scale, cmap=cmap)
         _name_cells(panel.xaxis, n_keys, keys, cell)
         _name_cells(panel.yaxis, n_queries, queries, cell)
         if values and cell >= CELL_OF_VALUE:
@@ -133,26 +131,13 @@ def alignment_heatmap(weights, source, target, title=None, path=None, *, gold=No
         )
     )
     panel = figure.subplots()
-    image = panel.imshow(
-        weights, cmap="Reds", interpolation="nearest", **_scale(weights)
-    )
-    panel.xaxis.tick_top()
-    panel.xaxis.set_label_position("top")
-    panel.set_xticks(
-        range(columns),
-        source,
-        rotation=0 if upright else 90,
-        ha="center",
-        va="bottom",
-    )
+    image = _draw(panel, weights, _scale(weights))
+    _words_above(panel, range(columns), source, 0 if upright else 90)
     panel.set_yticks(range(rows), target)
-    panel.tick_params(length=0)
     panel.set_xlabel("source")
     panel.set_ylabel("target")
     _white_lines_between_cells(panel, rows, columns)
-    if title is not None:
-        letters = int(figure.get_figwidth() / 0.11)  # that fit on one line
-        figure.suptitle(textwrap.fill(title, letters))
+    _set_title(figure, title)
     if small:
         _write_values(panel, image, weights)
     if pairs:
@@ -184,24 +169,17 @@ def heads_heatmap(weights, words, title=None, path=None):
     figure = new_figure((across + 1.9, height + above + 1.0))
     panel = figure.subplots()
     rows = weights.reshape(layers * H, n)
-    image = panel.imshow(
-        rows, cmap="Reds", interpolation="nearest", aspect="auto", **_scale(rows)
-    )
+    image = _draw(panel, rows, _scale(rows), aspect="auto")
     shown = range(0, n, -(-n // 45))
-    panel.xaxis.tick_top()
-    panel.xaxis.set_label_position("top")
-    panel.set_xticks(shown, [words[j] for j in shown], rotation=90, va="bottom")
+    _words_above(panel, shown, [words[j] for j in shown], 90)
     middles = (np.arange(layers) + 0.5) * H - 0.5
     every = -(-layers // int(6 * height))
     panel.set_yticks(middles[::every], range(0, layers, every))
-    panel.tick_params(length=0)
     panel.set_xlabel("token that is read")
     panel.set_ylabel(f"layer, with {H} heads")
     for layer in range(1, layers):
         panel.axhline(layer * H - 0.5, color="0.6", linewidth=0.5)
-    if title is not None:
-        letters = int(figure.get_figwidth() / 0.11)
-        figure.suptitle(textwrap.fill(title, letters))
+    _set_title(figure, title)
     figure.colorbar(image, ax=panel, label="attention weight", aspect=40, pad=0.02)
     return save(figure, path)
 
@@ -209,6 +187,23 @@ def heads_heatmap(weights, words, title=None, path=None):
 def _array(values):
     """Return the floats of a Tensor, an array or a list as an array."""
     return np.asarray(values.data if isinstance(values, Tensor) else values, float)
+
+
+def _draw(panel, matrix, scale, cmap="Reds", **options):
+    return panel.imshow(matrix, cmap=cmap, interpolation="nearest", **scale, **options)
+
+
+def _words_above(panel, places, words, rotation):
+    panel.xaxis.tick_top()
+    panel.xaxis.set_label_position("top")
+    panel.set_xticks(places, words, rotation=rotation, ha="center", va="bottom")
+    panel.tick_params(length=0)
+
+
+def _set_title(figure, title):
+    if title is not None:
+        letters = int(figure.get_figwidth() / 0.11)  # that fit on one line
+        figure.suptitle(textwrap.fill(title, letters))
 
 
 def _scale(values):

@@ -61,7 +61,7 @@ def table(config, means):
 def draw(config, runs, means, out):
     """Draw accuracy against length, and the losses of the first seed."""
     from ...plotting.curves import loss_curves
-    from ...plotting.figure import new_figure, save
+    from ...plotting.figure import new_figure, remove_frame, save
     from ...plotting.palette import looks
 
     first = {run["kind"]: run["losses"] for run in reversed(runs)}
@@ -92,7 +92,6 @@ def draw(config, runs, means, out):
     panel.set_xlabel(f"sequence length (trained on up to {config.length}, dotted)")
     panel.set_ylabel("accuracy at the last tokens")
     panel.set_title(works)
-    panel.spines[["top", "right"]].set_visible(False)
-    panel.grid(axis="y", color="0.9", linewidth=0.8)
+    remove_frame(panel)
     panel.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
     save(figure, out / "extrapolation.png")

@@ -1,6 +1,6 @@
 """Draw BLEU against the length of the source."""
 
-from ...plotting.figure import new_figure, save
+from ...plotting.figure import new_figure, remove_frame, save
 from ...plotting.palette import looks
 
 MARKERS = {"none": "o", "bahdanau": "s", "luong": "^"}
@@ -40,9 +40,7 @@ def bleu_by_length(found, path=None, seeds=3):
     panel.set_xlabel("words of the source")
     panel.set_ylabel("BLEU")
     panel.set_title("Does attention help with long sentences?")
-    panel.spines[["top", "right"]].set_visible(False)
-    panel.grid(axis="y", color="0.9", linewidth=0.8)
-    panel.set_axisbelow(True)
+    remove_frame(panel)
     figure.legend(
         loc="outside lower center", ncols=len(kinds), frameon=False,
         title=f"means over {seeds} seed{'s' * (seeds != 1)}, bars: 95 % intervals",
