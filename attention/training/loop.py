@@ -161,10 +161,9 @@ def fit(
     last_saved = time.monotonic()
     # no warnings: ``explained`` reports NaN and infinity
     no_warnings = np.errstate(over="ignore", invalid="ignore")
-    # Unless the user chose NumPy or numba, only large calls are compiled. A training has
-    # many small ones; a backend that is chosen by name compiles them too.
-    present = kernels.backend()  # "numpy" or "numba"
-    with kernels.backend(present), stop_signals() as stop, no_warnings:
+    # a training has many small calls; a backend that is chosen by name compiles them too
+    by_name = kernels.backend(kernels.backend())
+    with by_name, stop_signals() as stop, no_warnings:
         if prepare is not None and not finished():
             with explained(run, prepare, seed):
                 prepare()
