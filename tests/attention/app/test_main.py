@@ -59,23 +59,19 @@ raise SystemExit(str(sorted(third_party & {*sys.modules})))"""
     "command, fragments",
     [
         ("", ["usage: python -m attention COMMAND", *COMMANDS]),
-        ("revresal", ["no command 'revresal'", "reversal, translate, write, compare"]),
-        ("revresal", ["Did you mean 'reversal'?"]),
+        ("revresal", ["no command 'revresal'", "reversal, translate, write, compare",
+                      "Did you mean 'reversal'?"]),
         ("reversal --step 3", ["no option '--step'. Did you mean '--steps'?"]),
         ("variants softmax", ["'softmax' is one argument too many"]),
         ("translate", ["translate train", "translate run", "translate score"]),
         ("--versio", ["no option '--versio'", "Did you mean '--version'?"]),
         ("translate rum", ["no command 'translate rum'", "train, translate run, "]),
         ("reversal --stepz 3", ["attention reversal [-h]", "no option '--stepz'"]),
-        ("translate train --stepz 3", ["attention translate train", "--stepz"]),
         ("reversal --lengths 3,99999999999", ["--lengths", "from 1 to 8192"]),
         ("reversal --scores dot,scald", ["each once. Did you mean 'scaled'?"]),
         ("translate train --cell grv", ["'lstm'). Did you mean 'gru'?"]),
         ("translate train --task sotr", ["no file sotr;", "Did you mean 'sort'?"]),
-        ("reversal --scores nearest", ["'nearest'; expected one or more of additive,"]),
-        ("compare --attentions luong", ["'luong'; expected one or more of none,bah"]),
         ("compare --attentions none", ["--attentions is 'none' alone; expected anot"]),
-        ("compare --task copy", ["invalid choice: 'copy'"]),
         ("reversal --resume none", ["There is nothing to resume: none/state/config"]),
     ],
 )  # fmt: skip
@@ -264,20 +260,13 @@ def test_a_folder_that_cannot_be_made(tmp_path, capsys):
     assert f"run: --figure is {figure}, which cannot be made: File exists. " in error
 
 
-@pytest.mark.parametrize("error", [PermissionError(13, "Permission denied"),
-                                   OSError(28, "No space left on device")])  # fmt: skip
-def test_what_cannot_be_written_is_a_sentence(error, tmp_path, capsys, monkeypatch):
+def test_what_cannot_be_written_is_a_sentence(tmp_path, capsys, monkeypatch):
+    error = OSError(28, "No space left on device")
+
     def refused(*args, **options):
         raise error
 
     figure = tmp_path / "new" / "a.png"
-    with monkeypatch.context() as patch:
-        patch.setattr(pathlib.Path, "mkdir", refused)
-        assert main([*FIGURE, str(figure)]) == 2
-        found = joined(capsys.readouterr().err)
-        assert f"--figure is {figure}, which cannot be made: {error.strerror}. " in found
-        assert main([*QUICK, str(tmp_path / "run")]) == 2
-        assert f"cannot be made: {error.strerror}. " in joined(capsys.readouterr().err)
     with monkeypatch.context() as patch:
         patch.setattr(os, "replace", refused)  # the folder is made; then it is full
         assert main([*FIGURE, str(figure)]) == 1

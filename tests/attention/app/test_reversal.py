@@ -53,16 +53,6 @@ def reversal(*arguments):
     return main("reversal", "--steps", 1, "--width", 8, *arguments)
 
 
-def test_seeds_lengths_and_preset(tmp_path, no_figures):
-    options = ["--scores", "dot,scaled", "--seeds", 2, "--seed", 5, "--preset", "book"]
-    reversal(*options, "--lengths", "2,8", "--out", tmp_path)
-    runs = runs_of(tmp_path)
-    made = [(run["kind"], run["seed"]) for run in runs]
-    assert made == [("dot", 5), ("scaled", 5), ("dot", 6), ("scaled", 6)]
-    assert runs[0]["losses"] != runs[2]["losses"]
-    assert list(runs[0]["accuracy"]) == list(runs[0]["exact_match"]) == ["2", "8"]
-
-
 def test_a_second_run_has_its_own_folder_and_is_the_one_to_continue(
     tmp_path, capsys, monkeypatch, no_figures
 ):

@@ -15,7 +15,7 @@ from attention.app.experiments.writing_text import BytePairs, Characters
 from attention.published import bpe
 from minigrad import checkpoint
 
-from .app_cases import OPTIONS, joined, main, refused, results_of
+from .app_cases import OPTIONS, main, refused, results_of
 
 TEXT = "the key is near the query. " * 60
 TRAIN = "write", "train", *OPTIONS["write train"]
@@ -188,8 +188,6 @@ def test_texts_that_cannot_be_used(tmp_path, capsys):
     for path in tmp_path, tmp_path / "none":
         error = refused(capsys, *TRAIN, "--text", path)
         assert f"--text is {path}, which cannot be read: " in error
-    error = refused(capsys, *TRAIN, "--vocabulary", 200)
-    assert "found '200'; expected a whole number from 257 to 65536" in error
     error = refused(capsys, *TRAIN, "--width", 10, "--heads", 4)
     assert "expected a multiple of heads, 4" in error
 
@@ -208,12 +206,3 @@ def test_folders_without_a_model(trained, tmp_path, capsys):
     ):  # fmt: skip
         checkpoint.save(tmp_path / "best.safetensors", state | change)
         assert "best.safetensors cannot be used: " in error(tmp_path, "the")
-
-
-def test_a_changed_text_is_not_resumed(tmp_path, capsys):
-    path = tmp_path / "a.txt"
-    path.write_text(TEXT)
-    assert main(*TRAIN, "--text", path, "--out", tmp_path / "run") == 0
-    path.write_text(TEXT.replace("near", "far"))
-    error = refused(capsys, "write", "train", "--resume", tmp_path / "run")
-    assert "The data are not those" in joined(error)
