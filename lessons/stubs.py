@@ -17,12 +17,14 @@ def earlier(file, id, name):
     "bahdanau_forward"). If it is not there yet, the function raises NotWritten when it
     is called.
     """
-    stem = "ex_" + id.lower().replace(".", "_")
-    path = pathlib.Path(file).with_name(f"{stem}.py")
-    namespace = {"__name__": stem, "__file__": str(path)}
-    if path.parent == EXERCISES:
-        namespace["__file__"], code = _reference(id)
-        exec(code, namespace)
+    exercise, folder = _exercise(id), pathlib.Path(file).parent
+    is_reference = folder == EXERCISES
+    path = exercise.file if is_reference else exercise.answer_in(folder)
+    namespace = {"__name__": path.stem, "__file__": str(path)}
+    if is_reference:
+        from .course.read import compiled  # late: a learner's file imports this one
+
+        exec(compiled(exercise.answer_text, str(path)), namespace)
     elif path.exists():
         # bytes: the file may declare an encoding
         exec(compile(path.read_bytes(), str(path), "exec"), namespace)
@@ -34,9 +36,8 @@ def earlier(file, id, name):
 
 
 @functools.cache
-def _reference(id):
-    """Return (file, code) of a reference answer, which another one uses."""
+def _exercise(id):
+    """Return the exercise of an id; a search for a name asks for the same ones often."""
     from .classroom.catalogue import find
 
-    exercise = find(id)
-    return str(exercise.file), compile(exercise.answer_text, exercise.file, "exec")
+    return find(id)

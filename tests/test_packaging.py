@@ -155,10 +155,10 @@ def test_the_course_runs(installed):
     assert len(list((folder / "notebooks").glob("*.ipynb"))) == len(lessons) > 14
     home = {"HOME": str(folder / "home"), "XDG_STATE_HOME": str(folder / "state")}
     run(programs / "lessons", "start", "E.2", cwd=folder, **home)
-    assert (folder / "home" / "minigrad-lessons" / "ex_e_2.py").is_file()
+    assert (folder / "home" / "minigrad-lessons" / "00_e_2_backwards.py").is_file()
     run(programs / "lessons", "run", "0", cwd=folder, **work)
     run(programs / "lessons", "start", "E.1", cwd=folder, **work)
-    (answer,) = (folder / "work").glob("ex_*.py")
+    (answer,) = (folder / "work").glob("00_e_1_*.py")
     code = "from lessons.classroom.catalogue import find; print(find('E.1').answer_text)"
     solution = run(programs / "python", "-c", code, cwd=folder)
     answer.write_text(solution, encoding="utf-8")

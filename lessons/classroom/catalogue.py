@@ -75,7 +75,7 @@ class Exercise:
 
     @property
     def stem(self):
-        """The name of a learner's file without .py: ex_38_5 for 38.5."""
+        """The name of its records and figures, without ending: ex_38_5 for 38.5."""
         return "ex_" + self.id.lower().replace(".", "_")
 
     @functools.cached_property
@@ -103,7 +103,12 @@ class Exercise:
 
     @property
     def work(self):
-        return work_folder() / f"{self.stem}.py"
+        return self.answer_in(work_folder())
+
+    def answer_in(self, folder):
+        """Return the learner's file in a folder; an old one has the name ex_38_5.py."""
+        path, old = folder / self.file.name, folder / f"{self.stem}.py"
+        return old if old.exists() and not path.exists() else path
 
     @property
     def dots(self):
@@ -117,13 +122,13 @@ def exercises():
 
 
 def find(name):
-    """Return the exercise for a name: 38.5, ex_38_5, work/ex_38_5.py, e2, E.2."""
-    id = _id_of(name)
-    known = {exercise.id.lower(): exercise for exercise in exercises()}
-    if id in known:
-        return known[id]
+    """Return the exercise for a name: 38.5, work/06_38_5_windows.py, ex_38_5, e2, E.2."""
+    id, known = _id_of(name), exercises()
+    for exercise in known:
+        if id in (exercise.id.lower(), exercise.file.stem.lower().replace("_", ".")):
+            return exercise
     group = id.partition(".")[0] + "."
-    near = [e.id for e in known.values() if e.id.lower().startswith(group)]
+    near = [e.id for e in known if e.id.lower().startswith(group)]
     if not near and (folders := _named_lessons(name)):
         listed = [e.id for folder in folders for e in exercises_of(folder)]
         numbers = " and ".join(map(number, folders))
@@ -133,9 +138,9 @@ def find(name):
         )
     listed = near if len(near) < 13 else [f"{near[0]} to {near[-1]}"]
     there = f" There are {', '.join(listed)}." if near else ""
-    texts = {f"{e.id} ({e.title})": f"{e.title} {_functions(e)}" for e in exercises()}
+    texts = {f"{e.id} ({e.title})": f"{e.title} {_functions(e)}" for e in known}
     if len(near) not in range(1, 13):  # a list of all needs no guess
-        there += meant(id.title(), [e.id for e in exercises()]) or _meant(name, texts)
+        there += meant(id.title(), [e.id for e in known]) or _meant(name, texts)
     raise UsageError(
         f"There is no exercise {name!r}.{there} python -m lessons list shows all."
     )

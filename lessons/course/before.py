@@ -20,7 +20,7 @@ def answers_pass(my, *ids):
     text = "".join(linecache.getlines(my.path))
     for id in ids:
         exercise = find(id)
-        path = pathlib.Path(my.path).with_name(f"{exercise.stem}.py")
+        path = exercise.answer_in(pathlib.Path(my.path).parent)
         used = re.findall(rf'earlier\(__file__, "{re.escape(id)}", "(\w+)"', text)
         parts = [f"{id} {name}" for name in used]
         if not parts:
@@ -46,7 +46,7 @@ def passed_answer(my, id):
     exercise = find(id)
     if pathlib.Path(my.path) == find(my.id).file:
         return exercise.answer_text, str(exercise.file)
-    path = pathlib.Path(my.path).with_name(f"{exercise.stem}.py")
+    path = exercise.answer_in(pathlib.Path(my.path).parent)
     try:
         found = _outcomes(exercise, path, path.stat().st_mtime_ns)
     except Exception:  # there is no file, or it is no program yet

@@ -76,7 +76,7 @@ def test_from_start_to_passed(lessons, runs):
     code, text = lessons()
     assert code == 0 and text.startswith("0 of ") and "lessons start " in text
     code, text = lessons("start", "e2")
-    assert code == 0 and "mein Übungsheft/ex_e_2.py" in text
+    assert code == 0 and "mein Übungsheft/00_e_2_backwards.py" in text
     assert E2.work.read_text(encoding="utf-8") == E2.stub_text
     runs[:] = [failed("transpose"), failed("transpose"), Report(code=0)]
     code, text = lessons("check")  # the one that was edited last

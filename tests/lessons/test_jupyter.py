@@ -19,7 +19,7 @@ from lessons.course.run import Report
 from .classroom_cases import answer, spoilt
 
 E2 = catalogue.find("E.2")
-PATH = "mein Übungsheft · 练习/ex_e_2.py"
+PATH = "mein Übungsheft · 练习/00_e_2_backwards.py"
 
 
 class Shell:

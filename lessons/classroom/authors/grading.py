@@ -34,7 +34,7 @@ SIGNS = {
     "not handed in": "-",
 }
 COLOURS = {"passed": "green", "failed": "red", "forbidden": "red"}
-ANSWER = re.compile(r"ex_.*\.py", re.IGNORECASE)
+ANSWER = re.compile(r"(ex|\d\d)_.*\.py", re.IGNORECASE)
 CODES = {0: "passed", 3: "not written", 4: "out of time"}
 
 
@@ -64,9 +64,9 @@ def grade(args):
     if args.only:
         chosen = [find(id) for id in args.only.split(",")]
     else:  # what at least one student has handed in
-        handed_in = {id for answers, _ in students.values() for id in answers}
+        handed_in = {e for answers, _ in students.values() for e in answers}
         in_order = [e for _, listed in in_book_order() for e in listed]
-        chosen = [e for e in in_order if e.id in handed_in]
+        chosen = [e for e in in_order if e in handed_in]
     pairs = list(itertools.product(students, chosen))
     progress = _progress(len(pairs))
     with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -93,10 +93,11 @@ def grade(args):
 
 
 def find_students(folders):
-    """Return {name of a student: ({id: path of the answer}, other files)}.
+    """Return {name of a student: ({exercise: path of the answer}, other files)}.
 
-    A folder with answers, ex_*.py, is that of a student; otherwise each folder in it
-    is. The answers may be in subfolders, as in an unpacked archive.
+    A folder with answers, such as 03_6_5_bahdanau.py or ex_6_5.py, the name of before,
+    is that of a student; otherwise each folder in it is. The answers may be in
+    subfolders, as in an unpacked archive.
     """
     found = {}
     for folder in map(pathlib.Path, folders):
@@ -127,20 +128,20 @@ def _is_folder(path):
 
 
 def _answers(folder):
-    """Return ({id: path}, names of files that are no exercise), the uppermost first.
+    """Return ({exercise: path}, names of files that are no exercise), the uppermost first.
 
     A folder or a pipe with the name of an answer counts if there is no such file.
     """
-    stems = {exercise.stem: exercise.id for exercise in exercises()}
+    known = {stem: e for e in exercises() for stem in (e.file.stem.lower(), e.stem)}
     found, others, paths = {}, [], []
     for place, folders, files in os.walk(folder):
         folders[:] = [f for f in folders if f[0] != "." and f != "__pycache__"]
         names = [f for f in (*folders, *files) if f[0] != "."]
         paths += [pathlib.Path(place, f) for f in names if f.lower().endswith(".py")]
     for path in sorted(paths, key=lambda p: (not p.is_file(), len(p.parts), p)):
-        id = stems.get(path.stem.lower())
-        if id and id not in found:
-            found[id] = path
+        exercise = known.get(path.stem.lower())
+        if exercise and exercise not in found:
+            found[exercise] = path
         elif path.is_file():
             others.append(str(path.relative_to(folder)))
     return found, others
@@ -148,12 +149,12 @@ def _answers(folder):
 
 def _grade(student, exercise, answers, seed, progress):
     """Return the ``Grade`` of one answer."""
-    path = answers.get(exercise.id)
+    path = answers.get(exercise)
     if path is None:
         progress(student, exercise)
         return Grade(student, exercise.id, "not handed in")
     with tempfile.TemporaryDirectory(prefix="lessons-grade-") as folder:
-        copy = pathlib.Path(folder) / f"{exercise.stem}.py"
+        copy = pathlib.Path(folder) / exercise.file.name
         _copy(answers, copy.parent)
         sha = hash_of(copy)
         report = runner.run(exercise, copy, seed, cwd=folder) if sha else None
@@ -180,9 +181,9 @@ def _grade(student, exercise, answers, seed, progress):
 def _copy(answers, folder):
     """Copy the files of a student: answers, and the records beside them."""
     (folder / "records").mkdir()
-    for path in answers.values():
-        record = f"records/{path.stem.lower()}.json"
-        pairs = (path, path.name.lower()), (path.parent / record, record)
+    for exercise, path in answers.items():
+        record = f"records/{exercise.stem}.json"
+        pairs = (path, exercise.file.name), (path.parent / record, record)
         for file, name in pairs:
             with contextlib.suppress(OSError):  # it cannot be read
                 if file.is_file():

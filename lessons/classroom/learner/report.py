@@ -1,6 +1,6 @@
 """The verbs ``check`` and ``watch``, and the report that they print.
 
-38.5  Monotonic local attention              lessons/work/ex_38_5.py  3f2a91c
+38.5  Monotonic local attention     lessons/work/06_38_5_windows.py  3f2a91c
   ok    written, shape, values, laws
   FAIL  edges: window at the border
         …
