@@ -2,8 +2,9 @@
 
 An edit names the mistake if it returns what the learner's function returned, in every
 call of the check and in those of a second draw of its random numbers. First come the
-mistakes that the exercise's file names, then the identities of the engine, such as a
-transpose, then edits by rule (``slips``), of which the shortest sentence counts.
+mistakes that the exercise's file names, then identities (``bank``), such as a transpose,
+which hold in the same calls where the result is wrong, then edits by rule (``slips``),
+of which the shortest sentence counts.
 """
 
 import contextlib
@@ -20,9 +21,10 @@ from .read import compiled
 
 SECONDS = 2.0  # of processor time, for one failure
 MEMORY = 2**30  # bytes that an edit may use more than is used
+EXACT = 1e-12  # relative; a result is wrong if it differs by more
 SAME = 1e-7  # relative; two orders of the same sums differ by less
 NUMBERS = 3  # different wrong numbers of an edit by rule; fewer agree by chance
-WEAK = "scale", "block", "unbroadcast"  # identities that come after edits by rule
+WEAK = "scale", "unbroadcast"  # identities that come after edits by rule
 
 
 class OutOfTime(BaseException):
@@ -34,10 +36,12 @@ def named(failure, my, second):
 
     second   the calls of the same part of the check with other random numbers
     """
-    identity = bank.identity(failure, my)
+    search, identity = Search(failure, my, second), None
+    if failure.arrays:
+        pairs = [failure.arrays, *search.alike(my.last)]
+        identity = bank.identity(pairs, failure.back, my.text)
     quiet = warnings.catch_warnings(action="ignore")  # of edits that are no good code
     with contextlib.suppress(OutOfTime), limited(SECONDS), less_memory(), quiet:
-        search = Search(failure, my, second)
         if found := search.written():
             return with_name(failure, *found)
         if identity and not identity[0].startswith(WEAK):
@@ -66,15 +70,25 @@ class Search:
 
     def __init__(self, failure, my, second):
         self.source, self.name, self.wrong, rest = my.source, my.last.name, [], []
-        self.parts, pairs = {self.name, *self.source.uses[self.name]}, []
+        self.parts, self.right = {self.name, *self.source.uses[self.name]}, my.right
         for call in (*my.log, *second):
             # where a result is wrong already, its backward is as well
             if call.name in self.parts and (failure.back or not call.gs):
-                right = call.of_reference(my.right)
-                is_wrong = not same(right, call.result)
+                is_wrong = not same(call.of_reference(my.right), call.result)
                 (self.wrong if is_wrong else rest).append(call)
-                pairs += [(call.result, right)] * is_wrong
-        self.calls, self.evidence = [*self.wrong, *rest], evidence(pairs)
+        self.calls = [*self.wrong, *rest]
+
+    def pairs(self, call):
+        """Return {number of a result of a call: (found, right)} of the wrong ones."""
+        both = zip(leaves(call.result), leaves(call.of_reference(self.right)))
+        return {k: pair for k, pair in enumerate(both) if not same(*pair, EXACT)}
+
+    def alike(self, last):
+        """Return the pairs of all calls for the first wrong result of the last one."""
+        first = next(iter(self.pairs(last)), None)
+        kind = last.name, not last.gs
+        calls = [call for call in self.calls if (call.name, not call.gs) == kind]
+        return [pairs[first] for pairs in map(self.pairs, calls) if first in pairs]
 
     def written(self):
         """Return (sentence, question) of a mistake that the file names, or None."""
@@ -90,7 +104,8 @@ class Search:
     def by_rule(self):
         """Return (sentence, question) of the shortest edit by rule, or None."""
         found = []
-        if self.evidence >= NUMBERS:
+        pairs = [pair for call in self.wrong for pair in self.pairs(call).values()]
+        if evidence(pairs) >= NUMBERS:
             with contextlib.suppress(OutOfTime):
                 for edit in slips.edits(self.source, self.name, self.parts):
                     if self.agrees(edit):
@@ -124,15 +139,14 @@ class Search:
 def evidence(pairs):
     """Return how many different wrong numbers there are in [(found, right)]."""
     numbers = set()
-    for found, right in pairs:
-        for a, b in zip(leaves(found), leaves(right)):
-            if a.shape == b.shape and a.dtype.kind == b.dtype.kind == "f":
-                off = ~np.isclose(a, b) & np.isfinite(a)
-                numbers |= {*np.round(a[off], 12).tolist()}
-            elif a.shape == b.shape:
-                numbers |= {(len(numbers), k) for k in range((a != b).sum())}
-            else:
-                numbers |= {*a[np.isfinite(a)].tolist()} if a.dtype.kind == "f" else {1}
+    for a, b in pairs:
+        if a.shape == b.shape and a.dtype.kind == b.dtype.kind == "f":
+            off = ~np.isclose(a, b) & np.isfinite(a)
+            numbers |= {*np.round(a[off], 12).tolist()}
+        elif a.shape == b.shape:
+            numbers |= {(len(numbers), k) for k in range((a != b).sum())}
+        else:
+            numbers |= {*a[np.isfinite(a)].tolist()} if a.dtype.kind == "f" else {1}
     return len(numbers)
 
 
@@ -147,7 +161,7 @@ def leaves(value):
     return [np.asarray(value)] if isinstance(value, str) else []
 
 
-def same(a, b):
+def same(a, b, close=SAME):
     """Return whether two results are equal: numbers, arrays, collections of them."""
     if isinstance(a, dict) and isinstance(b, dict):
         return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
@@ -164,7 +178,7 @@ def same(a, b):
     if a.shape != b.shape:
         return False
     size = np.abs(b[np.isfinite(b)]).max(initial=0)
-    return bool(np.allclose(a, b, SAME, SAME * size, equal_nan=True))
+    return bool(np.allclose(a, b, close, close * size, equal_nan=True))
 
 
 @contextlib.contextmanager

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from lessons.classroom.catalogue import exercises, find
-from lessons.course import audit, naming, pictures
+from lessons.course import audit, bank, naming, pictures
 from lessons.course.read import Source, opened, sealed
 
 TEXT = '''"""W.1  Half of a sum  ●○○○  5 min
@@ -161,6 +161,13 @@ def test_a_sealed_file_is_the_stub_and_opens_to_the_same_text():
     assert Source(text, "W.1").answer == source().answer
     assert Source(text, "W.1").is_sealed and not source().is_sealed
     assert audit.judge(Source(text, "W.1", "w_1.py"), source().answer) == ([], [])
+
+
+def test_an_identity_holds_in_every_wrong_call_or_is_no_name():
+    x, y = (np.random.default_rng(seed).normal(size=(3, 5)) for seed in (0, 1))
+    assert bank.identity([(x / 3, x), (y / 5, y)], False, "")[0] == "scale:1/3"
+    for other in y.T, y + 1, np.where(y > 0, y, 0):
+        assert bank.identity([(x / 3, x), (other, y)], False, "") is None
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems set no limit")
