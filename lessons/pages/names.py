@@ -31,7 +31,7 @@ class Module:
         for node in self.tree.body:
             for name in _bound(node):
                 self.defined.setdefault(name, node.lineno)
-        for node in _walk(self.tree):
+        for node in ast.walk(self.tree):
             if isinstance(node, ast.ImportFrom):
                 base = self._base(node)
                 for alias in node.names:
@@ -144,7 +144,8 @@ class Names:
                     last.col_offset = node.end_col_offset - len(node.attr.encode())
                     yield last, found
                     continue
-            nodes += [(child, local) for child in reversed(_children(node))]
+            below = [*ast.iter_child_nodes(node)]
+            nodes += [(child, local) for child in reversed(below)]
 
     def _attribute(self, module, node, local):
         """Return what a chain of names means, or None: ``masks.causal``."""
@@ -194,33 +195,12 @@ def _bound(node):
 
 def _locals(function):
     """Return the names that a function binds: parameters, assignments, functions."""
-    names = {a.arg for a in _walk(function.args) if isinstance(a, ast.arg)}
-    body = function.body if isinstance(function.body, list) else [function.body]
-    for node in (each for statement in body for each in _walk(statement)):
+    names = set()
+    for node in ast.walk(function):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             names.add(node.id)
-        elif isinstance(node, ast.FunctionDef):
+        elif isinstance(node, ast.FunctionDef) and node is not function:
             names.add(node.name)
         elif isinstance(node, ast.arg):
             names.add(node.arg)
     return frozenset(names)
-
-
-def _walk(tree):
-    """Return a node and all below it: ast.walk takes twice as long."""
-    nodes = [tree]
-    for node in nodes:
-        nodes += _children(node)
-    return nodes
-
-
-def _children(node):
-    """Return the nodes below a node, but those that only say load or store."""
-    found = []
-    for field in node._fields:
-        child = getattr(node, field, None)
-        if isinstance(child, list):
-            found += [each for each in child if isinstance(each, ast.AST)]
-        elif isinstance(child, ast.AST) and not isinstance(child, ast.expr_context):
-            found.append(child)
-    return found
