@@ -18,13 +18,13 @@ Does a model of lesson 07 count its steps, or follow itself? Lesson 07's record.
 
 The additive score is trained with twelve seeds and the dot score with three, all
 attending to padding, as above. Then each model is disturbed. A step
-t of the decoder reads a letter and a context, and the jump exchanges them:
+t of the decoder reads a letter and a context, and the jump exchanges the context:
 
     s_t = GRU([y_(t-1); c_t], s_(t-1))       undisturbed
-    s'  = GRU([y_(u-1); c_u], s_(t-1))       the input of another step u
+    s'  = GRU([y_(t-1); c_u], s_(t-1))       the context of another step u
 
 A model that counts its steps looks next where it would look after step t, a model that
-follows what is exchanged where it would look after step u. Some minutes, two cores.
+follows the context where it would look after step u. Some minutes, two cores.
 """
 
 from concurrent.futures import ProcessPoolExecutor
@@ -52,7 +52,7 @@ def measure(setup, kind, seed):
     """Train one model; return what it gets right, padded or not, and where it looks."""
     config = Config(**SETUPS[setup], lengths=LENGTHS)
     run, _ = train(config, kind, seed)
-    unpadded = evaluate(config, run.model)
+    accuracy = evaluate(config, run.model)["accuracy"]
     widths = {}
     for length, padded_to in WIDTHS.items():
         for width in padded_to:
@@ -63,11 +63,9 @@ def measure(setup, kind, seed):
         "setup": setup,
         "kind": kind,
         "seed": seed,
-        "last_loss": run.losses[-1],
         "loss": np.mean(run.losses[-50:]),
         "curve": np.reshape(run.losses, (-1, EVERY)).mean(1).round(5),
-        "accuracy": [unpadded["accuracy"][str(n)] for n in LENGTHS],
-        "exact_match": [unpadded["exact_match"][str(n)] for n in LENGTHS],
+        "accuracy": [accuracy[str(n)] for n in LENGTHS],
         "widths": widths,
         "on_padding": on_padding(run.model),
         "alignment": np.round(alignment(run.model)["weights"], 4),
@@ -106,59 +104,38 @@ def trained():
 
 
 OF_KINDS = {"additive": range(1, 13), "dot": (1, 2, 3)}
-WORD = "algorithms"  # ten letters, all different
 STRINGS, n = 200, 8  # of the jumps: of the trained width, without padding
 
 
 def disturbed(kind, seed):
-    """Train one model; return what it gets right, where it looks, what it follows."""
+    """Train one model; return what it gets right, and how far it follows."""
     config = Config(preset="book", lengths=LENGTHS)
     run, _ = train(config, kind, seed)
     accuracy = evaluate(config, run.model)["accuracy"]
     with mg.no_grad():
-        follows = {name: jump(run.model, *parts) for name, parts in PARTS.items()}
-        seen = {str(length): looks(run.model, length) for length in (8, 10)}
+        follows = {"context": jump(run.model)}
     return {
         "kind": kind,
         "seed": seed,
         "accuracy": [accuracy[str(length)] for length in LENGTHS],
         "follows": follows,
-        "looks": seen,
-        "alignment": np.round(alignment(run.model, WORD)["weights"], 3),
     }
 
 
-def draw(length):
+def draw():
     """Draw strings in which no letter occurs twice."""
-    rng = np.random.default_rng([98, length])
-    letters = np.stack([rng.permutation(26)[:length] for _ in range(STRINGS)])
-    return make_batch(FIRST + letters, np.full(STRINGS, length))
+    rng = np.random.default_rng([98, n])
+    letters = np.stack([rng.permutation(26)[:n] for _ in range(STRINGS)])
+    return make_batch(FIRST + letters, np.full(STRINGS, n))
 
 
-def looks(model, length):
-    """Return the mean weight of five letters, the wanted one in the middle.
-
-    The mean is over the steps at which all five letters exist.
-    """
-    batch = draw(length)
-    p = model.forced(batch.source, batch.target_in, batch.lengths).weights.data
-    steps = range(2, length - 2)
-    near = [[p[:, t, length - 1 - t + k].mean() for t in steps] for k in range(-2, 3)]
-    return np.round(np.mean(near, 1), 4)
-
-
-PARTS = {"letter": (True, False), "context": (False, True), "both": (True, True)}
-
-
-def jump(model, letter, context):
+def jump(model):
     """Return the part of a jump that attention follows: 0 if it stays, 1 if it goes.
-
-    letter, context    which of the two inputs are those of step u
 
     The place of attention is the mean place of its weights. The result is the slope of
     a line through the origin: places moved against places to move, for all pairs t, u.
     """
-    batch, order = draw(n), model.decoder.order
+    batch, order = draw(), model.decoder.order
     start = model.start(batch.source, batch.lengths)
     x = model.decoder.embed(batch.target_in)  # (B, n + 1, E)
 
@@ -176,8 +153,8 @@ def jump(model, letter, context):
     moved, to_move = [], []
     for t in range(1, n - 1):
         for u in range(1, n - 1):
-            read = x[:, u if letter else t], contexts[u if context else t]
-            _, place = attend(order.cell(mg.concat(read, -1), states[t]))
+            read = mg.concat([x[:, t], contexts[u]], -1)
+            _, place = attend(order.cell(read, states[t]))
             moved.append(place - places[t + 1])
             to_move.append(places[u + 1] - places[t + 1])
     moved, to_move = np.ravel(moved), np.ravel(to_move)
@@ -190,9 +167,9 @@ def jumps():
     with ProcessPoolExecutor() as pool:
         for found in pool.map(disturbed, *zip(*tasks)):
             runs.append(found)
-            print(*(found[k] for k in list(found)[:-1]), flush=True)
+            print(*found.values(), flush=True)
     additive = [run["accuracy"] for run in runs if run["kind"] == "additive"]
-    results = {"lengths": LENGTHS, "accuracy": additive, "word": WORD, "runs": runs}
+    results = {"accuracy": additive, "runs": runs}
     print(write_record("reversal_seeds", results, seeds=OF_KINDS["additive"]))
 
 
