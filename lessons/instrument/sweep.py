@@ -8,7 +8,6 @@ would take too much time or too much memory.
 import contextlib
 import gc
 import math
-import statistics
 import time
 
 from attention.app.benchmark.timing import rotated, timed
@@ -17,29 +16,25 @@ from attention.costs.trials import call_of, peak_bytes
 from minigrad import no_grad
 
 VARIANTS = (*LONG, "additive")
-LENGTHS = (16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16_384)
 WIDTH = 64
 SHORT = 0.02  # seconds: shorter calls are timed together, until so much has passed
 MOST_BYTES = 1.2e9  # a variant that would hold more is not run
 
 
-def sweep(rounds, say, lengths=LENGTHS, seconds=3.0, variants=VARIANTS):
-    """Return {variant: {"n", "seconds", "least", "bytes"}}, lists.
+def sweep(rounds, lengths, seconds=3.0, variants=VARIANTS):
+    """Return {variant: {"n", "least", "bytes"}}, lists.
 
-    rounds    how often each call is timed; "seconds" is the median, "least" the minimum
-    say       called with a sentence before each n
+    rounds    how often each call is timed; "least" is the least time, in seconds
     seconds   that one call may take
     """
-    keys = "n", "seconds", "least", "bytes"
+    keys = "n", "least", "bytes"
     found = {name: {key: [] for key in keys} for name in variants}
     with nothing_old_collected(), no_grad():
         for n in lengths:
-            say(f"n = {n}")
             names = [x for x in variants if _can_go_on(x, n, found[x], seconds)]
             calls = {name: call_of(name, n, n, WIDTH) for name in names}
             for name, taken in in_turns(calls, rounds).items():
-                row = n, statistics.median(taken), min(taken), peak_bytes(calls[name])
-                for key, value in zip(keys, row):
+                for key, value in zip(keys, (n, min(taken), peak_bytes(calls[name]))):
                     found[name][key].append(value)
     return found
 

@@ -398,13 +398,12 @@ def test_translators_are_compared(tmp_path):
 
 @pytest.mark.deep
 def test_the_sweep_measures_each_variant_until_it_would_take_too_long():
-    said = []
     with kernels.backend("numpy"):
-        found = sweep.sweep(1, said.append, (16, 64, 128), seconds=1e9)
-        short = sweep.sweep(1, said.append, (64, 128, 256), seconds=1e-9)
+        found = sweep.sweep(1, (16, 64, 128), seconds=1e9)
+        short = sweep.sweep(1, (64, 128, 256), seconds=1e-9)
     assert all(record["n"] == [64] for record in short.values())
     for name, record in found.items():
         # the blocks of bigbird have 64 tokens
         assert record["n"] == ([64, 128] if name == "bigbird" else [16, 64, 128])
         assert {len(x) for x in record.values()} == {len(record["n"])}
-        assert 0 < min(record["least"]) and record["least"] <= record["seconds"]
+        assert 0 < min(record["least"])

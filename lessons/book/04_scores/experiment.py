@@ -6,7 +6,7 @@ One query meets T keys of 128 numbers. Three scores are timed in NumPy, on one t
 the scores alone; a whole pass, with the softmax and the context; and the whole pass of
 a decoder that projected its keys before the first step. For additive scores this last
 pass is timed in two ways: each call makes new arrays, or all calls write into the same
-one. The tanhs of that pass are timed alone, too. Half a minute.
+one. Half a minute.
 """
 
 import time
@@ -35,7 +35,6 @@ def passes(T, rng):
         "general": lambda: H @ (s @ W_g),
         "additive": lambda: np.tanh(W_s @ s + H @ W_h.T) @ v,
     }
-    before_tanh = W_s @ s + W_h_H  # (T, d)
     kept = np.empty_like(W_h_H)
 
     def additive_in_place():
@@ -50,7 +49,6 @@ def passes(T, rng):
         "in place": additive_in_place,
     }
     found = {("scores", name): score for name, score in scores.items()}
-    found["tanh", "in place"] = lambda: np.tanh(before_tanh, out=kept)
     for part, group in (("whole", scores), ("prepared", prepared)):
         for name, score in group.items():
             found[part, name] = lambda score=score: context(score(), H)
@@ -93,13 +91,13 @@ def main():
     runs = []
     for seed in SEEDS:
         rng = np.random.default_rng(seed)
-        run = {part: {} for part in ("scores", "whole", "prepared", "tanh")}
+        run = {part: {} for part in ("scores", "whole", "prepared")}
         for T in LENGTHS:
             for (part, name), x in shortest_seconds(passes(T, rng)).items():
                 run[part].setdefault(name, []).append(x)
         runs.append(run)
         print(seed, run, flush=True)
-    results = {"T": LENGTHS, "d": WIDTH, "calls": CALLS, "runs": runs}
+    results = {"T": LENGTHS, "calls": CALLS, "runs": runs}
     write_record("scores", results, seeds=SEEDS)
 
 

@@ -41,11 +41,11 @@ from lessons.classroom.studies import study
 from lessons.instrument.draws import pairs_once
 from lessons.instrument.fair import Study
 from lessons.instrument.layers import Heads
-from lessons.instrument.sweep import LENGTHS, in_turns, nothing_old_collected, sweep
+from lessons.instrument.sweep import in_turns, nothing_old_collected, sweep
 from minigrad import Tensor, nn, no_grad
 
 RUNS, ROUNDS = 5, 3
-SWEPT = [n for n in LENGTHS if n <= 8192]
+SWEPT = [2**k for k in range(4, 14)]  # tokens
 PAIR = "dense", "tiled"  # are swept in NumPy, too, from 512 to 4096 tokens
 SEQUENCES = 64, 256, 1024, 4096  # tokens that self-attention and the recurrence read
 WIDTHS = {"compiled": (64, 512), "NumPy": (64,)}  # of both; a head has a width of 64
@@ -74,10 +74,10 @@ def one_run(number):
         for kind, widths in WIDTHS.items():
             with kernels.backend("numba" if kind == "compiled" else "numpy"):
                 if kind == "compiled":
-                    ways = sweep(ROUNDS, lambda text: None, SWEPT)
+                    ways = sweep(ROUNDS, SWEPT)
                 else:
                     some = [n for n in SWEPT if 512 <= n <= 4096]
-                    ways = sweep(ROUNDS, lambda text: None, some, variants=PAIR)
+                    ways = sweep(ROUNDS, some, variants=PAIR)
                 recurrence = {str(d): against_a_recurrence(d) for d in widths}
             found[kind] = {"variants": ways, "recurrence": recurrence}
     return found
@@ -89,8 +89,7 @@ def taken():
         for found in process.map(one_run, range(RUNS)):
             runs.append(found)
             print(f"run {len(runs)} of {RUNS}", flush=True)
-    results = {"rounds": ROUNDS, "runs": runs}
-    print(write_record("sweep", results, seeds=[0]))
+    print(write_record("sweep", {"runs": runs}, seeds=[0]))
 
 
 PAIRS, KEYS, VALUES = 12, 16, 8
