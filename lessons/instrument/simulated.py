@@ -19,16 +19,15 @@ CLAIMS = {"ahead": above(0), "within .02": between(-0.02, 0.02)}
 START, RESOLUTION = 0.1, 0.01
 
 
-def error_rates(studies=1000, seeds=5, looks_back=True, later=2):
+def error_rates(studies=1000, seeds=5, looks_back=True):
     """Return {claim: {verdict: share of the studies, "wrong": of those decided}}.
 
     looks_back   whether the verdict knows the figures after half of the steps
-    later        after how many budgets a claim is true or false
     """
     rng, kept = np.random.default_rng(0), {claim: [] for claim in CLAIMS}
     for _ in range(studies):
         draw = arms(rng)
-        half, end, truth = measured(draw, rng, seeds, later)
+        half, end, truth = measured(draw, rng, seeds)
         found = paired(
             *end, resolution=RESOLUTION, halves=half if looks_back else None
         )
@@ -63,7 +62,7 @@ def arms(rng):
     return rng.choice(["exponential", "power", "late"]), tops, taus, spreads
 
 
-def measured(draw, rng, seeds, later):
+def measured(draw, rng, seeds):
     """Return the figures of both arms at half, at the end, and the true difference."""
     curve, tops, taus, (of_top, of_tau) = draw
 
@@ -76,7 +75,7 @@ def measured(draw, rng, seeds, later):
         np.clip(figure(curve, n, *few) + rng.normal(0, error, (2, seeds)), 0, 1)
         for n in (0.5, 1.0)
     )
-    many = figure(curve, later, *constants(200)).mean(1)
+    many = figure(curve, 2.0, *constants(200)).mean(1)
     return half, end, many[0] - many[1]
 
 

@@ -157,20 +157,18 @@ def _check_motion(fig, name, frames, start, hover):
             refuse(found, "as many words as rows and columns")
 
 
-def run_curves(ax, record, looks, stride=1):
+def run_curves(ax, record, looks):
     """Draw the figure of each run of a comparison against its steps.
 
     record   of ``fair.run``
     looks    {arm: (colour, line style)}, the arms to draw; each has one label, and one
              without runs is left out
-    stride   draw one value of so many, for a smaller file
     """
     for arm, (colour, style) in looks.items():
         for run in (run for run in record["runs"] if run["arm"] == arm):
             steps = record["every"] * np.arange(1, len(run["curve"]) + 1)
             label = arm if run["seed"] == record["seeds"][0] else None
-            ax.plot(steps[::stride], run["curve"][::stride], style, color=colour,
-                    lw=1, label=label)  # fmt: skip
+            ax.plot(steps, run["curve"], style, color=colour, lw=1, label=label)
 
 
 def as_outputs(svg, caption):

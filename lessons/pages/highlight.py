@@ -17,10 +17,10 @@ TO_TOOLS = re.compile(
 KEYWORDS = set(keyword.kwlist)
 
 
-def code_block(code, kind="code"):
+def code_block(code):
     """Return a block of code that the keyboard can scroll."""
     lines = "\n".join(python_lines(code))
-    return f'<pre class="{kind}" tabindex="0"><code>{lines}</code></pre>'
+    return f'<pre class="code" tabindex="0"><code>{lines}</code></pre>'
 
 
 def python_lines(code, links=None):

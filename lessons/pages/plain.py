@@ -516,7 +516,6 @@ BACK |= {
     "·": " . ", "∑": " sum", "∏": " prod", "′": "'", "⊤": "T", "∞": " inf ", "∣": " | ",
     "…": " … ", "ε": " epsilon ",
 }  # fmt: skip
-ACCENTS = {"~": "~", "^": "^"}
 
 
 def text_of(mathml):

@@ -329,8 +329,6 @@ def address(path):
     """Return where the file of the project stands in the site, from its first folder."""
     if path == CONTENTS != FIRST[0]:
         return "contents.html"
-    if path == ROOT / "search.html":
-        return "search.html"
     path = path.relative_to(LESSONS if path.is_relative_to(LESSONS) else ROOT)
     if path.name == "README.md":
         path = path.with_name("index.html")
