@@ -80,13 +80,12 @@ class Run:
         cls.at_once = n
 
     def record_validation(self, value):
-        """Record a validation loss; return whether it is the smallest so far.
+        """Record a validation loss, a finite number; return whether it is the smallest.
 
-        ``best`` keeps the parameters of the smallest loss, which is never NaN.
+        ``best`` keeps the parameters of the smallest loss.
         """
         self.validations.append([self.steps, value])
-        is_less = self.best is None or value < self.best["loss"]
-        if math.isnan(value) or not is_less:
+        if self.best is not None and value >= self.best["loss"]:
             return False
         state = self.model.state_dict()
         self.best = {"step": self.steps, "loss": value, "model": state}

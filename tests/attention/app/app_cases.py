@@ -9,7 +9,6 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -123,10 +122,3 @@ def start(*arguments, stdin=None, **environment):
         stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         env=os.environ | defaults | environment, start_new_session=True,
     )  # fmt: skip
-
-
-def wait_for(condition, seconds=60):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it took too long"
-        time.sleep(0.02)

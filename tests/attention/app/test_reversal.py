@@ -1,9 +1,5 @@
 """The reversal experiment: the model, its training, the command."""
 
-import os
-import signal
-import time
-
 import numpy as np
 import pytest
 
@@ -12,7 +8,7 @@ from attention.app.experiments import reversal as experiment
 from attention.seq2seq.reverser import Reverser
 from attention.tasks.reversal import make_batch
 
-from .app_cases import main, runs_of, start, stopped_at, wait_for
+from .app_cases import main, runs_of, stopped_at
 
 
 def model(kind="dot", seed=0, **options):
@@ -75,35 +71,3 @@ def test_a_second_run_has_its_own_folder_and_is_the_one_to_continue(
     monkeypatch.chdir(tmp_path / "runs" / "reversal")
     assert reversal(*options, "--out", ".") == 0
     assert (tmp_path / "runs" / "reversal-3" / "results.json").exists()
-
-
-@pytest.mark.deep
-def test_stopped_at_any_moment_it_ends_with_the_same_numbers(tmp_path):
-    """Two processes train; the signals reach the whole group, as from a terminal."""
-    # more than the seconds until two checkpoints, which are 5 seconds apart
-    options = ["--steps", 6_000, "--width", 8, "--scores", "dot,scaled"]
-    cut, whole = tmp_path / "cut", tmp_path / "whole"
-    arguments = [*options, "--threads", 2, "--out", cut]
-    for how in signal.SIGINT, signal.SIGHUP, signal.SIGKILL:
-        process, saved = start("reversal", *arguments), mtimes(cut)
-        if how != signal.SIGKILL:
-            wait_for(lambda: mtimes(cut) != saved)
-        else:
-            time.sleep(2)  # it trains, and has saved nothing since it was resumed
-        os.killpg(process.pid, how)
-        _, error = process.communicate(timeout=60)
-        assert not (cut / "results.json").exists(), "it was over before it was stopped"
-        if how != signal.SIGKILL:
-            assert process.returncode == 130 and "Traceback" not in error
-            assert f"python -m attention reversal --resume {cut}" in error
-        arguments = ["--resume", cut, "--threads", 2]
-    for arguments in ["--resume", cut], [*options, "--out", whole]:
-        process = start("reversal", *arguments)
-        _, error = process.communicate(timeout=300)
-        assert process.returncode == 0, error
-    assert runs_of(cut) == runs_of(whole)
-
-
-def mtimes(out):
-    """Return the time of each run's checkpoint; that of the config comes first."""
-    return {path: path.stat().st_mtime_ns for path in out.glob("state/*-*.safetensors")}

@@ -181,20 +181,6 @@ def test_figures_mark_the_words_that_were_read_as_unk(trained, tmp_path, monkeyp
         ]
 
 
-def test_a_figure_is_drawn_if_asked_for_and_beside_the_earlier_ones(
-    tmp_path, capsys, monkeypatch
-):
-    monkeypatch.chdir(tmp_path)
-    assert main("translate", "run", "the cat sleeps .") == 0
-    assert capsys.readouterr().err == "" and not list(tmp_path.iterdir())
-    (tmp_path / "a.png").write_text("the user's")
-    for name in "a-2.png", "a-3.png":
-        assert main("translate", "run", "--figure", "a.png", "the cat sleeps .") == 0
-        assert capsys.readouterr().err.endswith(f"{name}\n")
-        assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
-    assert (tmp_path / "a.png").read_text() == "the user's"
-
-
 @pytest.mark.parametrize(
     "sentence, expected",
     [

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from attention.tasks.batch import EOS, PAD, SOS, assemble
+from attention.tasks.batch import EOS, PAD, SOS
 from attention.tasks.batching import Batches, in_order, split
 
 from ...messages import check_message
@@ -101,14 +101,6 @@ def test_in_order_lines_up_with_the_pairs():
     batches = list(in_order(pairs, 10))
     assert [len(b.lengths) for b in batches] == [10, 10, 10, 7]
     assert [row for b in batches for row in unpadded(b)] == listed(pairs)
-
-
-def test_assemble_ignores_ids_beyond_the_length():
-    dirty = np.array([[4, 9, 9], [5, 6, 9]])
-    batch = assemble(dirty, np.array([1, 2]), dirty[:, :2], np.array([1, 0]))
-    assert batch.source.tolist() == [[4, 0, 0], [5, 6, 0]]
-    assert batch.target_in.tolist() == [[1, 4, 0], [1, 0, 0]]
-    assert batch.target_out.tolist() == [[4, 2, 0], [2, 0, 0]]
 
 
 # splitting

@@ -1,13 +1,12 @@
 """The vocabulary: its ids, their order, unknown words, and symbols."""
 
 import json
-import random
 
 import numpy as np
 import pytest
 
 import minigrad as mg
-from attention.tasks.vocabulary import FIRST, SPECIAL, UNK, Symbols, Vocabulary
+from attention.tasks.vocabulary import SPECIAL, UNK, Symbols, Vocabulary
 from attention.tasks.words import tokenize
 
 from ...messages import check_message
@@ -23,18 +22,6 @@ def test_special_ids_then_the_frequent_then_the_alphabet():
     assert SPECIAL == ("<pad>", "<sos>", "<eos>", "<unk>")
     assert v.encode(["a", "é"]).tolist() == [4, 8]
     assert "a" in v and "<unk>" not in v and "x" not in v
-
-
-def test_neither_the_order_of_sentences_nor_of_words_matters():
-    rng = random.Random(1)
-    words = [f"w{i}" for i in range(50) for _ in range(1 + i % 4)]
-    vocabularies = []
-    for _ in range(5):
-        rng.shuffle(words)
-        vocabularies.append(Vocabulary.build([words[:60], words[60:]]))
-    assert all(v == vocabularies[0] for v in vocabularies)
-    counts = [words.count(w) for w in vocabularies[0].words]
-    assert counts == sorted(counts, reverse=True)
 
 
 def test_rare_words_are_unknown_and_special_words_are_no_words():
@@ -62,13 +49,6 @@ def test_state_through_json_and_through_a_checkpoint(tmp_path):
     again = Vocabulary.from_state(mg.checkpoint.load(tmp_path / "v.safetensors")["source"])
     assert again == v and (again.encode(["é", "a"]) == v.encode(["é", "a"])).all()
     assert v != Vocabulary.build(SENTENCES, min_count=2) and v != "v"
-
-
-def test_symbols():
-    symbols = Symbols("xyz")
-    assert len(symbols) == FIRST + 3
-    assert symbols.encode("zx").tolist() == [5, 3]
-    assert symbols.decode([1, 5, 0, 3, 2, 4]) == "zx"
 
 
 V = Vocabulary(["a", "b"])

@@ -180,11 +180,3 @@ def test_the_loss_is_a_mean_over_words_and_so_is_the_validation():
 def test_the_same_words_in_another_batch_are_another_checksum():
     other = replace(DATA, test=DATA.test[1:])
     assert other.checksum != DATA.checksum == replace(DATA).checksum
-
-
-def test_a_validation_loss_of_nan_is_never_the_best():
-    run = line()[1]
-    assert [run.record_validation(x) for x in (np.nan, 2.0, np.nan, 3.0, 1.0)] == [
-        False, True, False, False, True,
-    ]  # fmt: skip
-    assert run.best["loss"] == 1.0
