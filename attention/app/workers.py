@@ -132,5 +132,5 @@ class _Report:
         if board.stop.value and not self.stop:
             self.stop.append("stop")
         at_once = max(board.running.value, 1)
-        Run.share_time(at_once)
+        Run.at_once = at_once  # each counts its share of the time
         kernels.threads(max(self.threads // at_once, 1))
