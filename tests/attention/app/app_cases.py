@@ -21,7 +21,8 @@ from minigrad import checkpoint
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 TINY_TRANSLATOR = (
-    "--pairs 30 --width 6 --embedding 5 --batch 10 --steps 6 --validate-every 2"
+    "--pairs 30 --width 6 --embedding 5 --batch 10 --steps 6 --validate-every 2 "
+    "--word-dropout 0.3 --sampling 0.9"
 ).split()
 OPTIONS = {  # of a command: as few steps as say something
     "reversal": "--steps 5 --width 4 --scores dot,additive --lengths 3".split(),

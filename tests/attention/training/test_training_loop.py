@@ -1,4 +1,4 @@
-"""The training loop clips, validates, saves and resumes, with the same numbers."""
+"""The training loop clips, validates and saves; the loss of a translation."""
 
 import signal
 from dataclasses import replace
@@ -82,54 +82,7 @@ def test_ctrl_c_saves_between_two_steps():
     assert (states[0]["model"]["scale.w"] == model.scale.w.data).all()
 
 
-# -- steps that can be resumed ---------------------------------------------------------
-
-
-def same(a, b):
-    return all((x.data == y.data).all() for x, y in zip(a.parameters(), b.parameters()))
-
-
-VARIANTS = [
-    dict(),
-    dict(attention="luong", input_feeding=True, cell="lstm", dropout=0.5),
-    dict(attention="none", sampling=0.9),
-    dict(coverage=True, word_dropout=0.3, bidirectional=False),
-]
-
-
-@pytest.mark.parametrize(
-    "options",
-    [*(pytest.param(v, marks=pytest.mark.deep) for v in VARIANTS[:-1]), VARIANTS[-1]],
-)
-def test_resumed_from_any_state_it_ends_with_the_same_numbers(options, tmp_path):
-    c, stop_at = config(**options), 4
-    whole, finished = translation.train(c, DATA)
-    assert finished and len(whole.losses) == c.steps
-
-    states = []
-
-    class Stop(Exception):
-        pass
-
-    def save(state):
-        states.append(state)
-        if state["step"] == stop_at:
-            raise Stop
-
-    with pytest.raises(Stop), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(translation, "fit", saving_each_step)
-        translation.train(c, DATA, save=save)
-    mg.checkpoint.save(tmp_path / "last.safetensors", states[-1])
-    state = mg.checkpoint.load(tmp_path / "last.safetensors")
-    resumed, finished = translation.train(c, DATA, state=state)
-    assert finished and resumed.losses == whole.losses
-    assert resumed.validations == whole.validations
-    assert resumed.best["step"] == whole.best["step"]
-    assert same(resumed.model, whole.model)
-
-
-def saving_each_step(*args, **options):
-    return fit(*args, save_seconds=-1.0, **options)
+# -- the loss of a translation
 
 
 @pytest.mark.parametrize("options", [{}, {"attention": "luong"}, {"coverage": True}])
