@@ -27,6 +27,7 @@ UNCHECKED = {  # words in the brackets; or functions that checked ones alone cal
     "attention.exact.multihead.heads",
     "attention.masks.algebra.Mask.rows",
     "attention.masks.tiling.kinds_of_ranges",
+    "attention.positions.offsets.products_by_offset",
     "attention.positions.t5.t5_bucket",
     "attention.scores.forward_twin",
     "attention.softmax.softmax_over_allowed",
