@@ -26,7 +26,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from minigrad import nn, no_grad
+from minigrad import log_softmax, nn, no_grad
 from minigrad.arguments import plain, whole
 
 from ..tasks.batch import EOS, PAD, SOS
@@ -156,11 +156,9 @@ def log_probabilities(logits, never=Special.never):
     """
     logits = np.array(plain(logits), np.float64)
     logits[:, list(never)] = -np.inf
-    largest = logits.max(-1, keepdims=True)
-    if not np.isfinite(largest).all():
+    if not np.isfinite(logits.max(-1)).all():
         raise FloatingPointError(
             "The model's logits are NaN, infinity, or -infinity for all tokens; "
             "expected finite numbers. Check its parameters for NaN."
         )
-    logits -= largest
-    return logits - np.log(np.exp(logits).sum(-1, keepdims=True))
+    return log_softmax.raw(logits)[0]
