@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from attention import definitions, masks
-from attention.scores import additive, dot, scaled_dot
 from attention.softmax import masked_softmax
 from attention.template import attend
 from minigrad import Tensor
@@ -130,41 +129,6 @@ def test_a_nan_in_an_allowed_value_reaches_the_context():
     context, weights = attend(query, keys, values, lengths=[2, 5])
     assert np.isnan(context.data[0]).all() and np.isfinite(context.data[1]).all()
     assert np.isfinite(weights.data).all()
-
-
-# Known values
-
-
-def test_the_worked_example_of_chapter_38_1():
-    s, h = np.array([[1.0, -0.5, 0.3, 0.8]]), np.array([[0.6, 0.2, -0.4, 1.0]])
-    np.testing.assert_allclose(dot(s, h).data, [[1.18]], rtol=1e-12)
-    np.testing.assert_allclose(scaled_dot(s, h).data, [[0.59]], rtol=1e-12)
-    context, weights = attend(s, h, h)
-    np.testing.assert_allclose(weights.data, [[1]])  # of a single key
-    np.testing.assert_allclose(context.data, h)
-
-
-def test_the_worked_example_of_chapter_6_2_5_corrected():
-    """The chapter prints e = (.458, .121, .512, .389); from its own projections it is
-    (.457, .127, .047, .443), so that the token it ranks first is in truth the last."""
-    W_s_s = np.array([[0.3, -0.1, 0.5, 0.2]])
-    W_h_h = np.array([
-        [0.4, 0.2, -0.3, 0.6],
-        [-0.2, 0.5, 0.3, -0.1],
-        [0.7, -0.3, 0.4, 0.2],
-        [0.1, 0.4, -0.2, 0.5],
-    ])  # fmt: skip
-    v, one = np.array([0.3, 0.5, -0.2, 0.4]), np.eye(4)  # they are projected already
-
-    def score(q, k):
-        return additive(q, k, one, one, v)
-
-    three_digits = {"rtol": 0, "atol": 5e-4}
-    e = score(Tensor(W_s_s), Tensor(W_h_h)).data
-    np.testing.assert_allclose(e, [[0.457, 0.127, 0.047, 0.443]], **three_digits)
-    _, weights = attend(W_s_s, W_h_h, np.eye(4), score)
-    expected = [[0.297, 0.213, 0.197, 0.293]]
-    np.testing.assert_allclose(weights.data, expected, **three_digits)
 
 
 # Axes, dtypes and dropout
