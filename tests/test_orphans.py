@@ -59,7 +59,7 @@ def test_no_process_is_left(command, number, tmp_path):
         (tmp_path / folder).mkdir(parents=True)
         (tmp_path / folder / "ex_e_2.py").write_text(ENDLESS)
     mark = f"MARK={uuid.uuid4()}"
-    own = {"MARK": mark[5:], "LESSONS_WORK": f"{tmp_path}/work", "LESSONS_TIMEOUT": "8"}
+    own = {"MARK": mark[5:], "LESSONS_WORK": f"{tmp_path}/work"}
     own |= {"ATTENTION_BACKEND": "numpy", "XDG_STATE_HOME": f"{tmp_path}/state"}
     process = subprocess.Popen(
         [sys.executable, "-m", *command.split()], cwd=tmp_path,

@@ -186,7 +186,7 @@ def experiment(args, svg_of):
             "--impl solution."
         )
     # threads and backend of a check, set before NumPy is imported
-    os.environ.update(runner.environment(exercise))
+    os.environ.update(runner.environment())
     from ..course import check
     from ..course.outcome import CheckFailed
 

@@ -22,7 +22,7 @@ import time
 import zipfile
 from dataclasses import dataclass, field
 
-from ..classroom.catalogue import ROOT, UsageError, find
+from ..classroom.catalogue import ROOT, find
 from .read import unwritten_functions
 
 SECONDS = 10  # of processor time for a check, unless it states TIME_LIMIT = …
@@ -31,7 +31,6 @@ SECONDS = 10  # of processor time for a check, unless it states TIME_LIMIT = …
 PATIENCE = 5 if hasattr(signal, "setitimer") else 1
 LOADING = 30  # seconds that loading the library may take, on a busy machine
 SPARE = 30  # further seconds, after which the child ends by itself
-LONGEST = 86400  # seconds, of LESSONS_TIMEOUT
 MEMORY = 2 * 2**30  # bytes of data that an answer may use
 FILE = 2**27  # bytes that it may print, or write to one file
 PRINTED = 2000  # bytes of an answer's prints that are kept
@@ -99,22 +98,9 @@ def may_follow(outcome, others):
 
 
 def time_limit(exercise):
-    """Return the seconds for a check: LESSONS_TIMEOUT, or the check's TIME_LIMIT."""
-    return chosen_limit() or float(_setting(exercise, "TIME_LIMIT") or SECONDS)
-
-
-def chosen_limit():
-    """Return LESSONS_TIMEOUT in seconds; None if it is not set. Raises UsageError."""
-    chosen = os.environ.get("LESSONS_TIMEOUT")
-    if not chosen:
-        return None
-    with contextlib.suppress(ValueError):
-        if 0 < (seconds := float(chosen)) <= LONGEST:
-            return seconds
-    raise UsageError(
-        f"LESSONS_TIMEOUT is {chosen!r}; expected a number of seconds, more than 0 and "
-        f"at most {LONGEST}."
-    )
+    """Return the seconds for a check, of which its file may say TIME_LIMIT = …"""
+    found = re.search(r"^TIME_LIMIT = (\S+)", exercise.parts.below, re.MULTILINE)
+    return float(found[1]) if found else SECONDS
 
 
 def run(exercise, path, seed=0, limit=None, save=None, cwd=None):
@@ -142,7 +128,7 @@ def run(exercise, path, seed=0, limit=None, save=None, cwd=None):
                 stdout=file,
                 stderr=subprocess.STDOUT,
                 cwd=cwd,
-                env=environment(exercise) | own,
+                env=environment() | own,
                 start_new_session=os.name == "posix",
             )
         try:
@@ -177,7 +163,7 @@ def debug(exercise, path, seed=0):
     with tempfile.TemporaryDirectory(prefix="lessons-") as folder:
         results = pathlib.Path(folder) / "results"
         command = _command(exercise, path, seed, results, pdb=True)
-        subprocess.run(command, env=environment(exercise))
+        subprocess.run(command, env=environment())
         return _read(results, Report())
 
 
@@ -202,13 +188,12 @@ def found_here():
     return env
 
 
-def environment(exercise):
+def environment():
     """Return the variables of the process: where the project is, one BLAS thread."""
     env = found_here()
     env["PYTHONUTF8"] = "1"
     env.setdefault("OPENBLAS_NUM_THREADS", "1")
-    if not _setting(exercise, "NEEDS_NUMBA"):
-        env["ATTENTION_BACKEND"] = "numpy"  # importing numba takes half a second
+    env["ATTENTION_BACKEND"] = "numpy"  # importing numba takes half a second
     return env
 
 
@@ -268,12 +253,6 @@ def _how_it_ended(code):
     if code < 0:
         return f"the process was ended by signal {-code}, {signal.strsignal(-code)}"
     return f"the answer ended the process itself, with code {code}"
-
-
-def _setting(exercise, name):
-    """Return a setting of a check, read without running it."""
-    found = re.search(rf"^{name} = (\S+)", exercise.parts.below, re.MULTILINE)
-    return found[1] if found else None
 
 
 # the child

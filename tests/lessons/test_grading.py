@@ -10,6 +10,7 @@ import pytest
 
 from lessons import cli
 from lessons.classroom import catalogue
+from lessons.course import run as runner
 
 from .classroom_cases import answer, spoilt
 
@@ -45,7 +46,7 @@ def students(tmp_path_factory):
 def grade(tmp_path, monkeypatch, capsys):
     """python -m lessons grade … -> (exit code, what it printed)."""
     monkeypatch.setenv("LESSONS_WORK", str(tmp_path / "work"))
-    monkeypatch.setenv("LESSONS_TIMEOUT", "2")
+    monkeypatch.setattr(runner, "SECONDS", 2)
     monkeypatch.chdir(tmp_path)
 
     def run(*argv):

@@ -33,7 +33,6 @@ def check(
           call, what was found, and what is expected
     edit  a function that changes a line of the report, such as the numbers in it
     """
-    run.chosen_limit()  # a wrong one is refused before anything runs
     if not _is_started(exercise):
         return UNWRITTEN
     if not as_json:
@@ -64,7 +63,6 @@ def check_all(**options):
 
 def watch(exercise, *, seed=0):
     """Check after every change of the answer, until Ctrl-C."""
-    run.chosen_limit()
     if not _is_started(exercise):
         return UNWRITTEN
     say(f"watching {without_breaks(display_path(exercise.work))}; Ctrl-C ends it")
