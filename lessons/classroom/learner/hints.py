@@ -27,14 +27,7 @@ FOR_KNOWN_MISTAKES = {
         "Every entry is off by one factor. A sign, a mean where a sum belongs, or a "
         "1 / sqrt(d) that is missing or doubled?"
     ),
-    "ignores-upstream": "The chain rule multiplies by the gradient that comes in.",
     "stateful": "A value is kept from one call to the next, or drawn at random.",
-    "softmax-diagonal": (
-        "Each weight depends on every score: dp_i/de_j is not 0 where i and j differ."
-    ),
-    "overwrites": "A value that is used twice receives the sum of two gradients.",
-    "stale-cache": "The backward uses a value that another call saved.",
-    "block": "All other entries are right. What is special about the named part?",
     "mutates-input": (
         "Take a copy before changing an array, a list or a dict in place. np.broadcast_to "
         "and .diagonal return views that cannot be written to."
