@@ -149,7 +149,10 @@ def next_steps():
     """
     known, lessons = _states()
     states = {exercise.id: state for exercise, state in known}
-    begun = _begun(states, {folder for folder, state in lessons if state != "new"})
+    begun = {folder for folder, state in lessons if state != "new"}
+    solved = {id for id, state in states.items() if state != "new"}
+    # whoever solves the exercises of a lesson has read its page, perhaps elsewhere
+    begun |= {f for f, found in in_book_order() if solved & {e.id for e in found}}
     exercise, ready = _open_exercise(states), True
     if not exercise:
         exercise, ready = _fresh_exercise(states, begun)
@@ -164,21 +167,6 @@ def next_steps():
         lesson = f"python -m lessons read {head.number}", about
         steps.insert(1 if ready else 0, lesson)
     return steps
-
-
-def _begun(states, read):
-    """Return the lessons that are read, and the first ones whose exercises are started.
-
-    A learner may read the pages elsewhere. Of those, none comes after a lesson that is
-    not begun.
-    """
-    begun = set(read)
-    for folder, found in in_book_order():
-        if any(states[e.id] != "new" for e in found):
-            begun.add(folder)
-        elif found and folder not in read:
-            break
-    return begun
 
 
 def _open_exercise(states):
