@@ -18,6 +18,8 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 
+from attention.app.progress_line import watched
+
 from ...course import run as runner
 from ..catalogue import UsageError, exercises, find, in_book_order
 from ..journal import hash_of
@@ -67,14 +69,13 @@ def grade(args):
         in_order = [e for _, listed in in_book_order() for e in listed]
         chosen = [e for e in in_order if e in handed_in]
     pairs = list(itertools.product(students, chosen))
-    progress = _progress(len(pairs))
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         tasks = [
-            pool.submit(_grade, name, e, students[name][0], abs(args.seed), progress)
+            pool.submit(_grade, name, e, students[name][0], abs(args.seed))
             for name, e in pairs
         ]
         try:
-            grades = [task.result() for task in tasks]
+            grades = [task.result() for task in watched("answers", tasks)]
         except KeyboardInterrupt:
             say("stopping; the answers that run now end first", file=sys.stderr)
             pool.shutdown(wait=False, cancel_futures=True)
@@ -146,18 +147,16 @@ def _answers(folder):
     return found, others
 
 
-def _grade(student, exercise, answers, seed, progress):
+def _grade(student, exercise, answers, seed):
     """Return the ``Grade`` of one answer."""
     path = answers.get(exercise)
     if path is None:
-        progress(student, exercise)
         return Grade(student, exercise.id, "not handed in")
     with tempfile.TemporaryDirectory(prefix="lessons-grade-") as folder:
         copy = pathlib.Path(folder) / exercise.file.name
         _copy(answers, copy.parent)
         sha = hash_of(copy)
         report = runner.run(exercise, copy, seed, cwd=folder) if sha else None
-    progress(student, exercise)
     if report is None:
         remark = plain(f"{path.name} is {_what_it_is(path)}")
         return Grade(student, exercise.id, "unreadable", remark=remark)
@@ -238,17 +237,3 @@ def _print_table(names, chosen, grades):
         print(fit("passed", column) + "".join(f"{n:>5}" for n in passed) + "\n")
     meanings = (f"{sign} {result}" for result, sign in SIGNS.items())
     say("   ".join(map(without_breaks, meanings)))
-
-
-def _progress(total):
-    """Return a function that counts on the terminal, if there is one."""
-    count = itertools.count(1)
-
-    def show(student, exercise):
-        done = next(count)
-        if sys.stderr.isatty():
-            text = f"{done} of {total}: {plain(student)} {exercise.id}"
-            end = "\n" if done == total else "\r"
-            print(fit(text, width() - 1), end=end, file=sys.stderr, flush=True)
-
-    return show
