@@ -29,14 +29,13 @@ from .terminal import display_path, say
 
 
 def study(name, comparisons, more=None):
-    """Train all runs of the comparisons; write the record ``name``; end the program.
+    """Train all runs of the comparisons, and write the record ``name``.
 
     more   a function without arguments that returns other entries of the record
+
+    If it is stopped, the program ends with the code 130.
     """
-    sys.exit(_study(name, comparisons, more, "--quick" in sys.argv))
-
-
-def _study(name, comparisons, more, quick):
+    quick = "--quick" in sys.argv
     of_the_page = os.environ.get("LESSONS_RECORDS") == str(RECORDS)
     command = command_of(PATH, name_typed()) + " --quick" * quick + " --impl solution" * of_the_page
     # the runs of another version of the script are other runs
@@ -48,15 +47,14 @@ def _study(name, comparisons, more, quick):
             found[each.name] = compare(each, folder / each.name, command, kept)
     except KeyboardInterrupt as stopped:
         print(stopped, file=sys.stderr)
-        return 130
+        sys.exit(130)
     if quick:
-        return 0
+        return
     found |= more() if more else {}
     seeds = sorted({seed for each in comparisons for seed in each.seeds})
     path = write_record(name, found, seeds=seeds)
     shutil.rmtree(folder, ignore_errors=True)
     say(f"recorded in {display_path(path)}")
-    return 0
 
 
 def compare(comparison, folder, command, kept=None):
