@@ -308,12 +308,11 @@ parts |= {"global tokens": [0, 1, 2], "padding": [0, 4]}
 show(draw, "parts", alt, frames=parts, start=(2, 2, 1, 4))
 
 # %% [markdown]
-# How do the multiplications, and the memory of a call, grow when $n$ doubles? Here are
-# the powers of $n$, by formulas. That of the memory counts the numbers that are held at
-# the same time, where their sum is largest; last, the bytes that a call of 1024 tokens
-# takes, over those of the formula. *Linear* is the next section.
+# How do multiplications and memory grow with $n$? Here are the powers, by formulas, and
+# the measured memory of 1024 tokens over that of its formula. *Linear* is the next
+# section.
 
-# %%
+# %% [folded]
 def numbers_held(way, n, d=64):
     """Return how many numbers a call holds beside its inputs."""
     if way == "dense":
@@ -325,6 +324,8 @@ def numbers_held(way, n, d=64):
 
 ways = dict.fromkeys(("dense", "tiled", "window", "bigbird", "linear"), {})
 ways["window"] = {"left": 255, "right": 0}  # 255 back and itself
+
+# %%
 growth = {}
 for name, options in ways.items():
     a, b = (cost_of(name, L=n, **options) for n in (2**16, 2**17))
