@@ -305,14 +305,13 @@ def by_score(score, *names):
 
 
 def longformer(P, q, k, v):
-    """Compute the first L outputs for the tokens [q; k + v]; every fourth is global."""
+    """Compute the first L outputs for the tokens [q; k + v]; token 0 is global."""
     x, contexts = with_ones(np.concatenate([q, k + v])), []
     for rows in slice(0, D // 2), slice(D // 2, D):
         W, W_global = (
             [with_bias(P, f"W_{n}{of}")[rows] for n in "qkv"] for of in ("", "_global")
         )
-        tokens = range(0, len(x), 4)
-        contexts.append(definitions.longformer(x, W, W_global, 2, tokens))
+        contexts.append(definitions.longformer(x, W, W_global, 2, [0]))
     return (with_ones(np.concatenate(contexts, 1)) @ with_bias(P, "W_o").T)[: len(q)]
 
 
@@ -370,7 +369,7 @@ def run_longformer(m, q, k, v, lens=None):
     L = q.shape[1]
     lens = None if lens is None else L + np.asarray(lens)
     x = mg.concat([q, k + v], 1)
-    return m(x, np.arange(x.shape[1]) % 4 == 0, lens)[:, :L]
+    return m(x, np.arange(x.shape[1]) == 0, lens)[:, :L]
 
 
 def run_steps(m, q, k, v, lens=None):
@@ -521,8 +520,7 @@ def compositions():
         "local-m, of one key": local_m(0),
         "local-m, between keys": local_m(2, lambda t: 0.5 + t / 2),
         "layer of Longformer": Subject(
-            run_longformer, longformer,
-            lambda L, S: A.LongformerAttention(D, 2, 4), long=True,
+            run_longformer, longformer, lambda L, S: A.LongformerAttention(D, 2, 4)
         ),
         "Bahdanau's step": Subject(
             run_steps, steps("bahdanau"), lambda L, S: step(A.BahdanauStep)()

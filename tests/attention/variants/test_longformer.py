@@ -1,9 +1,12 @@
-"""Longformer's attention: its calls."""
+"""Longformer's attention: its relation to masks, its calls."""
 
 import math
 
 import numpy as np
+import pytest
 
+from attention import masks
+from attention.exact.multihead import MultiHeadAttention
 from attention.variants.longformer import LongformerAttention
 from minigrad import Tensor
 
@@ -13,16 +16,64 @@ B, L, D, H, W = 2, 9, 12, 4, 4
 close = dict(rtol=1e-11, atol=1e-12)  # sums of some dozens of numbers of order one
 
 
-def layer():
+def layer(window=W, dtype=np.float64, width=D, **options):
     """Return a layer whose projections all differ, with biases."""
-    module, rng = LongformerAttention(D, H, W), np.random.default_rng(0)
+    rng = np.random.default_rng(0)
+    module = LongformerAttention(width, H, window, rng=rng, **options)
     for parameter in module.parameters():
-        parameter.data = rng.standard_normal(parameter.shape) / 2
+        parameter.data = (rng.standard_normal(parameter.shape) / 2).astype(dtype)
     return module
 
 
 def as_bool(chosen, n=L):
     return np.array([[i in each for i in range(n)] for each in chosen])
+
+
+# relation to attention with a mask
+
+
+def multihead(module):
+    """Return MultiHeadAttention with the first projections."""
+    other = MultiHeadAttention(D, H)
+    for parameter in other.parameters():
+        parameter.data = parameter.data.astype(module.W_q.weight.dtype)
+    other.load_state_dict(
+        {name: module.state_dict()[name] for name in other.state_dict()}
+    )
+    return other
+
+
+def fresh(dtype=np.float64, **options):
+    module = LongformerAttention(D, H, W, rng=np.random.default_rng(0), **options)
+    for parameter in module.parameters():
+        parameter.data = parameter.data.astype(dtype)
+    return module
+
+
+@pytest.mark.parametrize("n", [1, 150])  # with and without tiles
+@pytest.mark.parametrize("chosen", [[], [0, 3, 7, 69, 140]])
+def test_a_new_layer_is_attention_with_a_mask(n, chosen):
+    """The gradients of both projections add up to those of the one."""
+    chosen = [i for i in chosen if i < n]
+    module, (x, g) = fresh(), draw((B, n, D), (B, n, D))
+    other, lens = multihead(module), [n, n - n // 3]
+    ours, theirs = (Tensor(x, requires_grad=True) for _ in range(2))
+    mask = masks.sliding_window(W // 2, W // 2) | masks.global_tokens(chosen)
+    output, expected = (
+        module(ours, chosen, lens),
+        other(theirs, mask=mask, lengths=lens),
+    )
+    np.testing.assert_allclose(output.data, expected.data, **close)
+    output.backward(g)
+    expected.backward(g)
+    np.testing.assert_allclose(ours.grad, theirs.grad, **close)
+    found = dict(module.named_parameters())
+    for name, parameter in other.named_parameters():
+        total = found[name].grad
+        second = found.get(name.replace(".", "_global."))
+        if second is not None and chosen:
+            total = total + second.grad
+        np.testing.assert_allclose(total, parameter.grad, rtol=1e-9, atol=1e-11)
 
 
 def test_bool_and_positions_are_equivalent():
@@ -36,6 +87,9 @@ def test_bool_and_positions_are_equivalent():
         np.tile(marked, (B, 1)),
     ):
         np.testing.assert_allclose(module(x, same).data, expected, **close)
+
+
+# calls
 
 
 def test_examples_are_independent():
