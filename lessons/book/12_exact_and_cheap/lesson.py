@@ -308,13 +308,12 @@ parts |= {"global tokens": [0, 1, 2], "padding": [0, 4]}
 show(draw, "parts", alt, frames=parts, start=(2, 2, 1, 4))
 
 # %% [markdown]
-# How do multiplications and memory grow with $n$? Here are the powers, by formulas, and
-# the measured memory of 1024 tokens over that of its formula. *Linear* is the next
-# section.
+# How do the multiplications, and the memory of a call, grow when $n$ doubles? Here are
+# the powers of $n$, by formulas. *Linear* is the next section.
 
 # %% [folded]
 def numbers_held(way, n, d=64):
-    """Return how many numbers a call holds beside its inputs."""
+    """Return how many numbers a call holds beside its inputs, where it holds most."""
     if way == "dense":
         return 2 * n * n + n * d  # the matrix before and after the softmax; the output
     if way == "linear":
@@ -322,18 +321,16 @@ def numbers_held(way, n, d=64):
     return n * d + 3 * n + (128 + d) * 64  # the output; sums of each query; a tile
 
 
+# %%
 ways = dict.fromkeys(("dense", "tiled", "window", "bigbird", "linear"), {})
 ways["window"] = {"left": 255, "right": 0}  # 255 back and itself
-
-# %%
 growth = {}
 for name, options in ways.items():
-    a, b = (cost_of(name, L=n, **options) for n in (2**16, 2**17))
-    held = numbers_held(name, 2**17) / numbers_held(name, 2**16)
-    growth[name] = b.multiplications / a.multiplications, held
+    a, b = ((cost_of(name, L=n, **options).multiplications, numbers_held(name, n))
+            for n in (2**16, 2**17))  # fmt: skip
+    growth[name] = np.divide(b, a)
     times, held = np.log2(growth[name])
-    print(f"{name:8s} multiplications n to the {times:.2f}, memory n to the {held:.2f}",
-          f"({trials.measured(name, 1024) / (4 * numbers_held(name, 1024)):.1f})")
+    print(f"{name:8s} multiplications n to the {times:.2f}, memory n to the {held:.2f}")
 
 # %% [markdown]
 # Tiles save memory and no multiplications. To save those, one has to leave pairs out. A
@@ -679,7 +676,8 @@ for kind in ("compiled", "NumPy"):
 # ## Further: what does each way cost, on paper?
 #
 # One head of width 64. The window has 256 keys. The first four columns are
-# multiplications, the last four are bytes of a call beside its inputs:
+# multiplications, the last four are bytes of a call beside its inputs, by formulas; at
+# the end, the bytes that are measured for 1024 tokens, over those of the formula:
 
 # %%
 lengths = [1024, 4096, 32_768, 2**20]
@@ -688,7 +686,8 @@ print("n      ", *(f"{h:>7s}" for h in heads), "", *(f"{h:>8s}" for h in heads))
 for way, options in ways.items():
     costs = [cost_of(way, L=n, **options) for n in lengths]
     print(f"{way:7s}", *(f"{c.multiplications:.1e}" for c in costs), end="  ")
-    print(*(f"{size(4 * numbers_held(way, n)):>8s}" for n in lengths))
+    print(*(f"{size(4 * numbers_held(way, n)):>8s}" for n in lengths), end=" ")
+    print(f"{trials.measured(way, 1024) / (4 * numbers_held(way, 1024)):.1f}")
 
 # %% [markdown]
 # ## Further: can linear attention find one key among many?
