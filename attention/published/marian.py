@@ -133,32 +133,30 @@ class Marian(EncoderDecoder):
         self.output.weight = table
 
     @shapes
-    def generate(self, source_ids, max_length=None, num_beams=1, *, lengths=None):
+    def generate(self, source_ids, max_length=None, num_beams=1):
         """Return the translations, with PAD first and after EOS.
 
-        source_ids (B, S) int, lengths? (B,) int  ->  ids (B, n) int
+        source_ids (B, S) int  ->  ids (B, n) int
+
+        PAD stands behind the words of a shorter source.
 
         max_length  the largest number of ids of a row, including the first PAD
         num_beams   1 takes the most probable word at each step
-        lengths     the numbers of words of the sources; None: all ids but PAD
         """
         most, special = self.config.decoder.max_length + 1, self.special
         n = self.config.max_length if max_length is None else max_length
         n = whole(NAME, "max_length", n, 2, most) - 1
-        if lengths is None:
-            is_word = source_ids != special.pad
-            lengths = is_word.sum(1)
-            if (is_word[:, 1:] > is_word[:, :-1]).any():
-                raise ValueError(
-                    f"{NAME}: source_ids have PAD, {special.pad}, before a word; "
-                    "expected PAD at the ends of rows."
-                )
-        if num_beams == 1:
-            found = greedy(self, source_ids, lengths, n)
-        else:
-            found = beam_search(
-                self, source_ids, lengths, n, num_beams, alpha=LENGTH_PENALTY
+        is_word = source_ids != special.pad
+        if (is_word[:, 1:] > is_word[:, :-1]).any():
+            raise ValueError(
+                f"{NAME}: source_ids have PAD, {special.pad}, before a word; expected "
+                "PAD at the ends of rows."
             )
+        arguments = self, source_ids, is_word.sum(1), n
+        if num_beams == 1:
+            found = greedy(*arguments)
+        else:
+            found = beam_search(*arguments, num_beams, alpha=LENGTH_PENALTY)
         return np.pad(found.ids, ((0, 0), (1, 0)), constant_values=special.start)
 
     def translate(self, text, max_length=None, num_beams=None):
