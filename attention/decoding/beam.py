@@ -1,14 +1,11 @@
 """Beam search: find a sentence with a high score, without scoring all sentences.
 
-    s(y) = ln P(y | x) / lp(y) + cp(y)             the score of the sentence y
-    lp(y) = ((5 + |y|) / 6)^alpha                  |y| tokens, EOS included
-    cp(y) = beta sum_j ln min(sum_t a_tj, 1)       over the tokens j of the source
+    s(y) = ln P(y | x) / lp(y)             the score of the sentence y
+    lp(y) = ((5 + |y|) / 6)^alpha          |y| tokens, EOS included
 
 Every token makes ln P smaller, so ln P prefers short sentences; lp corrects this. With
-alpha = 0 the rank depends on ln P alone; the paper finds alpha = 0.2 best. cp is 0 if
-each token of the source has a total weight of 1 or more, and negative otherwise. Totals
-below LEAST count as LEAST, because ln 0 = -inf would make all such sentences equal. Wu
-et al. 2016, equation 14.
+alpha = 0 the rank depends on ln P alone. Wu et al. 2016, equation 14, without its
+coverage penalty; they find alpha = 0.2 best.
 
 **The search.** A prefix is the beginning of a sentence. The first prefix is SOS, the
 start of a sentence; EOS is its end. Each step extends all prefixes of a sentence by all
@@ -17,12 +14,12 @@ becomes smaller by one (Sutskever et al. 2014, section 3.2). The search ends
 
     when K is 0;
     at ``max_length``: the unfinished prefixes are then taken as sentences;
-    when no prefix can become one of the best sentences. ln P is negative, it only
-    decreases as a prefix grows, and cp is at most 0. So no sentence with this prefix
-    has a higher score than ln P / lp(max_length).
+    when no prefix can become one of the best sentences. ln P is negative, and it only
+    decreases as a prefix grows. So no sentence with this prefix has a higher score
+    than ln P / lp(max_length).
 
-All prefixes of a step have the same length, so they are compared by ln P; lp and cp
-rank the finished sentences. K = 1 is ``greedy``. If K is the number of all sentences,
+All prefixes of a step have the same length, so they are compared by ln P; lp ranks the
+finished sentences. K = 1 is ``greedy``. If K is the number of all sentences,
 the best one is found. Of two candidates with equal ln P, the one that extends the
 better prefix comes first, then the one with the smaller id.
 
@@ -38,7 +35,6 @@ from minigrad.arguments import number, plain, whole
 
 from .greedy import Decoded, evaluation, first_step, log_probabilities, special_of
 
-LEAST = 1e-6  # the smallest total weight of a source token
 NAME = "beam_search"
 
 
@@ -52,16 +48,15 @@ class Hypothesis:
     weights: np.ndarray | None  # (|y|, S)
 
 
-def beam_search(model, source, lengths, max_length, beam=4, *, alpha=0.0, beta=0.0):
+def beam_search(model, source, lengths, max_length, beam=4, *, alpha=0.0):
     """Return the best sentence of a beam for each row of source: ``Decoded``.
 
     source (B, S) ids, lengths (B,) or None; model and max_length are as of ``greedy``
 
     beam    K, the number of prefixes
     alpha   the strength of the length penalty lp; 0: none
-    beta    the strength of the coverage penalty cp; 0: none
     """
-    options = dict(alpha=alpha, beta=beta, best=1)
+    options = dict(alpha=alpha, best=1)
     found = hypotheses(model, source, lengths, max_length, beam, **options)
     best = [each[0] for each in found]
     counts = np.array([len(h.ids) for h in best])
@@ -78,7 +73,7 @@ def beam_search(model, source, lengths, max_length, beam=4, *, alpha=0.0, beta=0
 
 
 def hypotheses(
-    model, source, lengths, max_length, beam=4, *, alpha=0.0, beta=0.0, best=None
+    model, source, lengths, max_length, beam=4, *, alpha=0.0, best=None
 ):
     """Return, for each row of source, a list of ``Hypothesis``, the best first.
 
@@ -90,12 +85,10 @@ def hypotheses(
     max_length = whole(NAME, "max_length", max_length, 1)
     K = whole(NAME, "beam", beam, 1)
     best = K if best is None else whole(NAME, "best", best, 1)
-    for name, value in ("alpha", alpha), ("beta", beta):
-        if number(NAME, name, value) < 0:
-            raise ValueError(f"{NAME}: {name} is {value}; expected 0 or more.")
+    number(NAME, "alpha", alpha, least=0)
     special = special_of(model)
     with evaluation(model):
-        beams = _Beams(source, lengths, max_length, K, alpha, beta, best, special.end)
+        beams = _Beams(len(source), max_length, K, alpha, best, special.end)
         logits, state, weights = first_step(model, source, lengths)
         while True:
             logp = log_probabilities(logits, special.never)
@@ -109,36 +102,19 @@ def hypotheses(
 class _Beams:
     """The prefixes of all sentences, one in each row, ordered by sentence."""
 
-    def __init__(self, source, lengths, max_length, K, alpha, beta, best, end):
-        B, S = source.shape
-        self.max_length, self.alpha, self.beta = max_length, alpha, beta
+    def __init__(self, B, max_length, K, alpha, best, end):
+        self.max_length, self.alpha = max_length, alpha
         self.best, self.end = best, end
         self.sentence = np.arange(B)  # (n,) the sentence of each row
         self.log_p = np.zeros(B)  # (n,) ln P so far
         self.widths = np.full(B, K)  # the current K of each sentence
         self.finished = [[] for _ in range(B)]  # Hypotheses, best first
-        lengths = np.full(B, S) if lengths is None else np.asarray(lengths)
-        self.is_token = np.arange(S) < lengths[:, None]  # (B, S), False: padding
-        self.coverage = np.zeros((B, S))  # (n, S): sum of weights
         self.steps = []  # (rows, tokens) that each step kept
         self.weights = []  # (n, S) of each step, in its rows; or None
 
     def advance(self, logp, weights):
         """Return the rows and tokens of the next prefixes, from logp (n, V)."""
-        if weights is None and self.beta:
-            raise ValueError(
-                f"{NAME}: beta is {self.beta}, and the model has no weights; expected "
-                "a model with attention, or beta 0."
-            )
-        if weights is not None:
-            weights = plain(weights)
-            if np.isnan(weights).any():
-                raise FloatingPointError(
-                    f"{NAME}: the model's weights hold NaN; expected numbers. Check "
-                    "its parameters for NaN."
-                )
-            self.coverage += weights
-        self.weights.append(weights)
+        self.weights.append(None if weights is None else plain(weights))
         n = len(self.steps) + 1  # tokens of a prefix, including the new one
         kept = []  # (ln P, row, token) of the next prefixes
         # the first row of each sentence, and the end
@@ -158,7 +134,6 @@ class _Beams:
         rows, tokens = np.array(rows, np.intp), np.array(tokens, np.intp)
         self.steps.append((rows, tokens))
         self.log_p, self.sentence = np.array(log_p), self.sentence[rows]
-        self.coverage = self.coverage[rows]
         return rows, tokens
 
     def _finish(self, b, log_p, row, token):
@@ -175,9 +150,6 @@ class _Beams:
                 ids.append(int(tokens[i]))
                 i = rows[i]  # the row of the shorter prefix
         score = log_p / self._length_penalty(len(ids))
-        if self.beta:
-            coverage = self.coverage[row][self.is_token[b]]
-            score += self.beta * float(np.log(np.clip(coverage, LEAST, 1)).sum())
         weights = np.stack(weights[::-1]) if weights else None
         found = Hypothesis(ids[::-1], score, log_p, weights)
         found = sorted([*self.finished[b], found], key=lambda h: -h.score)
