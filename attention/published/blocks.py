@@ -53,16 +53,11 @@ class StoredTensor:
     shape: tuple
     stored: np.ndarray
 
-    def array(self, dtype=np.float32):
-        """Return the weights. A type that ``dtype`` equals is not copied.
-
-        dtype   None: that of the file, float32 for bfloat16 and for blocks
-        """
+    def array(self):
+        """Return the weights in float32; if the file has that type, without a copy."""
         if self.kind in BLOCKS:
-            array = dequantized(self.kind, self.stored).reshape(self.shape)
-        else:
-            array = safetensors.native(self.stored, self.kind)
-        return np.asarray(array, dtype)
+            return dequantized(self.kind, self.stored).reshape(self.shape)
+        return np.asarray(safetensors.native(self.stored, self.kind), np.float32)
 
 
 def stored_tensor(kind, shape, data):

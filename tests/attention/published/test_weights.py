@@ -87,7 +87,6 @@ def test_a_gguf_file(tmp_path):
     assert tensors["f"].array().tolist() == [0, 1, 2]
     assert tensors["h"].array().tolist() == [[1.5, -2]]
     assert tensors["b"].array().tolist() == [3]
-    assert tensors["h"].array(None).dtype == np.float16
     with pytest.raises(ValueError, match="read-only"):
         tensors["f"].array()[0] = 1
 
@@ -96,7 +95,6 @@ def test_a_folder_with_one_file_or_several(tmp_path):
     expected = {"a": [[0, 1, 2], [3, 4, 5]], "b": [3, -np.inf], "c": [1.5], "d": 7}
     tensors = read_folder(make_folder(tmp_path))
     assert {name: x.array().tolist() for name, x in tensors.items()} == expected
-    assert tensors["d"].array(None).dtype == np.int64
     (tmp_path / "model.safetensors").rename(tmp_path / "one.safetensors")
     two = {"e": ("F32", [1], np.ones(1, "<f4").tobytes())}
     (tmp_path / "two.safetensors").write_bytes(safetensors(two))
