@@ -36,18 +36,18 @@ def named(failure, my, second):
 
     second   the calls of the same part of the check with other random numbers
     """
-    search, identity = Search(failure, my, second), None
-    if failure.arrays:
-        pairs = [failure.arrays, *search.alike(my.last)]
-        identity = bank.identity(pairs, failure.back, my.text)
-    quiet = warnings.catch_warnings(action="ignore")  # of edits that are no good code
-    with contextlib.suppress(OutOfTime), limited(SECONDS), less_memory(), quiet:
-        if found := search.written():
-            return with_name(failure, *found)
-        if identity and not identity[0].startswith(WEAK):
-            return with_name(failure, identity[1], "", identity[0])
-        if found := my.searches and search.by_rule():
-            return with_name(failure, *found)
+    with warnings.catch_warnings(action="ignore"):  # of edits that are no good code
+        search, identity = Search(failure, my, second), None
+        if failure.arrays:
+            pairs = [failure.arrays, *search.alike(my.last)]
+            identity = bank.identity(pairs, failure.back, my.text)
+        with contextlib.suppress(OutOfTime), limited(SECONDS), less_memory():
+            if found := search.written():
+                return with_name(failure, *found)
+            if identity and not identity[0].startswith(WEAK):
+                return with_name(failure, identity[1], "", identity[0])
+            if found := my.searches and search.by_rule():
+                return with_name(failure, *found)
     if identity:
         return with_name(failure, identity[1], "", identity[0])
     return failure
