@@ -24,7 +24,7 @@ MEMORY = 2**30  # bytes that an edit may use more than is used
 EXACT = 1e-12  # relative; a result is wrong if it differs by more
 SAME = 1e-7  # relative; two orders of the same sums differ by less
 NUMBERS = 3  # different wrong numbers of an edit by rule; fewer agree by chance
-WEAK = "scale", "unbroadcast"  # identities that come after edits by rule
+WEAK = "scale", "unbroadcast", "permuted"  # identities that come after edits by rule
 
 
 class OutOfTime(BaseException):
@@ -173,8 +173,8 @@ def same(a, b, close=SAME):
         return len(a) == len(b) and all(map(same, a, b))
     try:
         a, b = np.asarray(a, float), np.asarray(b, float)
-    except (TypeError, ValueError):
-        return type(a) is type(b) and bool(a == b)
+    except (TypeError, ValueError):  # of text, and of other objects
+        return type(a) is type(b) and np.array_equal(a, b)
     if a.shape != b.shape:
         return False
     size = np.abs(b[np.isfinite(b)]).max(initial=0)

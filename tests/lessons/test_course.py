@@ -168,6 +168,8 @@ def test_an_identity_holds_in_every_wrong_call_or_is_no_name():
     assert bank.identity([(x / 3, x), (y / 5, y)], False, "")[0] == "scale:1/3"
     for other in y.T, y + 1, np.where(y > 0, y, 0):
         assert bank.identity([(x / 3, x), (other, y)], False, "") is None
+    none, text = np.zeros(0), np.array("a")
+    assert not naming.same(none, text) and not bank.identity([(text, none)], False, "")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems set no limit")
