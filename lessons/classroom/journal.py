@@ -61,7 +61,7 @@ def snapshot(exercise, why):
 def add_check(exercise, sha, report):
     """Add a check of the text ``sha``; one that was edited since has not passed."""
     first = report.failures[0] if report.failures else {"step": None, "part": None}
-    todo = [o["lines"][0].split()[-1] for o in report.outcomes if o["result"] == "unwritten"]
+    todo = [part.split()[-1] for part in report.unwritten]
     append(
         exercise.id,
         "check",

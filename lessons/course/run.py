@@ -61,6 +61,12 @@ class Report:
     saved: list = field(default_factory=list)
 
     @property
+    def unwritten(self):
+        """The parts that are not written yet, each once: "E.2 softmax"."""
+        todo = [o["lines"][0] for o in self.outcomes if o["result"] == "unwritten"]
+        return [*dict.fromkeys(todo)]
+
+    @property
     def failures(self):
         """The failed outcomes; first those with a known mistake or place.
 

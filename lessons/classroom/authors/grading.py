@@ -163,8 +163,7 @@ def _grade(student, exercise, answers, seed):
     result = CODES.get(report.code, "failed")
     step, remark = "", report.ending
     if result == "not written":
-        lines = [o["lines"][0] for o in report.outcomes if o["result"] == "unwritten"]
-        names = dict.fromkeys(line.split(" ")[-1] for line in lines)
+        names = dict.fromkeys(part.split(" ")[-1] for part in report.unwritten)
         remark = ", ".join(names)
     if report.failures:
         first = report.failures[0]

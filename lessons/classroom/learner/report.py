@@ -92,17 +92,15 @@ def print_heading(exercise):
 
 def lines(exercise, report, verbose=False, save=None):
     """Yield (text, indent) after the heading, up to the next command."""
-    outcomes = report.outcomes
-    unwritten = [o for o in outcomes if o["result"] == "unwritten"]
-    passed = [o["step"] for o in outcomes if o["result"] == "ok"]
-    if unwritten and "written" in passed:
+    passed = [o["step"] for o in report.outcomes if o["result"] == "ok"]
+    if report.unwritten and "written" in passed:
         passed.remove("written")
     for line in passed if verbose or not passed else ["; ".join(passed)]:
         yield f"{paint('ok', 'green')}    {line}", 2
-    if unwritten:
+    if report.unwritten:
         own = f"{exercise.id} "  # a part of another exercise keeps its id
-        names = dict.fromkeys(o["lines"][0].removeprefix(own) for o in unwritten)
-        yield f"{paint('to do', 'yellow')} not written yet: {', '.join(names)}", 2
+        names = ", ".join(part.removeprefix(own) for part in report.unwritten)
+        yield f"{paint('to do', 'yellow')} not written yet: {names}", 2
     for o in report.failures:
         word = "FAULT" if o["tag"] == "check-fault" else "FAIL "
         is_new = o in report.causes
