@@ -31,7 +31,6 @@ from attention.app.options import did_you_mean, meant
 
 LESSONS = pathlib.Path(__file__).resolve().parent.parent
 ROOT, BOOK = LESSONS.parent, LESSONS / "book"
-ORDER = ("38", "6", "E")  # of the groups in the list
 SECTION = r"\d+(?:\.\d+)+"
 PROLOGUE = "start"  # in place of a number: the lesson before all others
 ID = r"(?:\d+|[A-Z][A-Za-z]*)\.\d+"
@@ -116,9 +115,8 @@ class Exercise:
 
 
 def exercises():
-    """Return all exercises, in the order of the list."""
-    files = (LESSONS / "exercises").glob("[0-9][0-9]_*.py")
-    return sorted(map(read_header, files), key=_sort_key)
+    """Return all exercises, in the order of the book."""
+    return [exercise for _, found in in_book_order() for exercise in found]
 
 
 def find(name):
@@ -149,7 +147,8 @@ def find(name):
 def exercises_of(folder, known=None):
     """Return those of the known exercises that a lesson has, in the order of its page."""
     order, own = header(folder).exercises, number(folder)
-    found = [e for e in known or exercises() if e.id in order or e.lesson == own]
+    known = exercises() if known is None else known
+    found = [e for e in known if e.id in order or e.lesson == own]
     return sorted(found, key=lambda e: (*order, e.id).index(e.id))
 
 
@@ -167,9 +166,10 @@ def in_book_order():
 
     The last pair is (None, the exercises that no lesson lists).
     """
-    found, left = [], exercises()
+    files = sorted((LESSONS / "exercises").glob("[0-9][0-9]_*.py"))
+    found, left = [], [*map(read_header, files)]
     for folder in lesson_folders():
-        found.append((folder, exercises_of(folder, left) if left else []))
+        found.append((folder, exercises_of(folder, left)))
         left = [e for e in left if e not in found[-1][1]]
     return [*found, (None, left)]
 
@@ -352,11 +352,6 @@ def _id_of(name):
     id = pathlib.PurePath(name).name.lower().removesuffix(".py")
     id = id.removeprefix("ex_").replace("_", ".")
     return re.sub(r"^([a-z]+)(?=\d)", r"\1.", id)
-
-
-def _sort_key(exercise):
-    group, _, place = exercise.id.partition(".")
-    return (ORDER.index(group) if group in ORDER else len(ORDER), group, int(place))
 
 
 def _table_rows(page):

@@ -21,7 +21,7 @@ from dataclasses import asdict, dataclass
 from attention.app.progress_line import watched
 
 from ...course import run as runner
-from ..catalogue import UsageError, exercises, find, in_book_order
+from ..catalogue import UsageError, exercises, find
 from ..journal import hash_of
 from ..terminal import fit, paint, plain, say, width, without_breaks
 
@@ -66,8 +66,7 @@ def grade(args):
         chosen = [find(id) for id in args.only.split(",")]
     else:  # what at least one student has handed in
         handed_in = {e for answers, _ in students.values() for e in answers}
-        in_order = [e for _, listed in in_book_order() for e in listed]
-        chosen = [e for e in in_order if e in handed_in]
+        chosen = [e for e in exercises() if e in handed_in]
     pairs = list(itertools.product(students, chosen))
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         tasks = [
