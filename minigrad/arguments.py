@@ -80,11 +80,12 @@ def one_of(name, argument, value, choices):
 
 
 def instance(name, argument, value, kind, example=""):
-    """Return ``value`` if it is of that class; ``example`` makes one."""
+    """Return ``value`` if it is of that class, such as the ``example``."""
     if not isinstance(value, kind):
+        article = "an" if kind.__name__[0] in "AEIOU" else "a"
         raise TypeError(
             f"{name}: {argument} is of type {type(value).__name__}; expected "
-            f"{kind.__name__}{example and ', such as '}{example}."
+            f"{article} {kind.__name__}{example and ', such as '}{example}."
         )
     return value
 

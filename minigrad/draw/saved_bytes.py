@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..arguments import instance
 from ..graph import reachable
 from ..overwriting import saved_arrays
 from ..tensor import Tensor
@@ -70,9 +71,7 @@ def saved_bytes(tensor):
     Raises ValueError when nothing was recorded, RuntimeError when backward() freed the
     graph.
     """
-    if not isinstance(tensor, Tensor):
-        found = type(tensor).__name__
-        raise TypeError(f"saved_bytes(): tensor is of type {found}; expected a Tensor.")
+    instance("saved_bytes()", "tensor", tensor, Tensor)
     if tensor._node is None:
         raise ValueError(
             f"saved_bytes() needs the graph of a tensor; this one, of shape "

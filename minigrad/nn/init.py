@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .. import random
-from ..arguments import generator, number
+from ..arguments import generator, instance, number
 from ..overwriting import mark_written
 from ..tensor import Tensor
 from ..torch_names import INIT, unknown
@@ -96,12 +96,7 @@ def _write(tensor, values):
 
 def _shape(name, tensor):
     """Return the shape of a tensor; raise TypeError for any other value."""
-    if not isinstance(tensor, Tensor):
-        raise TypeError(
-            f"{name}: tensor is of type {type(tensor).__name__}; expected a Tensor, "
-            "such as layer.weight."
-        )
-    return tensor.shape
+    return instance(name, "tensor", tensor, Tensor, "layer.weight").shape
 
 
 def _sizes(name, tensor):

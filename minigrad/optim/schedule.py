@@ -8,7 +8,7 @@ from the rate before, so rounding errors do not add up.
 
 import math
 
-from ..arguments import number
+from ..arguments import instance, number
 from ..torch_names import ExplainedInit
 from .optimizer import Optimizer, check_state
 
@@ -21,11 +21,7 @@ class Schedule(ExplainedInit):
     """
 
     def __init__(self, optimizer):
-        if not isinstance(optimizer, Optimizer):
-            raise TypeError(
-                f"{type(self).__name__}: optimizer is of type "
-                f"{type(optimizer).__name__}; expected an Optimizer, such as SGD."
-            )
+        instance(type(self).__name__, "optimizer", optimizer, Optimizer, "SGD")
         self.optimizer, self.base, self.t = optimizer, optimizer.lr, 0
         optimizer.lr = self.lr_at(0)
 
