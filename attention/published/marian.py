@@ -206,7 +206,7 @@ def load(folder):
     folder = os.fspath(folder)
     config = read_config(folder)
     tensors = read_folder(folder, "MarianMTModel")
-    arrays = {name: tensor.array(None) for name, tensor in tensors.items()}
+    arrays = {name: tensor.array() for name, tensor in tensors.items()}
     try:
         _check_size(config, arrays)
         model = Marian(config, rng=nn.init.Zeros())
