@@ -10,7 +10,6 @@ import os
 import pathlib
 import sys
 import time
-from importlib import import_module
 
 from attention.app.completion import SHELLS, script
 from attention.app.options import Parser, meant
@@ -176,7 +175,7 @@ def _parser():
     text = "your progress and the next step"
     verb("status", text, lambda args: progress.status(), aliases=["next"])
     verb("list", "all lessons and exercises", lambda args: progress.list_all())
-    lessons(verb("read", "show the page of a lesson", _later("pages.reading", "read")))
+    lessons(verb("read", "show the page of a lesson", _read))
     lessons(verb("run", "run the script of a lesson", _run_lesson))
     text = "write the book as HTML pages, to read in a browser"
     sub = verb("site", text, _site)
@@ -216,7 +215,7 @@ def _parser():
     sub.add_argument("--model", metavar="NAME", help=text)
     seed(sub)
     text = "check the answers of a class: a folder for each student"
-    sub = verb("grade", text, _later("classroom.authors.grading", "grade"))
+    sub = verb("grade", text, _grade)
     sub.add_argument("folder", metavar="FOLDER", nargs="+", help="of students")
     sub.add_argument("--only", metavar="IDS", help="the exercises, such as E.1,E.2,6.5")
     form = sub.add_mutually_exclusive_group()
@@ -226,13 +225,13 @@ def _parser():
     verb("doctor", "what this machine has", lambda args: progress.doctor())
     dev = verb("dev", "for authors", None).add_subparsers(metavar="VERB", required=True)
     for name, text, run in (
-        ("audit", "test the checks", _later("course.audit", "audit")),
+        ("audit", "test the checks", _audit),
         ("seal", "compress the answers, to hand out the course without them", _seal),
     ):
         sub = verb(name, text, run, to=dev)
         sub.add_argument("id", nargs="*", metavar="ID", help="without it, all")
     sub.add_argument("--open", action="store_true", help="write the whole files again")
-    verb("sync", "write the tables", _later("classroom.authors.tables", "sync"), to=dev)
+    verb("sync", "write the tables", _sync, to=dev)
     text = "whether a new operation, variant, … is complete: parts, tables, tests"
     sub = verb("check", text, _gate, to=dev)
     sub.add_argument("kind", metavar="KIND", choices=KINDS, help=", ".join(KINDS))
@@ -244,16 +243,16 @@ def _parser():
         ("title", "in quotes"),
     ):
         sub.add_argument(name, metavar=name.upper(), help=text)
-    weave = _later("pages.weave", "weave")
-    sub = verb("weave", "write the pages of lessons", weave, to=dev)
+    sub = verb("weave", "write the pages of lessons", _weave, to=dev)
     lessons(sub)
     sub.add_argument("--check", action="store_true", help="compare, write nothing")
     return parser
 
 
-def _later(module, name):
-    """Return a verb whose module is imported when it runs."""
-    return lambda args: getattr(import_module(f".{module}", __package__), name)(args)
+def _read(args):
+    from .pages.reading import read
+
+    return read(args)
 
 
 def _run_lesson(args):
@@ -277,10 +276,34 @@ def _notebooks(args):
         return notebooks(args)
 
 
+def _grade(args):
+    from .classroom.authors.grading import grade
+
+    return grade(args)
+
+
+def _sync(args):
+    from .classroom.authors.tables import sync
+
+    return sync(args)
+
+
 def _gate(args):
     from .pages.weave import weave
 
     return gate(args, weave)
+
+
+def _audit(args):
+    from .course.audit import audit
+
+    return audit(args)
+
+
+def _weave(args):
+    from .pages.weave import weave
+
+    return weave(args)
 
 
 def _experiment(args):
