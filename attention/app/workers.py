@@ -132,5 +132,5 @@ class _Report:
         if board.stop.value and not self.stop:
             self.stop.append("stop")
         at_once = max(board.running.value, 1)
-        Run.at_once = at_once  # each counts its share of the time
+        Run.share_time(at_once)
         kernels.threads(max(self.threads // at_once, 1))

@@ -74,6 +74,11 @@ class Run:
 
     # ---- A first reading can stop here ----
 
+    @classmethod
+    def share_time(cls, n):
+        """Set ``at_once``: n models are trained at the same time."""
+        cls.at_once = n
+
     def record_validation(self, value):
         """Record a validation loss, a finite number; return whether it is the smallest.
 
