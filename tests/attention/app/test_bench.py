@@ -59,6 +59,8 @@ def test_wrong_results_are_not_timed_and_the_others_are(wrong, reason):
     sides = {"right": Here("right", [], RIGHT, 1, 2), "wrong": Here("wrong", [], wrong)}
     found = measured(sides, most=2, least=1, seconds=100)
     assert found == {"right": [1, 2], "wrong": reason}
+    first = {"first": Here("first", [], RuntimeError("no")), "other": Here("other", [], RIGHT)}
+    assert measured(first, most=2, least=1, seconds=100) == {"first": "no"}
 
 
 def blocked_signals():
