@@ -122,7 +122,7 @@ class Run:
 
 def fit(
     run, steps, loss_at, save=None, progress=None, save_seconds=5.0,
-    *, state=None, validation=None, record=None, seed=None, prepare=None,
+    *, state=None, validation=None, record=None, seed=None, prepare=False,
 ):  # fmt: skip
     """Train ``run`` for ``steps`` steps in all; return whether it is finished.
 
@@ -136,7 +136,8 @@ def fit(
     validation  a ``Validation``; when its patience ends, the run is finished
     record      a function that is called with the run after each step
     seed        the seed of the batches, for messages
-    prepare     a function that is called before the first step and is not timed
+    prepare     True: first compute a loss and its gradients that are not timed, so that
+                the time to compile or load the kernels is not counted
 
     After Ctrl-C, the loop ends between two steps, and returns False if any are left. If
     the loss or a gradient is NaN or infinite, nothing is saved, and ``Diverged`` names
@@ -163,9 +164,9 @@ def fit(
     # a training has many small calls; a backend that is chosen by name compiles them too
     by_name = kernels.backend(kernels.backend())
     with by_name, stop_signals() as stop, no_warnings:
-        if prepare is not None and not finished():
-            with explained(run, prepare, seed):
-                prepare()
+        if prepare and not finished():
+            with explained(run, lambda: loss_at(run.steps), seed):
+                loss_at(run.steps).backward()
         while not finished():
             start = time.perf_counter()
             # the lambda is called only after a NaN, to find its layer

@@ -55,12 +55,9 @@ def train(config, kind, seed, state=None, save=None, progress=None):
     def loss_at(step):
         return loss_of(run.model, batches[step])
 
-    def compile_kernels():  # fit calls it first, untimed, and drops its gradients
-        loss_at(run.steps).backward()
-
     # fit repeats run.step(run.backward(loss_at(step))), and saves and reports
     finished = fit(
-        run, config.steps, loss_at, save, progress, state=state, prepare=compile_kernels
+        run, config.steps, loss_at, save, progress, state=state, prepare=True
     )
     return run, finished
 

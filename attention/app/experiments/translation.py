@@ -70,9 +70,7 @@ def train(config, data, state=None, save=None, progress=None, keep=None):
     )
     finished = fit(
         run, config.steps, loss_at, save, progress,
-        state=state, validation=validation, seed=config.seed,
-        # the time to load the kernels is not counted
-        prepare=lambda: loss_at(run.steps).backward(),
+        state=state, validation=validation, seed=config.seed, prepare=True,
     )  # fmt: skip
     return run, finished
 

@@ -58,8 +58,7 @@ def train(config, data, state=None, save=None, progress=None, record=None, keep=
     finished = fit(
         run, config.steps, loss_at, save, progress,
         state=state, validation=validation, seed=config.seed, record=record,
-        # the time to load the kernels is not counted
-        prepare=lambda: loss_at(run.steps).backward(),
+        prepare=True,
     )  # fmt: skip
     return run, finished
 
