@@ -28,7 +28,7 @@ class StackedCells(nn.Module):
         self, input_size, hidden_size, kind="gru", layers=1, dropout=0.0, rng=None
     ):
         self.cell, self.over_time, self.arrays_per_layer = CELLS[kind]
-        self.dropout, self.rng = dropout, rng
+        self.dropout = nn.Dropout(dropout, rng)
         self.layers = [
             self.cell(hidden_size if i else input_size, hidden_size, rng=rng)
             for i in range(layers)
@@ -62,8 +62,8 @@ class StackedCells(nn.Module):
         """Return the output of the top layer, and the new state of all layers."""
         new, n = (), self.arrays_per_layer
         for i, cell in enumerate(self.layers):  # from the lowest up
-            if i and self.dropout:
-                x = mg.dropout(x, self.dropout, training=self.training, rng=self.rng)
+            if i:
+                x = self.dropout(x)
             first = len(state) - (i + 1) * n
             x, layer_state = apply(cell, x, state[first : first + n])
             new = layer_state + new

@@ -82,7 +82,7 @@ class Decoder(nn.Module):
     """
 
     def __init__(self, config, rng=None):
-        self.config, self.rng = config, rng
+        self.config, self.dropout = config, nn.Dropout(config.dropout, rng)
         c, E, H = config, config.embedding, config.hidden
         self.embed = nn.Embedding(c.target_vocabulary, E, PAD, rng=rng)
         cell = partial(StackedCells, kind=c.cell, layers=c.layers, dropout=c.dropout)
@@ -120,15 +120,15 @@ class Decoder(nn.Module):
 
         tokens (B,) are those before the ones that the logits predict.
         """
-        x = self._dropout(self.embed(tokens))  # (B, E)
+        x = self.dropout(self.embed(tokens))  # (B, E)
         output, state, weights = self._step(x, state)
         if weights is not None:
             weights = weights.detach()
-        return self.output(self._dropout(output)), state, weights
+        return self.output(self.dropout(output)), state, weights
 
     def forward(self, tokens, state):
         """Compute all steps for the correct tokens (B, L), the inputs of the steps."""
-        x = self._dropout(self.embed(tokens))  # (B, L, E)
+        x = self.dropout(self.embed(tokens))  # (B, L, E)
         coverages = None
         if self.is_fused:
             outputs, weights = self._fused(x, state, _n_steps(tokens))
@@ -138,7 +138,7 @@ class Decoder(nn.Module):
             )
         else:
             outputs, weights, coverages = self._step_by_step(x, state)
-        logits = self.output(self._dropout(outputs))
+        logits = self.output(self.dropout(outputs))
         return TeacherForcedOutput(logits, weights, coverages)
 
     def _fused(self, x, state, n_steps):
@@ -177,10 +177,6 @@ class Decoder(nn.Module):
         if self.config.local is not None:
             return {"start": state.t}
         return {"coverage": state.coverage} if self.config.coverage else {}
-
-    def _dropout(self, x):
-        p = self.config.dropout
-        return mg.dropout(x, p, training=self.training, rng=self.rng) if p else x
 
 
 def _attention(c, rng):

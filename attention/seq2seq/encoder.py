@@ -33,7 +33,7 @@ class Encoder(nn.Module):
 
     def __init__(self, config, rng=None):
         c = config
-        self.dropout, self.rng = c.dropout, rng
+        self.dropout = nn.Dropout(c.dropout, rng)
         self.directions = 2 if c.bidirectional else 1
         self.embed = nn.Embedding(c.source_vocabulary, c.embedding, PAD, rng=rng)
         kind = nn.GRU if c.cell == "gru" else nn.LSTM
@@ -48,9 +48,7 @@ class Encoder(nn.Module):
 
     def forward(self, source, lengths=None):
         """Return memory (B, S, M) and each layer's last states; source is (B, S)."""
-        x = self.embed(source)  # (B, S, E)
-        if self.dropout:
-            x = mg.dropout(x, self.dropout, training=self.training, rng=self.rng)
+        x = self.dropout(self.embed(source))  # (B, S, E)
         memory, states = self.rnn(x, lengths=lengths)
         states = states if isinstance(states, tuple) else (states,)  # (h,) or (h, c)
         n, last = self.directions, []
