@@ -137,19 +137,6 @@ def test_yarn_at_its_known_values():
     assert (turns[:17] > 32).all() and (turns[41:] < 1).all()
 
 
-def test_yarn_multiplies_cosine_and_sine_once():
-    """Scores get the square of the factor."""
-    q, k = draw((L, E), (L, E))
-    yarn, a = YaRNScaling(16.0, 40), 0.1 * math.log(16) + 1
-    plain = YaRNScaling(16.0, 40)
-    plain.attention_factor = 1.0
-    scores, unscaled = (
-        value(q, p, scaling=each) @ value(k, p, scaling=each).T
-        for each in (yarn, plain)
-    )
-    np.testing.assert_allclose(scores, a**2 * unscaled, rtol=1e-11)
-
-
 def test_llama3_scales_by_the_turns_in_a_training_text():
     """Pairs of 4 turns and more stay, those below 1 are divided; 2.5 is the middle."""
     L0, s = 8192, 8.0
