@@ -12,51 +12,29 @@ from attention import kernels
 from attention.kernels import linear_map
 from attention.kernels.loops import LOOPS
 from minigrad import loops
-from minigrad.broadcasting import fit_to_input
 from minigrad.registry import OPS
 
-from ...minigrad.array_cases import draw
+from .kernel_cases import BACKENDS, CASES
 
 pytest.importorskip("numba")
-
-# sizes that no block divides; the last is more than one work item in every direction
-SIZES = [(2, 129, 67), (1, 401, 37), (5, 83, 259)]
-
-
-def example(name, size, dtype, seed=0):
-    """Return the arguments of an operation, as arrays and options."""
-    B, L, D = size
-    shapes = (B, L, D), (2 * D + 1, D), (2 * D + 1,), (D,), (D,)
-    x, weight, bias, w, b = draw(*shapes, dtype=dtype, seed=seed)
-    return {
-        "linear": [(x, weight, bias), {}],
-        "gelu": [(4 * x,), {}],
-        "layer_norm": [(x + 3, w, b), {"eps": 1e-3}],
-    }[name]
-
-
-def results(function, args, options, g=None):
-    """Return the output and the gradients of the inputs."""
-    y, backward = function(*args, **options)
-    g = np.random.default_rng(1).standard_normal(y.shape).astype(y.dtype)
-    found = backward(g)
-    found = found if isinstance(found, tuple) else (found,)
-    return [y, *(fit_to_input(d, a) for d, a in zip(found, args) if d is not None)]
-
 
 NAMES = [name for name in LOOPS if name != "gru"]  # tested apart
 
 
+def arguments(name):
+    """Return the arguments of an operation, without the gradient of its output."""
+    return CASES[name].make(np.float32)[:-1]
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_nan_and_infinity_go_where_the_taught_form_has_them(name):
-    args, options = example(name, SIZES[1], np.float32)
+    arrays, found = CASES[name].make(np.float32), []
     for row, number in enumerate((np.nan, np.inf, -np.inf)):
-        args[0][0, 7 * row, row] = number
-    with np.errstate(all="ignore"):
-        want = results(OPS[name].raw.taught, args, options)
-        with kernels.backend("numba"):
-            found = results(LOOPS[name], args, options)
-    for a, b in zip(found, want, strict=True):
+        arrays[0][0, 7 * row, row] = number
+    for backend in BACKENDS:
+        with np.errstate(all="ignore"), kernels.backend(backend):
+            found.append(CASES[name].run(*arrays))
+    for a, b in zip(*found, strict=True):
         np.testing.assert_array_equal(np.isnan(a), np.isnan(b))
         np.testing.assert_array_equal(a[np.isinf(b)], b[np.isinf(b)])
 
@@ -74,7 +52,7 @@ def test_nan_and_infinity_go_where_the_taught_form_has_them(name):
     ],
 )
 def test_the_taught_form_computes_the_rest(name, change):
-    args, _ = example(name, SIZES[2], np.float32)
+    args = arguments(name)
     with kernels.backend("numba"):
         assert LOOPS[name](*args) is not NotImplemented
         assert LOOPS[name](*change(*args)) is NotImplemented
@@ -123,7 +101,7 @@ def test_packages_with_loops_are_imported_when_there_is_work(monkeypatch, tmp_pa
 
 def test_a_backward_that_nobody_needs_is_not_compiled(monkeypatch):
     monkeypatch.setattr(linear_map, "backward_loop", None)
-    args, _ = example("linear", SIZES[2], np.float32)
+    args = arguments("linear")
     with kernels.backend("numba"):
         y, _ = linear_map.linear(*args, needs=(False,) * 3)
     np.testing.assert_allclose(y, args[0] @ args[1].T + args[2], rtol=0, atol=1e-4)
