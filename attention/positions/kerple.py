@@ -45,10 +45,6 @@ class Kerple(Scheme):
     def __init__(self, config, causal, rng):
         self.bias = KERPLE(config.heads)
 
-    def options(self, attention, positions=None):
-        """Return the bias."""
-        return {"bias": self.bias}
-
 
 ROWS = [
     Position(

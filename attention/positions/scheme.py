@@ -27,9 +27,10 @@ class Scheme(nn.Module):
     changes       "nothing", "input", "scores", or "queries and keys", which are rotated
     replaces      whether it computes the scores, and does not only add a bias
     bounded       whether a sequence has at most config.max_length tokens
+    bias          None, or a function (L, S, first) of what is added to the scores
     """
 
-    scale = cross_scale = None
+    scale = cross_scale = bias = None
     changes = "nothing"
     replaces = bounded = False
 
@@ -47,7 +48,7 @@ class Scheme(nn.Module):
 
         positions   of the queries in their texts, (n,) or (B, n); None counts from 0
         """
-        return {}
+        return {} if self.bias is None else {"bias": self.bias}
 
     def extend(self, length):
         """Prepare for sequences of this length. Most schemes need no preparation."""

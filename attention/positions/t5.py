@@ -121,7 +121,10 @@ def _buckets_per_direction(bidirectional, num_buckets, max_distance):
 
 
 class T5(Scheme):
-    """T5's bias. The scale is 1, and W_q starts smaller instead, see ``Block``."""
+    """T5's bias, one table for all layers.
+
+    The scale is 1, and W_q starts smaller instead, see ``Block``.
+    """
 
     changes = "scores"
     scale = cross_scale = 1.0
@@ -130,10 +133,6 @@ class T5(Scheme):
         self.bias = T5RelativeBias(
             config.heads, config.num_buckets, config.max_distance, not causal
         )
-
-    def options(self, attention, positions=None):
-        """Return the bias; all layers share its table."""
-        return {"bias": self.bias}
 
 
 ROWS = [
