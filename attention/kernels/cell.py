@@ -13,7 +13,7 @@ import numpy as np
 
 from .compiling import Helper, reads, writes
 from .elementary import tanh
-from .product import aligned, multiply
+from .product import aligned, copied, multiply
 
 EXAMPLES = 16  # of a work item: enough rows for a product, and enough items for threads
 GROUPS = 8  # at most: each group of examples sums its gradients separately
@@ -150,8 +150,8 @@ def step_back(
     da = rows.da[first : first + b1 - b0]
     for b in range(b0, b1):
         through_gates(g[t, b], steps.gates, steps.states[t, b], t, b, ds[b], da[b - b0])
-        copy(rows.x[first + b - b0], steps.x[t, b])
-        copy(rows.before[first + b - b0], steps.states[t, b])
+    copied(rows.x[first:], steps.x[t, b0:b1])
+    copied(rows.before[first:], steps.states[t, b0:b1])
     multiply(ds_b, da[:, : 3 * H], weight_hh, True)
     multiply(dx_t, da[:, : 2 * H], weight_ih[: 2 * H], False)
     multiply(dx_t, da[:, 3 * H :], weight_ih[2 * H :], True)  # x is not part of m
@@ -183,13 +183,6 @@ def through_gates(
         da_z[h] = ds[h] * z[h] * (one - z[h]) * (s[h] - n[h])
     for h in range(H):
         ds[h] *= z[h]
-
-
-@Helper
-def copy(out: writes(1), x: reads(1)):
-    """out = x"""
-    for h in range(x.size):
-        out[h] = x[h]
 
 
 @Helper
