@@ -19,7 +19,7 @@ from .calls import array_of
 from .outcome import CheckFailed
 from .read import compiled
 
-SECONDS = 2.0  # of processor time, for one failure
+SECONDS = 2.0  # of processor time, for the edits of one kind
 MEMORY = 2**30  # bytes that an edit may use more than is used
 EXACT = 1e-12  # relative; a result is wrong if it differs by more
 SAME = 1e-7  # relative; two orders of the same sums differ by less
@@ -36,16 +36,18 @@ def named(failure, my, second):
 
     second   the calls of the same part of the check with other random numbers
     """
+    identity = None
     with warnings.catch_warnings(action="ignore"):  # of edits that are no good code
-        search, identity = Search(failure, my, second), None
+        search = Search(failure, my, second)
+        with bounded():
+            if found := search.written():
+                return with_name(failure, *found)
         if failure.arrays:
             pairs = [failure.arrays, *search.alike(my.last)]
             identity = bank.identity(pairs, failure.back, my.text)
-        with contextlib.suppress(OutOfTime), limited(SECONDS), less_memory():
-            if found := search.written():
-                return with_name(failure, *found)
-            if identity and not identity[0].startswith(WEAK):
-                return with_name(failure, identity[1], "", identity[0])
+        if identity and not identity[0].startswith(WEAK):
+            return with_name(failure, identity[1], "", identity[0])
+        with bounded():
             if found := my.searches and search.by_rule():
                 return with_name(failure, *found)
     if identity:
@@ -179,6 +181,13 @@ def same(a, b, close=SAME):
         return False
     size = np.abs(b[np.isfinite(b)]).max(initial=0)
     return bool(np.allclose(a, b, close, close * size, equal_nan=True))
+
+
+@contextlib.contextmanager
+def bounded():
+    """End the block without an error when its time is over; limit its memory too."""
+    with contextlib.suppress(OutOfTime), limited(SECONDS), less_memory():
+        yield
 
 
 @contextlib.contextmanager
