@@ -65,7 +65,8 @@ def test_a_change_of_the_model_ends_with_its_block(model):
     for keeps_all in study.window(12), study.eviction(12, model.config.key_heads):
         with study.Attending(model, keeps_all):
             np.testing.assert_allclose(study.losses(model, ids), before, atol=1e-5)
-    np.testing.assert_array_equal(study.losses(model, ids, start=5), before[:, 5:])
+    # a product of fewer rows may round in another order
+    np.testing.assert_allclose(study.losses(model, ids, start=5), before[:, 5:], 1e-6)
 
 
 def test_without_any_head_no_token_reads_another(model):
