@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .compiling import Helper, as_field, kernel, reads, writes
-from .product import multiply
+from .product import copied, multiply
 
 CHUNK = 64
 SHORT = 16  # fewer tokens: the twin runs, as the loop would compute a whole chunk
@@ -127,7 +127,7 @@ def forward_loop(start: int, stop: int, memory: Memory, results: Results):
     f, l = np.empty(CHUNK, q.dtype), np.empty(CHUNK, q.dtype)
     chunks = (L + CHUNK - 1) // CHUNK
     for n in range(start, stop):
-        store_rows(state, 0, memory.state[n], E)
+        copied(state, memory.state[n])
         for number in range(chunks):
             i = (chunks - 1 - number if memory.reverse else number) * CHUNK
             decay = products(m, f, l, memory.a[n], i, memory.reverse)
@@ -150,11 +150,11 @@ def forward_loop(start: int, stop: int, memory: Memory, results: Results):
                     clear_diagonal(m)
                 scale(p, m)
                 add_values(o_i, p, v_j, memory.reverse)
-                store_rows(results.o[n], i, o_i, min(CHUNK, L - i))
+                copied(results.o[n, i:], o_i[: min(CHUNK, L - i)])
             scale_rows(b, l)
             multiply_number(state, decay)
             multiply(state, b.T, v_j, True)
-        store_rows(results.state[n], 0, state, E)
+        copied(results.state[n], state)
 
 
 @Helper
@@ -274,14 +274,6 @@ def multiply_number(x: writes(2), number: float):
 
 
 @Helper
-def store_rows(out: writes(2), begin: int, x: reads(2), rows: int):
-    """out[begin + r] = x[r] for each row r < rows"""
-    for r in range(rows):
-        for e in range(out.shape[1]):
-            out[begin + r, e] = x[r, e]
-
-
-@Helper
 def clear(x: writes(2)):
     """x = 0"""
     for r in range(x.shape[0]):
@@ -300,7 +292,5 @@ def clear_diagonal(x: writes(2)):
 def load_rows(out: writes(2), x: reads(2), begin: int):
     """out[r] = x[begin + r] for each row r, and 0 past the end of x."""
     rows = min(CHUNK, x.shape[0] - begin)
-    for r in range(rows):
-        for e in range(x.shape[1]):
-            out[r, e] = x[begin + r, e]
+    copied(out, x[begin : begin + rows])
     clear(out[rows:])
