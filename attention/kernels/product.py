@@ -46,6 +46,14 @@ def copied(out, x):
 
 
 @Helper
+def multiply_number(x: writes(2), number: float):
+    """x = number x"""
+    for r in range(x.shape[0]):
+        for e in range(x.shape[1]):
+            x[r, e] *= number
+
+
+@Helper
 def multiply(
     c: writes(2, "A"), a: reads(2, layout="A"), b: reads(2, layout="A"), add: bool
 ):

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .compiling import Helper, as_field, kernel, reads, writes
-from .product import copied, multiply
+from .product import copied, multiply, multiply_number
 
 CHUNK = 64
 SHORT = 16  # fewer tokens: the twin runs, as the loop would compute a whole chunk
@@ -263,14 +263,6 @@ def scale_rows(x: writes(2), weights: reads(1)):
         w = weights[r]
         for e in range(x.shape[1]):
             x[r, e] *= w
-
-
-@Helper
-def multiply_number(x: writes(2), number: float):
-    """x = number x"""
-    for r in range(x.shape[0]):
-        for e in range(x.shape[1]):
-            x[r, e] *= number
 
 
 @Helper

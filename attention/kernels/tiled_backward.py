@@ -27,7 +27,7 @@ import numpy as np
 from .compiling import Helper, as_field, kernel, reads, writes
 from .dropout import drop_out, read_draws
 from .elementary import exp
-from .product import aligned_empty, copied, multiply
+from .product import aligned_empty, copied, multiply, multiply_number
 from .tile import Inputs, add_terms, mask, pack, read_ranges
 from .tile_plan import SIZE
 
@@ -160,7 +160,7 @@ def backward_loop(
                     add_diagonals(d.offset[part, n, q0 - k1 + S :], ds, count)
                 if d.added.shape[0] > 0:
                     add_mask_gradient(d.added[n, :, k0:k1], ds, q0, count)
-                multiply_by(ds, terms.scale)
+                multiply_number(ds, terms.scale)
                 multiply(d.k[h, k0:k1], ds[:, :count], q_i, True)
                 multiply(dq_i, ds.T[:count], k_j, True)
 
@@ -199,14 +199,6 @@ def softmax_backward(s, dp, row_max, inv_sum, D):
             d = p * (dp[k, q] - D[q])
             s[k, q] = p
             dp[k, q] = zero if p == zero else d
-
-
-@Helper
-def multiply_by(ds, scale):
-    """ds *= scale."""
-    for k in range(ds.shape[0]):
-        for q in range(SIZE):
-            ds[k, q] *= scale
 
 
 @Helper
