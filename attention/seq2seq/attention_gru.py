@@ -120,6 +120,9 @@ def _step_by_step(
         c = matmul(p, memory)[:, 0]  # (B, M)
         s = gru_cell.unchecked(concat([x[:, t], c], -1), s, *cell)
         steps.append(concat([s, c, p[:, 0]], -1))
+    if not steps:  # the gradients are 0
+        outputs = [np.zeros((len(s0), 0, n), s0.dtype) for n in (H, M, S)]
+        return outputs, lambda g: tuple(np.zeros_like(a) for a in arrays if a is not None)
     y = stack(steps, 1)  # (B, L, H + M + S)
 
     def backward(g):

@@ -63,6 +63,14 @@ def test_padding_between_two_tokens_is_a_step_like_any_other():
     np.testing.assert_allclose(logits.data[0], expected.data[0], **close)
 
 
+def test_no_steps_have_no_outputs_and_gradients_of_zero():
+    m = model("bahdanau")
+    out = m.forced(SOURCE, TARGET[:, :0], LENGTHS)
+    assert out.logits.shape[1] == out.weights.shape[1] == 0
+    out.logits.sum().backward()
+    assert not m.encoder.embed.weight.grad.any()
+
+
 class Rescaled(Attention):
     """s_ij = q_i . (w * k_j), a score that attention_gru does not compute."""
 
