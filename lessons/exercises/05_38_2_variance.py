@@ -54,8 +54,7 @@ def var_between_keys(d, mu_s, mu_h, v_s, v_h):
     """Return the variance of e over random keys h, as a mean over the queries s: how
     far apart the scores of one row of attention are.
     """
-    square = v_s + mu_s**2  #? The queries are random too: what is E s^2?
-    return d * v_h * square  #? For one query the s_k are constants. Which mean cancels in the softmax?
+    return d * v_h * (v_s + mu_s**2)  #? For one query the s_k are constants. Which mean cancels in the softmax? The queries are random too: what is E s^2?
     #! return var_dot(d, mu_s, mu_h, v_s, v_h)  | the variance if s is random as well
     #! return d * v_s * (v_h + mu_h**2)  | the variance over queries, for a given key
 
@@ -67,6 +66,8 @@ def centred_gain(mu_s, mu_h, v_s, v_h):
     #! return 1 + mu_h**2 * v_s + mu_s**2 * v_h  | 1 + mu_s^2 v_h + mu_h^2 v_s
     #! return var_dot(1, mu_s, mu_h, v_s, v_h)  | the variance before, not divided
     #! return 1 + mu_h**2 / v_s + mu_s**2 / v_h  | 1 + mu_s^2 / v_h + mu_h^2 / v_s
+    #! return 1 / (1 + mu_h**2 / v_h + mu_s**2 / v_s)  | the variance after, divided by that before
+    #! return (1 + mu_h**2 / v_h) * (1 + mu_s**2 / v_s)  | (1 + mu_s^2 / v_s) (1 + mu_h^2 / v_h)
     #! return 1 + mu_h / v_h + mu_s / v_s  | the formula with mu_s and mu_h not squared
 
 
@@ -121,13 +122,12 @@ def the_derivation(my, rng):
         E = lambda f: two_point_mean(lambda x: f(*x), means, (sd_s, sd_h))  # noqa: E731
         return E, int(rng.integers(2, 9)), *means, sd_s**2, sd_h**2
 
-    # the mean for two pairs: s and h are large together
-    dependent = lambda f: (f(Fraction(2), Fraction(3)) + f(Fraction(5), Fraction(7))) / 2  # noqa: E731
+    both_large = lambda f: (f(Fraction(2), Fraction(3)) + f(Fraction(5), Fraction(7))) / 2  # noqa: E731
     (first, _), *_, (last, _) = derivation().links
     links = check_chain(my, my.only.derivation(), first, last, draw)
     _, *rest = draw()
-    want, found = first(dependent, *rest), [link(dependent, *rest) for link in links]
-    doubled = [link(lambda f: 2 * dependent(f), *rest) for link in links]
+    want, found = first(both_large, *rest), [link(both_large, *rest) for link in links]
+    doubled = [link(lambda f: 2 * both_large(f), *rest) for link in links]
     expected = f"E alone in the first expression: {want} for dependent s and h"
     holds(my, found[0] == want, "starts-elsewhere", expected, found[0])
     expected, text = "no E in the last expression", "another value for another E"

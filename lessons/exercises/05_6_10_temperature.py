@@ -21,6 +21,7 @@ def softmax_t(e, tau):
     #! z = np.exp(e - m) ** (1 / tau)  | exp(e) to the power 1 / tau, divided by its sum
     return z / z.sum(-1, keepdims=True)  #? Over which axis do the weights of one query sum to 1?
     #! return (z := np.exp(e - m)) / z.sum(-1, keepdims=True) / tau  | softmax(e) / tau
+    #! return (z := np.exp((e - e.max(0)) / tau)) / z.sum(0)  | the softmax over the queries, axis 0
 
 
 def entropy(p):
@@ -28,6 +29,7 @@ def entropy(p):
     logs = np.log(np.where(p > 0, p, 1.0))  # ln 1 = 0 replaces ln 0  #? The entropy is in nats: which logarithm is it? What is 0 * -inf?
     #! logs = np.log(p)  | -sum_j p_j ln p_j, which is NaN where p is 0
     #! logs = np.log(p + 0.01)  | -sum_j p_j ln(p_j + 0.01)
+    #! logs = np.log(p + 0.1)  | -sum_j p_j ln(p_j + 0.1)
     #! logs = np.log(p + 0.001)  | -sum_j p_j ln(p_j + 0.001)
     return -(p * logs).sum(-1)  #? Each term has the weight p_j. The entropy is the sum itself.
     #! return -logs.mean(-1)  | the mean of -ln p_j

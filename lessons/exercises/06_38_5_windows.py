@@ -61,6 +61,7 @@ def local_mask(S, T, D, center):
     #! return distance == D  | the ends |s - center| = D alone
     #! return distance <= D / 2  | the window |s - center| <= D / 2
     #! return distance <= 2 * D + 1  | the window |s - center| <= 2 D + 1
+    #! return distance <= D + 1  | the window |s - center| <= D + 1
     #! return (distance <= D).T  | the windows, a column for each query
     #! return np.array([[k in range(S)[int(c) - D : int(c) + D + 1] for k in range(S)] for c in p[:, 0]])  | a slice whose start, center - D, counts from the end if it is negative
 

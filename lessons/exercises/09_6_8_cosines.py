@@ -42,6 +42,8 @@ def self_attention(X, scale):
     alpha = z / z.sum(axis=-1, keepdims=True)  # row i: the weights of position i  #? Which of your arrays sums to 1 in each row?
     return alpha, alpha @ X  #? Each z_i is a sum over all positions, with the weights of position i.
     #! return alpha, X @ X.T @ X  | X X^T X
+    #! return alpha, X.mean(0) + 0 * X  | the mean of the states
+    #! return alpha, X + alpha @ X  | the states, added to their averages
 
 
 def cosine(X):
@@ -53,6 +55,7 @@ def cosine(X):
     #! unit = (X - X.mean(0)) / np.linalg.norm(X - X.mean(0), axis=-1, keepdims=True)  | the cosines of X - the mean of its rows
     return unit @ unit.T  #? A cosine is a number from -1 to 1, not an angle. What is that of x and x?
     #! return np.arccos(np.minimum(1, unit @ unit.T))  | the angles, arccos of the cosines
+    #! return unit @ unit.T * (1 - np.eye(len(X)))  | the cosines, 0 where i = j
 
 
 def geometry_change(X, scale):

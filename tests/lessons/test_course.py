@@ -190,7 +190,7 @@ def test_every_written_mistake_is_noticed_and_named(exercise):
 LINES, LINES_OF_A_PROJECT = 150, 280  # of an exercise's file, also of a new one
 PROJECTS = {"6.6", "6.7", "6.9", "38.4", "E.5", "E.15", "E.16"}
 LONGER = {  # the exercises that are longer, and how long they may be
-    "38.3": 199, "38.5": 225, "6.8": 212, "6.9": 303, "6.10": 159, "E.8": 216,
+    "38.3": 199, "38.5": 226, "6.8": 215, "6.9": 303, "6.10": 161, "E.8": 216,
 }  # fmt: skip
 
 
