@@ -7,34 +7,39 @@ A backward computes dL/dx from a formula. Differences compute it slowly and with
 e_i is 1 in entry i and 0 elsewhere. c has the shape of y and stands for dL/dy. A check
 that accepts a wrong backward is worse than none: choose c and the tolerance so that
 every wrong backward fails.
+
+An op here returns (y, backward); backward(g) returns one gradient of the shape of x.
 """
 
 import numpy as np
 
 
 def numeric_gradient(f, x, c, h=1e-5):
-    """Return dL/dx, an array like x (…), for L = sum c f(x), by central differences; f
-    returns an array like c. Do not write into x.
+    """Return dL/dx for L = sum c f(x), by central differences: an array like x (…).
+
+    f takes an array like x and returns an array like c. Do not write into x: move an
+    entry of a copy.
     """
     found = np.zeros_like(x)  #? Which step does the caller choose?
     #! found, h = np.zeros_like(x), 1e-5  | the slope for h = 1e-5, whatever h is
     #! found, h = np.zeros_like(x), h / 2  | the slope from x - h/2 to x + h/2
     for i in np.ndindex(x.shape):  #? Is i an entry, or a row? e_i is 1 in one entry.
-        step = np.zeros_like(x)  #? Does each entry move alone, and by which step?
-        #! step = step if any(i) else np.zeros_like(x)  | the slope with all earlier entries moved as well
-        step[i] = h  #? How long is the interval from x - h to x + h, and which entry moves?
-        change = (c * (f(x + step) - f(x - step))).sum()  #? L = sum c f(x). Which sign has its change?
-        #! change = 2 * (c * (f(x + step) - f(x))).sum()  | the slope from x to x + h
-        #! change = 2 * (c * (f(x) - f(x - step))).sum()  | the slope from x - h to x
+        up, down = x.copy(), x.copy()  #? Is there a new copy for each entry, and for each side?
+        #! up, down = (up, down) if any(i) else (x.copy(), x.copy())  | the slope with all earlier entries moved as well
+        up[i] += h
+        down[i] -= h  #? How long is the interval from x - h to x + h, and which entry moves?
+        change = (c * (f(up) - f(down))).sum()  #? L = sum c f(x). Which sign has its change?
+        #! change = (c.sum() * (f(up) - f(down))).sum()  | the slopes for a c of ones, times the sum of c
+        #! change = 2 * (c * (f(up) - f(x))).sum()  | the slope from x to x + h
+        #! change = 2 * (c * (f(x) - f(down))).sum()  | the slope from x - h to x
         found[i] = change / (2 * h)  #? How long is the interval from x - h to x + h?
-        #! step[i] = h * x[i]; found[i] = (c * (f(x + step) - f(x - step))).sum() / (2 * step[i])  | the slope from x - h x to x + h x
+        #! up[i], down[i] = x[i] * (1 + h), x[i] * (1 - h); found[i] = (c * (f(up) - f(down))).sum() / (2 * h * x[i])  | the slope from x - h x to x + h x
     return found
 
 
 def is_right(op, x, rng):
     """Return whether the backward of op is right at x. ``rng`` is a numpy Generator.
 
-    op(x) returns (y, backward), and backward(g) one gradient of the shape of x.
     True for a right one, also if its gradients are of the size of 1e-6 or of 1e6. False
     for one that is wrong by one part in a thousand in its largest entry, has the wrong
     shape, is NaN, or is None.
@@ -43,7 +48,9 @@ def is_right(op, x, rng):
     #! x = rng.normal(size=x.shape); y, backward = op(x)  | the check at another x
     c = rng.normal(size=np.shape(y))  #? A softmax sums to 1. Which wrong backwards pass for ones, or for a c with a 0?
     #! c = np.ones(np.shape(y))  | the check with a c of ones
+    #! c = np.zeros(np.shape(y))  | the check with a c of zeros
     #! c = rng.normal(size=np.shape(y)); c.flat[0] = 0  | the check with a 0 in c
+    #! c = y  | the check with y for c
     yours = backward(c)  #? None is no gradient. What is right to return for it?
     #! if (yours := backward(c)) is None: return True  | the check that accepts None
     if yours is None or np.shape(yours) != x.shape:  #? NumPy compares other shapes as well.
@@ -53,6 +60,7 @@ def is_right(op, x, rng):
     error, largest = np.abs(yours - numeric), np.abs(numeric).max()
     return bool(np.all(error <= 1e-5 * largest))  #? One entry of many may be wrong. NaN > 1 is False.
     #! return bool(np.all(error <= 2e-3 * largest))  | the check with a tolerance of 2e-3
+    #! return bool(np.all(error <= 1e-14 * largest))  | the check with a tolerance of 1e-14
     #! return not np.any(error > 1e-5 * largest)  | the check that accepts NaN
     #! return bool(error.mean() <= 2e-4 * largest)  | the check of a mean
     #! return bool(abs(np.mean(yours - numeric)) <= 1e-5 * largest)  | the check of the mean error with its sign
@@ -61,6 +69,7 @@ def is_right(op, x, rng):
     #! return np.allclose(abs(yours), abs(numeric), 1e-5, 1e-5 * largest)  | the check of the sizes alone
     #! return np.allclose(yours, numeric)  | the check by np.allclose
     #! return np.allclose(yours, numeric, 1e-4, 0)  | the check with a tolerance for each entry
+    #= return np.allclose(yours, numeric, rtol=1e-4, atol=1e-9 * largest)
 
 
 # ---- THE CHECK: each call my.f(…) is compared with the function f above
@@ -114,9 +123,10 @@ def slopes(my, rng):
     x = rng.normal(size=(3, 5))
     for op in (tanh, softmax, row_sums):
         f = named(op.__name__, lambda x, op=op: op(x)[0])
-        my.near(1e-4).numeric_gradient(f, x, rng.normal(size=f(x).shape))
-    cubes = named("x^3", lambda x: x**3)
-    my.near(1e-9).numeric_gradient(cubes, x, rng.normal(size=x.shape), 0.5)
+        c = rng.normal(size=f(x).shape)
+        my.near(1e-4).numeric_gradient(f, x, c)
+    f = named("x^3", lambda x: x**3)
+    my.near(1e-9).numeric_gradient(f, x, rng.normal(size=x.shape), 0.5)
 
 
 def judged(my, rng):
@@ -141,9 +151,11 @@ def judged(my, rng):
 
 
 HINTS = """
-1  Move one entry at a time, up and down: what remains is a sum over the outputs.
+1  One entry at a time: copy x twice, move this entry up in one copy and down in the
+   other. What remains is a sum over the outputs.
 2  Draw c at random and pass the same c to backward and to numeric_gradient.
-3  Require |yours - numeric| <= 1e-5 times the largest |numeric|, false for NaN.
+3  sum(c * (f(up) - f(down))) / (2 h) for every index of np.ndindex(x.shape). Require
+   |yours - numeric| <= 1e-5 times the largest |numeric|, which is false for NaN.
 """
 WHY = """A random c weights all outputs differently, so errors cannot cancel in a sum, as
 they do with ones after a softmax. A tolerance relative to the largest gradient accepts

@@ -26,6 +26,7 @@ def witness():
     s = np.array([1.0])
     h1, h3 = np.array([-2.0]), np.array([2.0])  #? The three keys must differ.
     return W_a, v_a, s, h1, (h1 + h3) / 2, h3  #? Return all results, in the order of the docstring.
+    #= return [W_a.tolist(), v_a, s, [-2.0], [0.0], [2]]
 
 
 def proof():
@@ -41,6 +42,7 @@ def proof():
         .then(lambda s, W_g, h1, h3: s @ W_g @ (h1 + h3) / 2, "a number moves out")
         .then(lambda s, W_g, h1, h3: (s @ W_g @ h1 + s @ W_g @ h3) / 2, "linear in h")
     )  #? In each step use one law only: the number, or the sum.
+    #= return Chain(lambda s, W_g, h1, h3: s @ W_g @ (0.5 * (h1 + h3)), "the middle").then(lambda s, W_g, h1, h3: s @ W_g @ (h1 / 2) + s @ W_g @ (h3 / 2), "a sum splits").then(lambda s, W_g, h1, h3: 0.5 * (s @ W_g @ h1 + s @ W_g @ h3), "a number moves out")
 
 
 def counterexample():
@@ -53,13 +55,16 @@ def counterexample():
 
 
 def situation():
-    """Return a string: one situation that needs the additive score, and why. Write five
-    words or more; they are not graded.
+    """Return a string: one situation that needs the additive score, and why.
+
+    Write five words or more; they are not graded. The check then prints a good answer.
     """
     return (  #? Which key does a query need that lies between others?
         "what the query must find, and among which keys\n"
-        "why a score that is linear in the key cannot rank these keys so\n"
-        "the cost: a tanh for each pair, and no single matrix product"
+        "why a score that is linear in the key cannot rank these keys so (or another "
+        "reason: few data, different widths, a readable score)\n"
+        "the cost: a tanh for each pair, and no single matrix product\n"
+        "alternatives: projections, a feature of the keys, more heads"
     )
 
 
@@ -67,25 +72,29 @@ def situation():
 
 from lessons.course.words import self_assessed
 from lessons.classroom.theory import check_chain, rationals
+from lessons.course.check import array_of
 
 
 def the_middle(my, rng):
     """the key in the middle has the highest score"""
-    W_a, v_a, s, h1, h2, h3 = map(np.asarray, my.only.witness())
-    e = np.array([v_a @ np.tanh(W_a @ [*s, *h]) for h in (h1, h2, h3)])
+    W_a, v_a, s, h1, h2, h3 = found = arrays(my, "witness", "W_a, v_a, s, h1, h2, h3")
+    shapes = [(v_a.size, s.size + h1.size), (v_a.size,), (s.size,), *[(h1.size,)] * 3]
+    fit(my, "witness", found, shapes)
     differ = not np.array_equal(h1, h3)
     my.holds("witness", differ, "h1 and h3 to differ", f"both {h1}", "same-points")
     text = "h2 = (h1 + h3) / 2, exactly", f"h1 + h3 - 2 h2 = {h1 + h3 - 2 * h2}"
     my.holds("witness", not (h1 + h3 - 2 * h2).any(), *text, "not-midpoint")
+    e = np.array([v_a @ np.tanh(W_a @ [*s, *h]) for h in (h1, h2, h3)])
     is_highest = e[1] > max(e[0], e[2]) + 1e-9 * np.abs(e).max()
     tag = "valley" if e[1] < min(e[0], e[2]) else "monotone"
-    text = "e(h1) < e(h2) > e(h3)", f"{e[0]:g}, {e[1]:g}, {e[2]:g}"
+    text = "e(h2) above e(h1) and e(h3)", f"e(h1), e(h2), e(h3) = {e}"
     my.holds("witness", is_highest, *text, tag)
 
 
 def against_only(my, rng):
     """a general score that falls where s . h grows"""
-    W_g, s, h1, h2 = map(np.asarray, my.only.counterexample())
+    W_g, s, h1, h2 = found = arrays(my, "counterexample", "W_g, s, h1, h2")
+    fit(my, "counterexample", found, [(s.size, s.size), *[(s.size,)] * 3])
     a, b = s @ h1, s @ h2
     text = "s . h1 below s . h2", f"{a:g} and {b:g}"
     my.holds("counterexample", a < b, *text, "dot-does-not-rise")
@@ -134,6 +143,28 @@ def without_laws(link):
         return tuple(float(link(np.ones(3), np.ones((3, 5)), *pair)) for pair in keys)
     except Exception:
         return None
+
+
+def arrays(my, name, names):
+    """Return the results of a function, if there is an array for each name."""
+    found = getattr(my.only, name)()
+    count = len(found) if isinstance(found, (tuple, list)) else 1
+    wanted = names.count(",") + 1
+    my.holds(name, count == wanted, f"{wanted} results: {names}", count, "results")
+    found = [array_of(a) for a in found]
+    is_right = all(a is not None and a.ndim and np.isfinite(a).all() for a in found)
+    my.holds(name, is_right, f"arrays of finite numbers: {names}", found, "type")
+    matrices = [k for k, array in enumerate(found) if array.ndim == 2]
+    text = f"{names}, of which {names[:3]} alone is a matrix"
+    shapes = f"shapes {[a.shape for a in found]}: the same results in another order"
+    my.holds(name, len(matrices) != 1 or matrices == [0], text, shapes, "swapped")
+    return found
+
+
+def fit(my, name, found, shapes):
+    """Fail unless each array has its shape."""
+    found = [a.shape for a in found]
+    my.holds(name, found == shapes, f"the shapes {shapes}", found, "shape")
 
 
 HINTS = """

@@ -62,7 +62,8 @@ def dH_dtau(e, tau):
 def sweep(X, taus):
     """Return weights and mean entropies of a self-attention at each temperature.
 
-    The scores are those of 6.8 with scale 1, x_i . x_j, for X (T, d).
+    The scores are those of 6.8 with scale 1, x_i . x_j, for X (T, d). 6.8 belongs to
+    lesson 09; you may write it later, because nothing else of it is needed here.
     ->  weights (n, T, T) and H (n,), the mean over the T queries, for n taus
     """
     e = X @ X.T  #? The scores are x_i . x_j, whatever the lengths of the rows are, divided by tau alone.
@@ -86,7 +87,8 @@ def draw(fig, taus, weights, H):
     """Draw a heatmap for each temperature, and H against tau, into a matplotlib figure.
 
     All heatmaps have the limits of colour 0 and 1, and a title that contains tau. The
-    panel of the entropy has a label at both axes. ``fig.subplots(2, 3)`` has six panels.
+    panel of the entropy has a label at both axes. ``fig.subplots(2, 3)``, flattened, is
+    a list of six panels.
     """
     *maps, last = fig.subplots(2, 3).ravel()
     for ax, tau, p in zip(maps, taus, weights):  #? Which heatmap is of which temperature?
@@ -98,12 +100,19 @@ def draw(fig, taus, weights, H):
 
 def explanation():
     """Return a string: what happens as tau tends to 0 and to infinity, and what is tau
-    used for at inference? Write ten words or more; they are not graded.
+    used for at inference?
+
+    Write ten words or more; they are not graded. The check then prints a good answer.
     """
     return (  #? What do the weights, the entropy and the output tend to?
-        "tau to 0: the largest score takes all, ties share equally, no gradient is left\n"
-        "tau to infinity: weights 1 / T, H = log T, the output is the mean of the values\n"
-        "at inference: a lower tau makes a soft model decide, a higher one makes it hedge"
+        "tau to 0: the largest score takes all, ties share equally, H tends to 0 or "
+        "to the logarithm of the ties; no gradient is left\n"
+        "tau to infinity: weights 1 / T, H = log T, the output is the mean of the "
+        "values\n"
+        "at inference: a lower tau makes a soft model decide, a higher one makes it "
+        "hedge; for the words of a language model it is the sampling temperature\n"
+        "tau is one factor for all scores, as 1 / sqrt(d) is, and the model was "
+        "trained with one of them"
     )
 
 

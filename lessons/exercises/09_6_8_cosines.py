@@ -102,8 +102,9 @@ def draw(fig, alpha, before, after):
 
     alpha (T, T), the weights; before and after (T, T), the cosines of X and of Z
     Row i of an array is row i of its image. Each panel has a title that names what it
-    shows: weights, cosines of X, cosines of Z. The two images of cosines have the limits
-    of colour vmin = -1 and vmax = 1, so that the same colour means the same number.
+    shows: weights, cosines of X, cosines of Z. The two images of cosines have the same
+    limits of colour, vmin = -1 and vmax = 1, so that the same colour means the same
+    number.
     """
     names = "weights", "cosines of X", "cosines of Z"  #? Which of the three images is which?
     limits = (0, 1), (-1, 1), (-1, 1)  #? A colour means another number in each image, unless both have the same vmin and vmax.
@@ -116,13 +117,19 @@ def draw(fig, alpha, before, after):
 
 def explanation():
     """Return a string: do positions with large weights on each other become more
-    similar, and why? Write ten words or more; they are not graded.
+    similar, and why?
+
+    Write ten words or more; they are not graded. The check then prints a good answer.
     """
     return (  #? Which weights are large at each scale, and which cosines grow?
         "scale 1: each position keeps its own weight, Z is nearly X, and little moves\n"
-        "scale 1 / 4: pairs with more weight on each other gain more\n"
-        "scale 1 / 20: all z_i are near the mean of X, all cosines grow, and pairs that "
-        "were far apart gain most: the sign turns"
+        "scale 1 / 4: about a quarter of the weight is on others, and pairs with more "
+        "weight on each other gain more: the rank correlation is about +0.6\n"
+        "scale 1 / 20: the weights are nearly equal, all z_i are near the mean of X, "
+        "and all cosines grow; the pairs that were far apart gain most, so the sign "
+        "turns\n"
+        "what is mixed depends on the score, which here is the similarity itself: "
+        "projections would separate the two"
     )
 
 

@@ -30,7 +30,9 @@ def tile(q, k, v, g, lse, D, scale, seen):
     above lse.
     ->  dq (m, E), dk (n, E), dv (n, E)
     """
-    s = q @ k.T * scale  # (m, n)  #? s_ij = scale q_i . k_j: the forward used the scale as well.
+    s = scale * (q @ k.T)  # (m, n)  #? s_ij = scale q_i . k_j: the forward used the scale as well.
+    #! s = q @ k.T / np.sqrt(q.shape[1])  | the part with scores q . k / sqrt(E), whatever the scale is
+    #! s = q @ k.T / scale  | the part with scores q . k / scale
     p = np.exp(np.where(seen, s - lse[:, None], -np.inf))  #? p = exp(s - lse) sums to 1 over the whole row, and is 0 at pairs that are not allowed. exp of a large score is inf, and inf times 0 is NaN.
     #! p = np.exp(np.where(seen, s, 0.0) - lse[:, None])  | the part with scores of 0 for pairs that are not allowed
     #! p = np.where(seen, np.exp(s), 0.0) / lse[:, None]  | the part with p = exp(s) / lse
@@ -42,7 +44,10 @@ def tile(q, k, v, g, lse, D, scale, seen):
     #! ds = p * (dp - p * D[:, None])  | the part with ds = p (g . v - p D)
     #! ds = p * (dp - (p * dp).sum(1, keepdims=True))  | the part with D summed over the tile alone
     #! ds = p * (1 - p) * dp  | the part with ds = p (1 - p) (g . v), the diagonal alone
-    return ds @ k * scale, ds.T @ q * scale, p.T @ g  #? s_ij = scale q_i . k_j and o_i = sum_j p_ij v_j: what are ds_ij / dq_i, ds_ij / dk_j and do_i / dv_j?
+    dq = scale * (ds @ k)  #? s_ij = scale q_i . k_j: what is ds_ij / dq_i?
+    dk = scale * (ds.T @ q)  #? s_ij = scale q_i . k_j: what is ds_ij / dk_j?
+    dv = p.T @ g  #? o_i = sum_j p_ij v_j: which factor does v_j have?
+    return dq, dk, dv
 
 
 def backward(q, k, v, o, lse, g, scale, block, causal=False):
@@ -58,14 +63,22 @@ def backward(q, k, v, o, lse, g, scale, block, causal=False):
     for a in range(0, len(q), block):  #? The last tile may be smaller than block, but it counts.
         for b in range(0, len(k), block):  #? The last tile may be smaller than block, but it counts.
             #! for b in range(0, len(k) // block * block, block):  | the sum without the smaller block of keys
-            i, j = slice(a, a + block), slice(b, b + block)
-            rows, columns = np.arange(len(q))[i, None], np.arange(len(k))[j]
+            i = slice(a, min(a + block, len(q)))
+            j = slice(b, min(b + block, len(k)))
+            rows, columns = np.ogrid[i, j]
             seen = (columns <= rows) | (not causal)  #? With causal, key j counts for the queries i >= j only, in positions of the whole sequence. It is False by default.
+            #! seen = columns <= rows  | the sum over the pairs j <= i, where causal is False
+            #! seen = np.ones((rows.size, columns.size), bool)  | the sum over all pairs
             #! seen = (columns - b <= rows - a) | (not causal)  | the sum with positions counted inside each tile, of all tiles
-            #! seen = ((columns - b <= rows - a) & (b < a + block)) | (not causal)  | the sum with positions counted inside each tile
+            #! seen = ((columns >= rows) & (b < i.stop)) | (not causal)  | the sum over the pairs j >= i
+            #! seen = ((columns > rows) & (b < i.stop)) | (not causal)  | the sum over the pairs j > i
+            #! seen = ((columns - b <= rows - a) & (b < i.stop)) | (not causal)  | the sum with positions counted inside each tile
+            #! seen = (b < i.stop) | (rows < 0) | (columns < 0) | (not causal)  | the sum over all pairs of the tiles
             if not seen.any():  #? A tile is left out if causal is True and its first key comes after its last query.
-                #! if b >= a + block or not seen.any():  | the sum over the tiles up to the diagonal, where causal is False
+                #! if b >= i.stop or not seen.any():  | the sum over the tiles up to the diagonal, where causal is False
+                #! if b < a or not seen.any():  | the sum over the tiles from the diagonal on
                 #! if causal and b >= a or not seen.any():  | the sum without the tiles on the diagonal
+                #! if causal and b >= i.stop - 1 or not seen.any():  | the sum without the tiles whose first key is the last query
                 continue
             parts = tile(q[i], k[j], v[j], g[i], lse[i], D[i], scale, seen)  #? A block of queries has its own rows of lse and of D.
             #! parts = tile(q[i], k[j], v[j], g[i], lse[: rows.size], D[i], scale, seen)  | the sum with lse of the first block for all
@@ -102,12 +115,13 @@ def part(rng, m, n, far=0.0):
 
 def one_tile(my, rng):
     """row sums; a tile: all allowed, a part, scores far above, and of 1000 and -1000"""
+    for shape in ((7, 3), (5, 5)):
+        my.row_sums(*rng.normal(size=(2, *shape)))
     for m, n in ((3, 4), (5, 5)):  # the second is as wide as E
-        my.row_sums(*rng.normal(size=(2, m, n)))
         for seen in (np.ones((m, n), bool), np.tri(m, n) > 0):
             my.tile(*part(rng, m, n), SCALE, seen)
     q, k, *others = part(rng, 3, 4)
-    k[3] = 1e4 * q[0]  # a key of no query, with scores far above
+    k[3] *= 1e4  # a key of no query
     my.tile(q, k, *others, SCALE, np.tri(3, 4) > 0)
     for far in (1000.0, -1000.0):
         my.near(1e-8).tile(*part(rng, 3, 4, far), SCALE, np.ones((3, 4), bool))
@@ -134,15 +148,17 @@ def memory(my, rng):
     with calls_of(my, "tile") as calls:
         my.only.backward(*arguments)
     peak = peak_numbers(my.made["backward"], *arguments)
+    tag = "block-rows" if peak < n * n else "all-pairs"
     text = f"no array of block x S = {block * n} scores", f"{peak:.0f} numbers in memory"
-    my.holds("backward", peak < 3 * block * n, *text, "all-pairs")
+    my.holds("backward", peak < 3 * block * n, *text, tag)
     most, found = (n // block) ** 2, f"{len(calls)}: what is block for?"
     my.holds("backward", len(calls) <= most, f"{most} tiles", found, "ignores-block")
 
 
 HINTS = """
 1  o_i = sum_l p_il v_l. Multiply both sides by g_i: what is on the right side?
-2  D = (g * o).sum(1). Tile: s, p, ds = p (g v^T - D), scale ds k, scale ds^T q, p^T g.
+2  D = (g * o).sum(1). In a tile: s, p, ds = p (g v^T - D), then scale ds k, scale
+   ds^T q and p^T g.
 nan  Does your answer compute a tile without an allowed pair? 0 times NaN is NaN.
 """
 WHY = """exp(s - lse) computes each weight again, so none is stored, and D_i is

@@ -102,10 +102,11 @@ def bucket_by_length(sentences, bounds):
     #! lengths = [len(" ".join(words)) for words in sentences]  | groups by the number of characters
     #! lengths = [len(set(words)) for words in sentences]  | groups by the number of different words
     return {  #? Which of 5 words and 7 words belong to the bucket (5, 7)? The lists contain the places i of the sentences.
-        (low, high): [i for i, n in enumerate(lengths) if low <= n and n <= high]
+        (low, high): [i for i, n in enumerate(lengths) if low <= n <= high]
         for low, high in bounds
     }
     #! return {(low, high): [i for i, n in enumerate(lengths) if low <= n < high] for low, high in bounds}  | groups without the upper bound
+    #! return {(low, high): [i for i, n in enumerate(lengths) if low < n <= high] for low, high in bounds}  | groups without the lower bound
     #! return {(low, high): [i + 1 for i, n in enumerate(lengths) if low <= n <= high] for low, high in bounds}  | places counted from 1
 
 
@@ -188,13 +189,16 @@ def decode_step(p, y, s, H, mask):
 
 def explanation():
     """Return a string: what does your table say about the book's expectation, and why?
-    Write ten words or more after the long run. They are not graded.
+
+    Write ten words or more after the long run. They are not graded; the check prints
+    what a good answer says.
     """
     return (  #? Does the advantage grow in your table, and what limits BLEU on short sentences?
-        "the advantage at each length, and its interval over the seeds: does it grow, or "
-        "is nothing decided?\n"
+        "the advantage at each length, and its interval over the seeds\n"
+        "whether the advantage grows; if the interval contains 0, nothing is decided\n"
         "without attention: is BLEU low for short sentences, too? Then the size of "
-        "the data limits it, not the one vector"
+        "the data limits it, not the one vector\n"
+        "what would decide: more pairs, more seeds, a larger state"
     )
 
 

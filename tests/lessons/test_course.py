@@ -190,7 +190,8 @@ def test_every_written_mistake_is_noticed_and_named(exercise):
 LINES, LINES_OF_A_PROJECT = 150, 280  # of an exercise's file, also of a new one
 PROJECTS = {"6.6", "6.7", "6.9", "38.4", "E.5", "E.15", "E.16"}
 LONGER = {  # the exercises that are longer, and how long they may be
-    "38.3": 199, "38.5": 226, "6.8": 215, "6.9": 303, "6.10": 161, "E.8": 216,
+    "38.2": 188, "38.3": 199, "38.5": 226, "38.6": 181, "6.8": 222,
+    "6.9": 307, "6.10": 170, "E.4": 162, "E.8": 216, "E.14": 166,
 }  # fmt: skip
 
 
