@@ -2,7 +2,8 @@
 
 Each function here has the arguments (found, expected), two arrays of one result, and
 returns (tag, sentence) if its identity holds. ``identity`` returns the first that holds
-for all wrong results of a function.
+for all wrong results of a function. Three are facts of one result, and no identities:
+NaN, a small number that was added, and one block of wrong entries.
 """
 
 import contextlib
@@ -15,7 +16,7 @@ import numpy as np
 
 from minigrad.checking.diagnosis import Case
 from minigrad.checking.hypotheses import (
-    fits_float32, missing, multiple, nan, scaled, transposed, unbroadcast,
+    fits_float32, missing, multiple, nan, one_block, scaled, transposed, unbroadcast,
 )  # fmt: skip
 
 EXACT = 1e-9  # of the largest entry
@@ -41,20 +42,28 @@ def identity(pairs, back, text):
         words = "yours equals not expected: True and False exchanged"
         return ("complement", words) if are_opposite and is_mixed else None
     pairs = [(np.asarray(got, float), np.asarray(want, float)) for got, want in pairs]
+    if not np.isfinite(pairs[0][1]).all():
+        return None
+    # two facts of one result: it is not finite, or off by one small number
+    found = of_engine(nan)(*pairs[0]) or throughout(epsilon, pairs[:1])
+    if found and found[0] in ("nan", "epsilon"):
+        return found
     if not all(np.isfinite(want).all() for _, want in pairs):
         return None
-    if found := of_engine(nan)(*pairs[0]):
-        return found  # this is no identity, but true of one result
     identities = OF_VALUES
-    if all(equal(got, want, COARSE) for got, want in pairs):
+    if equal(*pairs[0], COARSE):
+        pairs = [pair for pair in pairs if equal(*pair, COARSE)]
         digits = functools.partial(float32, text=text)
-        identities = epsilon, digits, differences if back else nearly
+        identities = digits, differences if back else nearly
     elif len(np.unique(np.concatenate([want.reshape(-1) for _, want in pairs]))) < 3:
         return None  # an identity of so few numbers may hold by chance
     if pairs[0][1].size > 2:  # of one number or two, nearly every identity is true
         pairs = [pair for pair in pairs if pair[1].size > 2]
     with np.errstate(all="ignore"):
-        return next(filter(None, (throughout(holds, pairs) for holds in identities)), None)
+        for holds in identities:
+            if found := throughout(holds, pairs):
+                return found
+    return throughout(of_engine(one_block), pairs[:1])  # where it is wrong
 
 
 def throughout(holds, pairs):
@@ -169,6 +178,11 @@ def _axes(shape):
                 yield axes, "everything" if n == len(shape) else words
 
 
+def one_minus(got, want):
+    if equal(got, 1 - want) and not equal(1 - want, want):
+        return "one-minus", "yours equals 1 - expected"
+
+
 def permuted(got, want):
     if got.size == want.size > 3 and equal(np.sort(got, None), np.sort(want, None)):
         return "permuted", "yours has all expected numbers, in other places"
@@ -178,5 +192,6 @@ OF_VALUES = (
     *map(of_engine, (missing, unbroadcast, transposed, scaled, multiple)),
     added,
     sums,
+    one_minus,
     permuted,
 )

@@ -28,6 +28,7 @@ FOR_KNOWN_MISTAKES = {
         "1 / sqrt(d) that is missing or doubled?"
     ),
     "stateful": "A value is kept from one call to the next, or drawn at random.",
+    "block": "All other entries are right. What is special about the named part?",
     "mutates-input": (
         "Take a copy before changing an array, a list or a dict in place. np.broadcast_to "
         "and .diagonal return views that cannot be written to."
