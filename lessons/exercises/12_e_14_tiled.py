@@ -121,7 +121,7 @@ def one_tile(my, rng):
         for seen in (np.ones((m, n), bool), np.tri(m, n) > 0):
             my.tile(*part(rng, m, n), SCALE, seen)
     q, k, *others = part(rng, 3, 4)
-    k[3] *= 1e4  # a key of no query
+    k[3] = 1e4 * q[0]  # a key of no query, with scores far above
     my.tile(q, k, *others, SCALE, np.tri(3, 4) > 0)
     for far in (1000.0, -1000.0):
         my.near(1e-8).tile(*part(rng, 3, 4, far), SCALE, np.ones((3, 4), bool))
