@@ -27,7 +27,7 @@ def options_of(parser):
 
 
 ATTENTION = [
-    (name, action.option_strings[0])
+    (name, action.option_strings[0], action.type)
     for name in COMMANDS for _, action in options_of(parser_of(name))
     if action.type.metavar != "NAME"
 ]  # fmt: skip
@@ -43,8 +43,8 @@ def largest(value):
 
 
 @pytest.mark.parametrize("text", NUMBERS)
-@pytest.mark.parametrize("name, option", ATTENTION)
-def test_an_option_of_a_command(name, option, text, capsys):
+@pytest.mark.parametrize("name, option, kind", ATTENTION)
+def test_an_option_of_a_command(name, option, kind, text, capsys):
     arguments = [f"{option}={text}"] + REQUIRED.get(name, [])
     try:
         args = parser_of(name).parse_args(arguments)
@@ -54,6 +54,7 @@ def test_an_option_of_a_command(name, option, text, capsys):
     else:  # the number is right for this option: it is finite
         value = getattr(args, option[2:].replace("-", "_"), None)
         value = 0 if value is None else largest(value)
+        assert kind.fits(value if not isinstance(value, str) else kind.read(text))
         assert isinstance(value, str) or math.isfinite(value)
 
 

@@ -27,28 +27,23 @@ class Kind:
 
     metavar    its name in the help text
     expected   what it is, for messages
-    convert    text -> value
+    read       text -> value
     fits       value -> whether it is one
     names      the names that a value consists of, if they are known
     """
 
     metavar: str
     expected: str
-    convert: Callable
+    read: Callable
     fits: Callable
     names: tuple = ()
-
-    def read(self, text):
-        """Return the value of a text; raise ValueError if it is none."""
-        value = self.convert(text)
-        if not self.fits(value):
-            raise ValueError(text)
-        return value
 
     def __call__(self, text):
         """Read a value from the command line; argparse calls this."""
         with contextlib.suppress(ValueError):
-            return self.read(text)
+            value = self.read(text)
+            if self.fits(value):
+                return value
         unknown = [word for word in text.split(",") if word not in self.names]
         near = meant(unknown[0], self.names) if unknown else ""
         raise argparse.ArgumentTypeError(
@@ -60,7 +55,7 @@ def _whole(least, most=10**18 - 1):  # an int64, also after sums
     expected = f"a whole number from {least} to {most}"
     if most == 10**18 - 1:
         expected = f"a whole number of {least} or more, below 10^18"
-    return Kind("N", expected, int, lambda n: least <= n <= most)
+    return Kind("N", expected, int, lambda n: isinstance(n, int) and least <= n <= most)
 
 
 def _real(metavar, expected, fits):
@@ -91,11 +86,11 @@ ABOVE_ZERO = _real("X", "a number above 0", lambda x: 0 < x < math.inf)
 ZERO_OR_MORE = _real("X", "a number of 0 or more", lambda x: 0 <= x < math.inf)
 SHARE = _real("P", "a number from 0 to 1", lambda x: 0 <= x <= 1)
 BELOW_ONE = _real("P", "a number of 0 or more, below 1", lambda x: 0 <= x < 1)
-TEXT = Kind("NAME", "a name", str, lambda text: True)
+TEXT = Kind("NAME", "a name", str, lambda value: isinstance(value, str))
 SIZES = Kind(
     "N,…", "whole numbers from 1 to 8192, with commas between them",
     lambda text: tuple(map(int, text.split(","))),
-    lambda values: all(map(SIZE.fits, values)),
+    lambda values: len(values) > 0 and all(map(SIZE.fits, values)),
 )  # fmt: skip
 
 
@@ -110,26 +105,30 @@ def option(default, kind, help, typed=None):
 
 
 def check(config):
-    """Read all options of a dataclass instance as if they were typed.
+    """Check all options of a dataclass instance; None is right where it is the default.
 
-    So lists, as JSON has them, become tuples. None is right where it is the default.
-    Raises ValueError, which names the field, the value and what was expected.
+    Lists, as JSON has them, become tuples. Raises ValueError, which names the field,
+    the value and what was expected.
     """
     for each in fields(config):
         kind, value = each.metadata.get("kind"), getattr(config, each.name)
+        if isinstance(value, list):
+            value = tuple(value)
+            setattr(config, each.name, value)
         if kind is None or (value is None and each.default is None):
             continue
         if kind is bool:
-            words = {"True": True, "False": False}
-            kind = Kind("", "True or False", words.get, lambda x: x is not None)
+            kind = Kind("", "True or False", bool, lambda x: isinstance(x, bool))
         elif isinstance(kind, tuple):
             kind = Kind("", f"one of {shown(kind)}", str, kind.__contains__)
         try:
-            setattr(config, each.name, kind.read(str(shown(value))))
-        except ValueError:
+            right = kind.fits(value)
+        except TypeError:
+            right = False
+        if not right:
             raise ValueError(
                 f"Config: {each.name} is {value!r}; expected {kind.expected}."
-            ) from None
+            )
 
 
 def add_options(parser, config):

@@ -54,6 +54,7 @@ def test_only_what_was_typed_is_given():
         ("lengths", "3,x", (), "whole numbers from 1 to 8192"),
         ("kinds", "a,a", ("b",), "one or more of a,b,c, each once, with a"),
         ("cell", "rnn", 3, "gru"),
+        ("task", None, 3, "a name"),
         ("keep_case", None, 1.5, "True or False"),
     ],
 )
