@@ -19,7 +19,9 @@ tanh it replaces. Then the query has an effect on the order.
 Velickovic et al. 2018 (GAT); Brody, Alon and Yahav 2022 (GATv2).
 """
 
-from minigrad import maximum, nn, swapaxes, unsqueeze
+import numpy as np
+
+from minigrad import differentiable, maximum, nn, swapaxes, unsqueeze
 from minigrad.arguments import whole
 from minigrad.shapes import shapes
 
@@ -33,6 +35,7 @@ SLOPE = 0.2  # of LeakyReLU below 0
 
 
 @shapes
+@differentiable
 def leaky_scores(x, y, a):
     """e_ij = a . LeakyReLU(x_i + y_j)
 
@@ -45,7 +48,15 @@ def leaky_scores(x, y, a):
         dx_i = sum_j dz_ij,    dy_j = sum_i dz_ij,    da = sum_ij g_ij f(z_ij)
     """
     z = x[..., :, None, :] + y[..., None, :, :]  # (..., L, S, A)
-    return (maximum(z, SLOPE * z) * a[..., None, None, :]).sum(-1)
+    f = np.where(z > 0, z, SLOPE * z)
+    a = a[..., None, None, :]  # (..., 1, 1, A)
+
+    def backward(g):
+        g = g[..., None]
+        dz = g * a * np.where(z > 0, 1, z.dtype.type(SLOPE))
+        return dz.sum(-2), dz.sum(-3), (g * f).sum((-3, -2))
+
+    return (f * a).sum(-1), backward
 
 
 class _Graph(nn.Module):
