@@ -47,7 +47,7 @@ PROJECTED = ("heads", "Luong's", "Bahdanau", "layer of", "multi-head", "mla",
 # in these NaN * 0 = NaN is in a gradient: of a projection, or of a token with an output
 READS_NAN = (*PROJECTED, "gat")
 # the kernels of these modules take long to compile
-LARGE = {"recurrence"}
+LARGE = {"recurrence", "delta"}
 
 # with many entries, one is near a corner, where the weight of a key becomes 0, or so
 # steep that a difference of the definition is not its slope; gradcheck's steps are small

@@ -3,7 +3,7 @@
 The twins, and the ones to read, are ``scan`` in ``variants/recurrence.py``, for one
 number a_t for each token, and ``delta_scan`` in ``variants/delta_rule.py``. It is one
 recurrence; the delta rule has u in the place of v. A backward is the same pass again,
-over other arrays.
+over other arrays; for the gradients of u it is in delta.py.
 
 A work item is one head, read in chunks of 64: the state holds the sums over the chunks
 before, and inside a chunk there is a small masked product. With M, f and l the products
@@ -31,7 +31,7 @@ BLOCK = 16  # tokens whose errors depend on each other, in ``solve_errors``
 class Memory(NamedTuple):
     """The inputs; see ``scan`` in variants/recurrence.py."""
 
-    q: reads(3)  # (N, L, E); no numbers: without o
+    q: reads(3)  # (N, L, E)
     k: reads(3)  # (N, L, E)
     v: reads(3)  # (N, L, Ev)
     a: reads(2)  # (N, L), the decay
@@ -46,14 +46,10 @@ class Memory(NamedTuple):
 
         q and k (..., L, E), v (..., L, Ev), a and beta (..., L, 1), state (..., E, Ev)
         """
-        leading, dtype = state.shape[:-2], k.dtype
-        k, v, a, state = (
-            as_field(flatten_heads(x, leading), dtype) for x in (k, v, a, state)
+        leading, dtype = state.shape[:-2], q.dtype
+        q, k, v, a, state = (
+            as_field(flatten_heads(x, leading), dtype) for x in (q, k, v, a, state)
         )
-        if q is None:
-            q = np.empty((0, 0, 0), dtype)
-        else:
-            q = as_field(flatten_heads(q, leading), dtype)
         if beta is None:
             beta = np.empty((0, 0), dtype)
         else:
@@ -62,7 +58,7 @@ class Memory(NamedTuple):
 
     def work(self):
         """Return the multiplications of one pass."""
-        (N, L, E), Ev = self.k.shape, self.v.shape[2]
+        (N, L, E), Ev = self.q.shape, self.v.shape[2]
         return N * L * (2 * E * Ev + CHUNK * (E + Ev))
 
 
@@ -80,23 +76,23 @@ def memory(q, k, v, a, state, beta=None, **options):
     q and k (..., L, E), v (..., L, Ev), a and beta (..., L, 1), state (..., E, Ev)
 
     The leading axes of the state are those of all results. With beta it is the delta
-    rule; otherwise there are no errors. If q is None, there is no o.
+    rule; otherwise there are no errors.
     """
-    if k.shape[-2] < SHORT:
+    if q.shape[-2] < SHORT:
         return None
     inputs = Memory.of(q, k, v, a, state, beta, **options)
-    loop = forward_loop.on_threads(k.dtype, inputs.work())
+    loop = forward_loop.on_threads(q.dtype, inputs.work())
     if loop is None:
         return None
-    nothing = np.empty((0, 0, 0), k.dtype)
+    shape = inputs.v.shape
     results = Results(
-        nothing if q is None else np.empty_like(inputs.v),
+        np.empty(shape, q.dtype),
         np.empty_like(inputs.state),
-        nothing if beta is None else np.empty_like(inputs.v),
+        np.empty((0, 0, 0) if beta is None else shape, q.dtype),
     )
-    loop(len(inputs.k), inputs, results)
+    loop(len(inputs.q), inputs, results)
     o, last, errors = (
-        None if x is nothing else x.reshape(*state.shape[:-2], *x.shape[1:])
+        x.reshape(*state.shape[:-2], *x.shape[1:]) if len(x) == len(inputs.q) else None
         for x in results
     )
     return o, errors, last
@@ -114,8 +110,8 @@ def flatten_heads(x, leading):
 def forward_loop(start: int, stop: int, memory: Memory, results: Results):
     """Compute the results; a work item is one head."""
     q, v = memory.q, memory.v
-    L, E, Ev = memory.k.shape[1], memory.k.shape[2], v.shape[2]
-    has_outputs, has_errors = q.shape[0] > 0, memory.beta.shape[0] > 0
+    L, E, Ev = q.shape[1], q.shape[2], v.shape[2]
+    has_errors = memory.beta.shape[0] > 0
     columns = np.empty((E, CHUNK), q.dtype)  # a query in each column
     k_columns = np.empty((E if has_errors else 0, CHUNK), q.dtype)
     b = np.empty((CHUNK, E), q.dtype)
@@ -131,29 +127,26 @@ def forward_loop(start: int, stop: int, memory: Memory, results: Results):
         for number in range(chunks):
             i = (chunks - 1 - number if memory.reverse else number) * CHUNK
             decay = products(m, f, l, memory.a[n], i, memory.reverse)
-            if has_outputs:
-                load_rows(b, q[n], i)
-                transpose(columns, b)
+            load_rows(b, q[n], i)
+            transpose(columns, b)
             load_rows(b, memory.k[n], i)
             load_rows(v_j, v[n], i)
             if has_errors:
                 transpose(k_columns, b)
                 multiply(p, b, k_columns, False)
                 multiply(o_i, b, state, False)
-                beta, errors = memory.beta[n], results.errors[n]
-                solve_errors(v_j, p, m, f, o_i, beta, errors, i, memory.reverse)
-            if has_outputs:
-                multiply(o_i, columns.T, state, False)
-                scale_rows(o_i, f)
-                multiply(p, b, columns, False)
-                if not memory.own:
-                    clear_diagonal(m)
-                scale(p, m)
-                add_values(o_i, p, v_j, memory.reverse)
-                copied(results.o[n, i:], o_i[: min(CHUNK, L - i)])
+                solve_errors(v_j, p, m, f, o_i, memory.beta[n], results.errors[n], i)
+            multiply(o_i, columns.T, state, False)
+            scale_rows(o_i, f)
+            multiply(p, b, columns, False)
+            if not memory.own:
+                clear_diagonal(m)
+            scale(p, m)
+            add_values(o_i, p, v_j, memory.reverse)
             scale_rows(b, l)
             multiply_number(state, decay)
             multiply(state, b.T, v_j, True)
+            copied(results.o[n, i:], o_i[: min(CHUNK, L - i)])
         copied(results.state[n], state)
 
 
@@ -206,14 +199,13 @@ def solve_errors(
     beta: reads(1),
     errors: writes(2),
     begin: int,
-    reverse: bool,
 ):
     """Replace the values u by beta r, and store the errors r: the delta rule.
 
         r_i = v_i - f_i S^T k_i - sum_(j < i) M_ij (k_i . k_j) beta_j r_j
 
-    The sum is over j > i if ``reverse``. p (keys, queries) has k_j . k_i, and ``read``
-    S^T k_i. A block of tokens subtracts what the blocks before it wrote in one product.
+    p (keys, queries) has k_j . k_i, and ``read`` S^T k_i. A block of tokens subtracts
+    what earlier blocks wrote in one product.
     """
     for j in range(CHUNK):
         for i in range(CHUNK):
@@ -222,16 +214,10 @@ def solve_errors(
         for e in range(u.shape[1]):
             u[i, e] -= f[i] * read[i, e]
     rows = min(CHUNK, beta.shape[0] - begin)
-    for number in range(0, CHUNK, BLOCK):
-        s = CHUNK - BLOCK - number if reverse else number
-        t = s + BLOCK
-        first, last = (t, CHUNK) if reverse else (0, s)
-        multiply(u[s:t], p[first:last, s:t].T, u[first:last], True)
-        for n in range(BLOCK):
-            i = t - 1 - n if reverse else s + n
-            if i >= rows:
-                continue
-            for j in range(i + 1 if reverse else s, t if reverse else i):
+    for s in range(0, CHUNK, BLOCK):
+        multiply(u[s : s + BLOCK], p[:s, s : s + BLOCK].T, u[:s], True)
+        for i in range(s, min(s + BLOCK, rows)):
+            for j in range(s, i):
                 w = p[j, i]
                 for e in range(u.shape[1]):
                     u[i, e] += w * u[j, e]

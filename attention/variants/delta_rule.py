@@ -29,13 +29,10 @@ has the term -k_t y_t^T. From the last token to the first:
     D_t = q_t g_t^T + a_(t+1) (D_(t+1) - k_(t+1) y_(t+1)^T)
     e_t = D_t^T k_t,    dv_t = y_t = b_t e_t,    db_t = e_t . r_t
 
-Without the terms of y, D_t would be H_t, the state of a scan from the end with keys q
-and values g, and D_t = H_t - Y_t, with Y_t the state of what y writes later. With h_t =
-H_t^T k_t, the output of that scan for the query k_t,
+In a chunk, these are equations with the transposed matrix. D is the gradient of the
+state after the chunk, through later chunks alone:
 
-    e_t = h_t - Y_t^T k_t,    Y_(t-1) = a_t (Y_t + k_t y_t^T)
-
-So e are the errors of a delta rule that reads the values h from the last token on.
+    Y = T^T b (P^T G + l (K D)),    P = M * Q K^T
 
 Now y and u are known, and all other gradients are scans of recurrence.py. k_t is used
 twice: as a query that reads S', with the gradient -y_t, and as a key that writes u_t:
@@ -56,11 +53,12 @@ from minigrad import differentiable
 from minigrad.shapes import shapes
 
 from .. import definitions
+from ..kernels import delta as backward_kernel
 from ..kernels.recurrence import memory
 from .recurrence import (
     broadcast_rows, chunks, dots, first_state, gate_gradient, key_gradient,
-    leading_axes, pair_decays, query_gradient, row_products, scan, step,
-    through_the_state, transposed,
+    leading_axes, pair_decays, query_gradient, row_products, step, through_the_state,
+    transposed,
 )  # fmt: skip
 from .row import Variant
 
@@ -114,29 +112,22 @@ def delta_rule(q, k, v, beta, log_decay=None, state=None, *, needs=(True,) * 6):
     return (o, S), backward
 
 
-def delta_scan(q, k, v, a, b, S, reverse=False):
+def delta_scan(q, k, v, a, b, S):
     """Return o and the errors r, both (..., L, Ev), and the last S (..., E, Ev).
 
     q and k (..., L, E), v (..., L, Ev), a and b (..., L, 1); S is the state before the
-    first token. If q is None, o means nothing
-
-    reverse   from the last token to the first, as in ``scan``
+    first token
     """
-    compiled = memory(q, k, v, a, S, beta=b, reverse=reverse)
+    compiled = memory(q, k, v, a, S, beta=b)
     if compiled is not None:
         return compiled
-    q = k if q is None else q
     o, r = (np.empty((*S.shape[:-2], *v.shape[-2:]), S.dtype) for _ in range(2))
-    for rows in chunks(k.shape[-2], reverse):
+    for rows in chunks(k.shape[-2]):
         Q, K, beta = q[rows], k[rows], b[rows]
-        f, l = row_products(a[rows])
+        f, _ = row_products(a[rows])
         B = np.tril(pair_decays(a[rows]) * (K @ transposed(K)), -1)
-        if reverse:
-            T = transposed(inverse(B * beta))
-            r[rows] = T @ (v[rows] - l * (K @ S))
-        else:
-            r[rows] = inverse(B * transposed(beta)) @ (v[rows] - f * (K @ S))
-        o[rows], S = step(Q, K, beta * r[rows], a[rows], S, reverse)
+        r[rows] = inverse(B * transposed(beta)) @ (v[rows] - f * (K @ S))
+        o[rows], S = step(Q, K, beta * r[rows], a[rows], S)
     return o, r, S
 
 
@@ -145,9 +136,20 @@ def errors_backward(q, k, g, a, b, D):
 
     The other shapes are those of ``delta_scan``; g is dL/do.
     """
-    h, D = scan(k, q, g, a, D, reverse=True)
-    _, e, written = delta_scan(None, k, h, a, b, np.zeros_like(D), reverse=True)
-    return e, D - written
+    compiled = backward_kernel.backward(q, k, g, a, b, D)
+    if compiled is not None:
+        return compiled
+    e = np.empty((*D.shape[:-2], *g.shape[-2:]), D.dtype)
+    for rows in chunks(k.shape[-2], reverse=True):
+        Q, K, beta = q[rows], k[rows], b[rows]
+        f, _ = row_products(a[rows])
+        B = np.tril(pair_decays(a[rows]) * (K @ transposed(K)), -1)
+        # without the later reads of the chunk: P^T G + l (K D)
+        direct, D = step(K, Q, g[rows], a[rows], D, reverse=True)
+        Y = transposed(inverse(B * transposed(beta))) @ (beta * direct)
+        e[rows] = direct - transposed(B) @ Y  # sum over the reads i > j
+        D = D - transposed(f * K) @ Y
+    return e, D
 
 
 def inverse(B):
