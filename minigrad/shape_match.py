@@ -8,6 +8,7 @@ from .arguments import verb
 from .operators import is_matrix_or_masked
 from .tensor import Tensor
 
+
 class Match:
     """The arguments of one call, fitted to the shape line from left to right."""
 

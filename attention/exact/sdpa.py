@@ -110,8 +110,7 @@ def scaled_dot_product_attention(
     }  # fmt: skip
     for option, chosen in flags.items():
         arguments.flag(NAME, option, chosen)
-    arguments.probability(NAME, "dropout_p", dropout_p)
-    arguments.generator(NAME, rng)
+    arguments.probability(NAME, "dropout_p", dropout_p)  # also if it is not training
     scale = 1 / math.sqrt(max(query.shape[-1], 1)) if scale is None else scale
     arguments.number(NAME, "scale", scale)
     query, key, value = _with_equal_batch(query, key, value, enable_gqa)
@@ -135,7 +134,11 @@ def exact_attention(
 
     The other arguments are those of that function, checked.
     """
-    in_tiles = _in_tiles(name, path, query, return_weights, return_lse, normalize, score)
+    arguments.probability(name, "dropout_p", dropout_p)
+    arguments.generator(name, rng)
+    in_tiles = _in_tiles(
+        name, path, query, return_weights, return_lse, normalize, score
+    )
     shape = *query.shape[:-1], key.shape[-2]
     pairs = Pairs(name, shape, query.dtype, masks, bias)
     B, H, L, S = pairs.sizes
@@ -174,15 +177,23 @@ def exact_attention(
 def _in_tiles(name, path, query, return_weights, return_lse, normalize, score):
     """Return whether the scores are computed in tiles."""
     arguments.one_of(name, "path", path, (None, "dense", "tiled"))
-    # lse belongs to the softmax, and not to a normalize that rescales it
-    in_both_ways = normalize is None or hasattr(normalize, "rescale") and not return_lse
-    needs_matrix = return_weights or score is not None or not in_both_ways
-    if (path == "tiled" or return_lse) and (path == "dense" or needs_matrix):
+    if return_lse and normalize is not None:
         raise ValueError(
-            f"{name}: path is {path!r}, return_lse {return_lse} and return_weights "
-            f"{return_weights}; expected one way: lse and path 'tiled' need tiles; "
-            "weights, a score, a normalize and path 'dense' need the whole matrix of "
-            "scores."
+            f"{name}: return_lse is True and normalize is {normalize!r}; expected one "
+            "of them, because lse belongs to the softmax."
+        )
+    own = normalize is not None and not hasattr(normalize, "rescale")
+    needs_matrix = return_weights or score is not None or own
+    if needs_matrix and (path == "tiled" or return_lse):
+        raise ValueError(
+            f"{name}: path is {path!r} and return_lse is {return_lse}; expected path "
+            "'dense' or None and no lse: weights, a score and a normalize need the "
+            "whole matrix of scores."
+        )
+    if return_lse and path == "dense":
+        raise ValueError(
+            f"{name}: return_lse is True and path is 'dense'; expected 'tiled' or "
+            "None, because tiles compute lse."
         )
     few = query.shape[-2] < TILED_FROM and not return_lse
     return path == "tiled" or path is None and not (few or needs_matrix)

@@ -1,10 +1,11 @@
 """All steps of a GRU decoder with attention, backward: from the last to the first.
 
 ``attention_gru`` in ``attention/seq2seq/attention_gru.py`` has the formulas; its twin
-is composed of operations, which have their own gradients. A thread takes some examples back through all the steps, as in ``decoder.py``. The memory and the keys
-belong to one example each, and so do their gradients. The gradients of the parameters
-of the GRU are sums over groups of examples (``cell.Sums``); those of W_q and w_v are
-summed after the loop.
+is composed of operations, which have their own gradients. A thread takes some examples
+back through all the steps, as in ``decoder.py``. The memory and the keys belong to one
+example each, and so do their gradients. The gradients of the parameters of the GRU are
+sums over groups of examples (``cell.Sums``); those of W_q and w_v are summed after the
+loop.
 """
 
 from typing import NamedTuple

@@ -11,7 +11,7 @@ import operator
 import numpy as np
 
 from minigrad import Tensor, astype
-from minigrad.arguments import between, plain
+from minigrad.arguments import between, broadcastable, plain
 from minigrad.arguments import mask as check_mask
 
 from .algebra import Mask, as_mask
@@ -40,7 +40,7 @@ class Pairs:
         if hasattr(bias, "matrix"):
             self.offset = cast(self._values_of(name, bias), dtype)
         elif bias is not None:
-            given = given | {"bias": _floats(name, bias)}
+            given = given | {"bias": _floats(name, bias, shape)}
         for argument, mask in given.items():
             if is_function(mask):
                 self.masks.append(mask)
@@ -197,8 +197,8 @@ def cast(x, dtype):
         return x if x.dtype == dtype else astype(x, dtype)
 
 
-def _floats(name, bias):
-    """Return the bias if it is an array of floats."""
+def _floats(name, bias, shape):
+    """Return the bias if it is an array of floats that broadcasts to the scores."""
     found = plain(bias)
     if found.dtype.kind != "f":
         found = type(bias).__name__ if callable(bias) else found.dtype
@@ -207,4 +207,10 @@ def _floats(name, bias):
             "added to the scores. Call a function: bias(L, S). Pass a bool array as a "
             "mask."
         )
+    try:
+        broadcastable(name, "bias", found.shape, shape)
+    except ValueError as error:
+        raise ValueError(
+            f"{error} For values (H | 1, L + S - 1) by offset, pass OffsetBias(values)."
+        ) from None
     return bias

@@ -12,7 +12,8 @@ An n-gram is a sequence of n words. The translation is called the hypothesis.
     c      the number of words of all hypotheses
     r      the number of words of all references
 
-The minimum clips the count: a repeated word counts at most as often as in the reference.
+The minimum clips the count: a repeated word counts as often as in the reference at
+most.
 The brevity penalty BP replaces recall. The counts of all sentences are summed before
 they are divided, so the BLEU of a corpus is not the mean of the BLEU of its sentences.
 
@@ -89,11 +90,12 @@ def sentence_counts(hypotheses, references, N):
     """
     rows = []
     for hypothesis, reference in _tokenized(hypotheses, references):
-        found = [_ngrams(hypothesis, n) for n in range(1, N + 1)]
-        matches = [  # the smaller of two counts: clipped
-            (counts & _ngrams(reference, n)).total() for n, counts in enumerate(found, 1)
-        ]
-        totals = [counts.total() for counts in found]
+        matches, totals = [], []
+        for n in range(1, N + 1):
+            counts = _ngrams(hypothesis, n)
+            clipped = counts & _ngrams(reference, n)  # the smaller of the two counts
+            matches.append(clipped.total())
+            totals.append(counts.total())
         rows.append([*matches, *totals, len(hypothesis), len(reference)])
     return rows
 

@@ -12,7 +12,7 @@ own row of values, which ``products_by_offset`` writes out.
 
 import numpy as np
 
-from minigrad import concat, expand, matmul, reshape, swapaxes, unsqueeze
+from minigrad import concat, differentiable, expand, matmul, reshape, swapaxes
 from minigrad.arguments import whole
 from minigrad.shapes import shapes
 
@@ -39,14 +39,27 @@ class OffsetBias:
 
 
 @shapes
+@differentiable
 def toeplitz(v, L, S):
     """Write out a matrix whose entries depend only on j - i: b_ij = v_{j - i + L - 1}.
 
     v (..., L + S - 1)  ->  b (..., L, S)
+
+    Row i of b is v[L - 1 - i : L - 1 - i + S]. dL/dv_n is the sum of g over the
+    diagonal j - i = n - (L - 1): each row of g is added to the same part of dv.
     """
     _check_sizes("toeplitz", L, S)
-    *leading, n = v.shape
-    return _shifted(expand(unsqueeze(v, -2), (*leading, L, n)), S)
+    b = np.empty((*v.shape[:-1], L, S), v.dtype)
+    for i in range(L):
+        b[..., i, :] = v[..., L - 1 - i : L - 1 - i + S]
+
+    def backward(g):
+        dv = np.zeros(v.shape, g.dtype)
+        for i in range(L):  # summed over i: an offset occurs in many rows
+            dv[..., L - 1 - i : L - 1 - i + S] += g[..., i, :]
+        return dv
+
+    return b, backward
 
 
 def products_by_offset(queries, table, S, first):
@@ -71,7 +84,7 @@ def products_by_offset(queries, table, S, first):
             for edge, k in ((x[..., :1], before), (x[..., -1:], after))
         )
         x = concat([low, x[..., : m - before - after], high], -1)
-    return _shifted(x, S)
+    return _shifted(x[..., :m], S)
 
 
 def _shifted(x, S):

@@ -88,10 +88,11 @@ def attention_gru(
     _check_score(keys, W_q, w_v, s0.shape[1])
     B, L, _ = x.shape
     n_steps = np.full(B, L) if n_steps is None else n_steps
+    padding = (np.arange(L) >= n_steps[:, None])[..., None]  # (B, L, 1)
+    x = np.where(padding, 0, x)  # it may be NaN
     arrays = x, s0, memory, keys, weight_ih, weight_hh, bias_ih, bias_hh, W_q, w_v
     found = _compiled(*arrays, scale, lengths, n_steps, needs)
     outputs, backward_of = found or _step_by_step(*arrays, scale, lengths, needs)
-    padding = (np.arange(L) >= n_steps[:, None])[..., None]  # (B, L, 1)
 
     def backward(g):
         return backward_of([np.where(padding, 0, g_y) for g_y in g])
@@ -121,8 +122,9 @@ def _step_by_step(
         s = gru_cell.unchecked(concat([x[:, t], c], -1), s, *cell)
         steps.append(concat([s, c, p[:, 0]], -1))
     if not steps:  # the gradients are 0
+        given = [a for a in arrays if a is not None]
         outputs = [np.zeros((len(s0), 0, n), s0.dtype) for n in (H, M, S)]
-        return outputs, lambda g: tuple(np.zeros_like(a) for a in arrays if a is not None)
+        return outputs, lambda g: tuple(map(np.zeros_like, given))
     y = stack(steps, 1)  # (B, L, H + M + S)
 
     def backward(g):

@@ -34,6 +34,7 @@ def sigmoid_weights(scores, allowed, b=0.0):
 
     b   0; or -ln n, with which n small scores give an average
     """
+    scores = where(allowed, scores, 0.0)  # a masked one may be NaN
     return where(allowed, sigmoid(scores + b), 0.0)
 
 

@@ -45,7 +45,7 @@ def identity(pairs, back, text):
     if not np.isfinite(pairs[0][1]).all():
         return None
     # two facts of one result: it is not finite, or off by one small number
-    found = of_engine(nan)(*pairs[0]) or throughout(epsilon, pairs[:1])
+    found = pairs[0][1].ndim and of_engine(nan)(*pairs[0]) or throughout(epsilon, pairs[:1])
     if found and found[0] in ("nan", "epsilon"):
         return found
     if not all(np.isfinite(want).all() for _, want in pairs):
@@ -178,9 +178,29 @@ def _axes(shape):
                 yield axes, "everything" if n == len(shape) else words
 
 
-def one_minus(got, want):
-    if equal(got, 1 - want) and not equal(1 - want, want):
-        return "one-minus", "yours equals 1 - expected"
+def other_functions(got, want):
+    """Test for a function of what is expected, such as its square."""
+    for tag, text, f in OTHER_FUNCTIONS:
+        array = f(want)
+        if np.isfinite(array).all() and equal(got, array) and not equal(array, want):
+            return tag, f"yours equals {text}"
+
+
+def _softmax(x):
+    z = np.exp(x - x.max(-1, keepdims=True))
+    return z / z.sum(-1, keepdims=True)
+
+
+OTHER_FUNCTIONS = (
+    ("reciprocal", "1 / expected", lambda w: 1 / w),
+    ("one-minus", "1 - expected", lambda w: 1 - w),
+    ("square", "the square of expected", lambda w: w * w),
+    ("root", "the square root of expected", np.sqrt),
+    ("exponential", "exp(expected)", np.exp),
+    ("logarithm", "ln(expected)", np.log),
+    ("absolute", "|expected|", np.abs),
+    ("softmax-taken", "softmax(expected)", lambda w: _softmax(np.atleast_1d(w))),
+)
 
 
 def permuted(got, want):
@@ -192,6 +212,6 @@ OF_VALUES = (
     *map(of_engine, (missing, unbroadcast, transposed, scaled, multiple)),
     added,
     sums,
-    one_minus,
+    other_functions,
     permuted,
 )

@@ -43,7 +43,7 @@ def named(failure, my, second):
             if found := search.written():
                 return with_name(failure, *found)
         if failure.arrays:
-            pairs = [failure.arrays, *search.alike(my.last)]
+            pairs = [failure.arrays, *search.alike(my.last, failure.arrays)]
             identity = bank.identity(pairs, failure.back, my.text)
         if identity and not identity[0].startswith(WEAK):
             return with_name(failure, identity[1], "", identity[0])
@@ -85,12 +85,19 @@ class Search:
         both = zip(leaves(call.result), leaves(call.of_reference(self.right)))
         return {k: pair for k, pair in enumerate(both) if not same(*pair, EXACT)}
 
-    def alike(self, last):
-        """Return the pairs of all calls for the first wrong result of the last one."""
-        first = next(iter(self.pairs(last)), None)
+    def alike(self, last, arrays):
+        """Return the pairs of all calls for the result of the last one that failed.
+
+        arrays   its pair
+        """
+        for place, pair in self.pairs(last).items():
+            if same(pair, arrays):
+                break
+        else:
+            return []
         kind = last.name, not last.gs
         calls = [call for call in self.calls if (call.name, not call.gs) == kind]
-        return [pairs[first] for pairs in map(self.pairs, calls) if first in pairs]
+        return [pairs[place] for pairs in map(self.pairs, calls) if place in pairs]
 
     def written(self):
         """Return (sentence, question) of a mistake that the file names, or None."""
@@ -155,7 +162,7 @@ def evidence(pairs):
 def leaves(value):
     """Return the arrays of a result; [] for an object without arrays."""
     if isinstance(value, dict):
-        value = list(value.values())
+        value = [value[key] for key in sorted(value, key=str)]
     elif not isinstance(value, tuple) and (array := array_of(value)) is not None:
         return [array]
     if isinstance(value, (tuple, list)):

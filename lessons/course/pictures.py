@@ -123,8 +123,8 @@ def is_labelled(fig, x, y, scales=None):
             raise CheckFailed("scales", text, f"found {' and '.join(found)}")
 
 
-def has_image(fig, array, what, colours=None, words=""):
-    """Fail unless an array has an image with these limits of colour, and such a title.
+def has_image(fig, array, what):
+    """Return (limits of colour, title) of the image of an array; fail without one.
 
     Of several that are close to it, as two with nearly all weight on the diagonal are,
     it is the closest.
@@ -133,13 +133,7 @@ def has_image(fig, array, what, colours=None, words=""):
     same = [each for each in found if each[0].shape == array.shape]
     if near := [each for each in same if np.allclose(each[0], array)]:
         _, limits, title = min(near, key=lambda each: np.abs(each[0] - array).max())
-        if colours not in (None, limits):
-            text = f"expected colours from {colours[0]} to {colours[1]} for {what}"
-            raise CheckFailed("own-limits", text, f"found {limits}")
-        if not re.search(words, title, 2):
-            text = f"expected a title that names {what}"
-            raise CheckFailed("no-title", text, f"found {title!r}")
-        return
+        return limits, title
     for shown, _, _ in found:
         if shown.shape == array.T.shape and np.allclose(shown, array.T):
             text = f"expected an image of {what}", "found it transposed"

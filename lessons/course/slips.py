@@ -12,12 +12,12 @@ from .read import Edit
 SWAP = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult,
         ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt,
         ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.And: ast.Or, ast.Or: ast.And,
-        ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd, ast.FloorDiv: ast.Div}  # fmt: skip
-REDUCES = {"sum": "mean max", "mean": "sum max", "max": "min", "min": "max",
-           "argmax": "argmin", "argmin": "argmax", "maximum": "minimum",
-           "minimum": "maximum", "log": "log2", "tril": "triu", "triu": "tril",
-           "zeros": "ones", "ones": "zeros", "any": "all", "all": "any",
-           "var": "std", "std": "var"}  # fmt: skip
+        ast.FloorDiv: ast.Div}  # fmt: skip
+REDUCES = {"sum": "mean", "mean": "sum", "max": "min", "min": "max", "argmax": "argmin",
+           "argmin": "argmax", "maximum": "minimum", "minimum": "maximum",
+           "log": "log2", "tril": "triu", "triu": "tril", "zeros": "ones",
+           "ones": "zeros", "any": "all", "all": "any", "var": "std",
+           "std": "var"}  # fmt: skip
 MODULES = "np", "math"
 LONGEST = 60  # characters of a piece of code in a sentence
 
@@ -127,8 +127,7 @@ def of_operation(node):
     """Yield the edits of a sum, a product, a quotient, a power or a matrix product."""
     left, right, op = closed(node.left), closed(node.right), type(node.op)
     what = "term" if op in (ast.Add, ast.Sub) else "factor"
-    what = "condition" if op in (ast.BitAnd, ast.BitOr) else what
-    if op not in (ast.Pow, ast.FloorDiv, ast.Mod):
+    if op in (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.MatMult):
         alone = {ast.Sub: f"-{right}", ast.Div: f"1 / {right}"}.get(op, right)
         dropped = {ast.Sub: f"-{right}", ast.Div: f"1 / {right}"}.get(op, node.right)
         yield alone, f"without the {what} {shortened(node.left)}"
@@ -142,7 +141,6 @@ def of_operation(node):
         yield f"{left} @ {right}.T", None
         yield f"{left}.swapaxes(-1, -2) @ {right}", None
         yield f"{left} @ {right}.swapaxes(-1, -2)", None
-        yield f"{right}.mean(0)", None
     if op is ast.Mult:
         yield f"{left} ** 2 * {right}", None
         yield f"{left} * {right} ** 2", None
@@ -157,9 +155,9 @@ def of_call(node):
     function, args, options = node.func, node.args, node.keywords
     name = getattr(function, "attr", getattr(function, "id", ""))
     of_module = isinstance(function, ast.Attribute) and code(function.value) in MODULES
-    for new in REDUCES.get(name, "").split() * isinstance(function, ast.Attribute):
-        other = ast.Attribute(function.value, new)
-        yield code(ast.Call(other, args, options)), f"with {new} for {name}"
+    if name in REDUCES and isinstance(function, ast.Attribute):
+        other = ast.Attribute(function.value, REDUCES[name])
+        yield code(ast.Call(other, args, options)), f"with {REDUCES[name]} for {name}"
     if isinstance(function, ast.Attribute) and not of_module:
         yield code(function.value), f"without {shortened(node)}"
     if (of_module or name in ("abs", "len")) and len(args) == 1:

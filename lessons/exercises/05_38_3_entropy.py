@@ -68,6 +68,7 @@ def entropy_curve(T, ds, scaled, rng, samples):
         #! curve.append(entropy(p.mean(0)))  | the entropy of the mean weights
         #! curve.append(np.median(entropy(p)))  | the median over the samples
         #! curve.append(entropy(p)[0])  | the entropy of the first query
+        #! curve.append(entropy(p).max())  | the largest entropy of a query
     return np.array(curve)
 
 

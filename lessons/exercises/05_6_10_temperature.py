@@ -21,7 +21,6 @@ def softmax_t(e, tau):
     #! z = np.exp(e - m) ** (1 / tau)  | exp(e) to the power 1 / tau, divided by its sum
     return z / z.sum(-1, keepdims=True)  #? Over which axis do the weights of one query sum to 1?
     #! return (z := np.exp(e - m)) / z.sum(-1, keepdims=True) / tau  | softmax(e) / tau
-    #! return (z := np.exp((e - e.max(0)) / tau)) / z.sum(0)  | the softmax over the queries, axis 0
 
 
 def entropy(p):
@@ -29,7 +28,6 @@ def entropy(p):
     logs = np.log(np.where(p > 0, p, 1.0))  # ln 1 = 0 replaces ln 0  #? The entropy is in nats: which logarithm is it? What is 0 * -inf?
     #! logs = np.log(p)  | -sum_j p_j ln p_j, which is NaN where p is 0
     #! logs = np.log(p + 0.01)  | -sum_j p_j ln(p_j + 0.01)
-    #! logs = np.log(p + 0.1)  | -sum_j p_j ln(p_j + 0.1)
     #! logs = np.log(p + 0.001)  | -sum_j p_j ln(p_j + 0.001)
     return -(p * logs).sum(-1)  #? Each term has the weight p_j. The entropy is the sum itself.
     #! return -logs.mean(-1)  | the mean of -ln p_j
@@ -56,7 +54,10 @@ def dH_dtau(e, tau):
     #! variance = (p * e**2).sum(-1) - mean[..., 0]  | (E_p e^2 - E_p e) / tau^3
     #! variance = ((e - mean) ** 2).mean(-1)  | the plain mean of (e_j - m)^2 / tau^3
     #! variance = (p * (e - mean) ** 2).sum(-1) ** 0.5  | the root of Var_p(e), / tau^3
+    #= variance = np.einsum("...j,...j", p, np.square(mean - e))
     return variance / tau**3  #? By which power of tau does your slope differ from the right one?
+    #! return variance / tau**7  | dH/dtau / tau^4
+    #! return variance * tau  | dH/dtau x tau^4
 
 
 def sweep(X, taus):
@@ -79,6 +80,7 @@ def sweep(X, taus):
     #! H = entropy(weights.mean(1))  | the entropy of the mean weights
     #! H = entropy(weights)[:, 0]  | the entropy of the first query
     #! H = entropy(weights)[:, -1]  | the entropy of the last query
+    #! H = entropy(weights).max(-1)  | the largest entropy
     #! H = np.median(entropy(weights), -1)  | the median entropy
     return weights, H
 
@@ -127,7 +129,7 @@ EPSILON = 1e-10  # so that log(p + 1e-12) is near enough
 
 
 def at_five_temperatures(my, rng):
-    """weights, entropies and slopes, also of scores far apart and of weights of 0"""
+    """softmax_t and entropy, at five temperatures, and of weights that are 0"""
     my.near(EPSILON).entropy(rng.dirichlet(np.full(5, 4.0), 7))  # none is near 0
     for shape in ((3, 5), (5, 5), (2, 3, 5)):
         e = rng.normal(size=shape)
@@ -135,26 +137,46 @@ def at_five_temperatures(my, rng):
             my.softmax_t(e, tau)
         my.near(EPSILON).entropy(np.array([softmax_t(e, tau) for tau in TEMPERATURES]))
     my.near(EPSILON).entropy(np.array([[1.0, 0.0, 0.0], [0.5, 0.5, 0.0]]))
-    my.softmax_t(np.array([705.0, 708.0, 712.0]), 1.0)  # exp of the last is inf
-    my.softmax_t(np.array([0.0, -700.0, -800.0]), 400.0)  # exp of the last is 0
-    # less the largest of all, exp of the first row has few digits left
-    my.softmax_t(np.array([[0.0, 1.0], [742.0, 743.0]]), 1.0)
-    my.softmax_t(np.array([[1e3, -1e3, 0.0], [1e3, 1e3, 0.0]]), 1e-3)  # a tie
-    e = rng.normal(size=(3, 5))  # the slope has the digits of a formula, also near 1e6
+
+
+def the_slope(my, rng):
+    """the slope of the entropy, with the digits that a formula has, also near 1e6"""
+    e = rng.normal(size=(3, 5))
     for tau in (0.7, 2.0, 5.0):  # no small power of the first is a round number
         my.near(1e-12).dH_dtau(e, tau)
+    for tau in (0.5, 2.0):
         my.near(1e-8).dH_dtau(e + 1e6, tau)
 
 
-def five_heatmaps(my, rng):
-    """weights and mean entropies at five temperatures, their heatmaps and their curve"""
+def far_apart(my, rng):
+    """large scores, and rows that are far apart"""
+    for tau, scores in (
+        (1.0, [705.0, 708.0, 712.0]),  # exp of the last is inf
+        (400.0, [0.0, -700.0, -800.0]),  # exp of the last is 0, and so is its power
+        # less the largest of all, exp of the first row has few digits left
+        (1.0, [[0.0, 1.0], [742.0, 743.0]]),
+        (1e-3, [[1e3, -1e3, 0.0], [1e3, 1e3, 0.0]]),  # a tie
+    ):
+        my.softmax_t(np.array(scores), tau)
+
+
+def of_self_attention(my, rng):
+    """weights and mean entropies at five temperatures"""
     my.near(EPSILON).sweep(0.7 * rng.normal(size=(7, 5)), OTHERS)
+
+
+def five_heatmaps(my, rng):
+    """five heatmaps and the curve of the entropy"""
     for taus in (sorted(OTHERS), TEMPERATURES):
         weights, H = sweep(rng.normal(size=(8, 16)), taus)
         fig = pictures.drawn(my, "draw", (9, 5.6), taus, weights, H)
         for tau, p in zip(taus, weights):
-            what = f"the weights at tau = {tau:g}"
-            pictures.has_image(fig, p, what, (0, 1), f"{tau:g}")
+            text = f"the weights at tau = {tau:g}"
+            limits, title = pictures.has_image(fig, p, text)
+            text = "colours from 0 to 1 for every heatmap", f"{limits} at tau = {tau:g}"
+            my.holds("draw", limits == (0, 1), *text, "own-limits")
+            text = f"{tau:g} in the title of its heatmap", repr(title)
+            my.holds("draw", f"{tau:g}" in title, *text, "no-title")
         pictures.has_curve(fig, taus, H, "the mean entropy against tau")
         pictures.is_labelled(fig, "tau|τ|temp", r"entrop|nat|\bH\b")
     pictures.keep(my, fig)

@@ -61,9 +61,9 @@ def local_mask(S, T, D, center):
     #! return distance == D  | the ends |s - center| = D alone
     #! return distance <= D / 2  | the window |s - center| <= D / 2
     #! return distance <= 2 * D + 1  | the window |s - center| <= 2 D + 1
-    #! return distance <= D + 1  | the window |s - center| <= D + 1
     #! return (distance <= D).T  | the windows, a column for each query
     #! return np.array([[k in range(S)[int(c) - D : int(c) + D + 1] for k in range(S)] for c in p[:, 0]])  | a slice whose start, center - D, counts from the end if it is negative
+    #= return (s >= p - D) & (s <= p + D)
 
 
 def center_for_reversal(t, length):
@@ -90,6 +90,7 @@ def batch_masks(lengths, S, T, D):
     #! windows = [local_mask(S, T, D, lambda t: center_for_reversal(t, lengths[-1])) for n in lengths]  | windows for strings of the last length
     #! windows = [local_mask(S, T, D, lambda t: center_for_reversal(t, max(lengths))) for n in lengths]  | windows for strings of the largest length
     return np.stack(windows) & real[:, None, :]  #? A key is in the window and in the string. A padded query may attend: nothing reads what it writes.
+    #! return np.stack(windows)  | windows that contain padding
     #! return np.stack(windows) | ~real[:, None, :]  | windows, or padding
     #! return np.stack(windows) | real[:, None, :]  | windows, or every symbol
     #! return np.stack([local_mask(S, T, D, lambda t: center_for_reversal(t, S))] * len(lengths))  | windows for strings of length S, with padding

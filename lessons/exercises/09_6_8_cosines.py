@@ -42,8 +42,6 @@ def self_attention(X, scale):
     alpha = z / z.sum(axis=-1, keepdims=True)  # row i: the weights of position i  #? Which of your arrays sums to 1 in each row?
     return alpha, alpha @ X  #? Each z_i is a sum over all positions, with the weights of position i.
     #! return alpha, X @ X.T @ X  | X X^T X
-    #! return alpha, X.mean(0) + 0 * X  | the mean of the states
-    #! return alpha, X + alpha @ X  | the states, added to their averages
 
 
 def cosine(X):
@@ -55,7 +53,6 @@ def cosine(X):
     #! unit = (X - X.mean(0)) / np.linalg.norm(X - X.mean(0), axis=-1, keepdims=True)  | the cosines of X - the mean of its rows
     return unit @ unit.T  #? A cosine is a number from -1 to 1, not an angle. What is that of x and x?
     #! return np.arccos(np.minimum(1, unit @ unit.T))  | the angles, arccos of the cosines
-    #! return unit @ unit.T * (1 - np.eye(len(X)))  | the cosines, 0 where i = j
 
 
 def geometry_change(X, scale):
@@ -95,6 +92,7 @@ def rank_correlation(a, b):
     #! return 1 - 6 * ((u - v) ** 2).sum() / (len(a) ** 3 + len(a))  | 1 - 6 sum d^2 / (n (n^2 + 1))
     #! return 1 - 3 * ((u - v) ** 2).sum() / (len(a) ** 3 - len(a))  | 1 - 3 sum d^2 / (n (n^2 - 1))
     #! return 1 - 6 * abs(u - v).sum() / (len(a) ** 3 - len(a))  | 1 - 6 sum |d| / (n (n^2 - 1))
+    #= return 1 - 6 * ((u - v) ** 2).sum() / (len(a) ** 3 - len(a))
 
 
 def draw(fig, alpha, before, after):
@@ -134,6 +132,8 @@ def explanation():
 
 
 # ---- THE CHECK: each call my.f(…) is compared with the function f above
+
+import re
 
 from lessons.course import pictures
 from lessons.course.words import locked, your_own_words  # noqa: F401
@@ -192,13 +192,17 @@ def three_heatmaps(my, rng):
     before, after = cosine(X), cosine(Z)
     fig = pictures.drawn(my, "draw", (9, 3.2), alpha, before, after)
     x, z = r"before|\bx|x\b|input", r"after|\bz|z\b|output"  # also cosX
-    for array, words, what in (
-        (alpha, "weight|alpha|α|att|soft", "weights"),
-        (before, x, "cosines of X, the argument before"),
-        (after, z, "cosines of Z, the argument after"),
+    for array, words, other, what in (
+        (alpha, "weight|alpha|α|att|soft", "cos", "weights"),
+        (before, x, z, "cosines of X, the argument before"),
+        (after, z, x, "cosines of Z, the argument after"),
     ):
-        colours = None if array is alpha else (-1, 1)
-        pictures.has_image(fig, array, f"the {what}", colours, words)
+        limits, title = pictures.has_image(fig, array, f"the {what}")
+        text = f"a title that names what it shows, the {what}", repr(title)
+        tag = "images-exchanged" if re.search(other, title.lower()) else "no-title"
+        my.holds("draw", re.search(words, title.lower()), *text, tag)
+        text = "colours from -1 to 1 for both images of cosines", limits
+        my.holds("draw", array is alpha or limits == (-1, 1), *text, "own-limits")
     pictures.keep(my, fig)
 
 

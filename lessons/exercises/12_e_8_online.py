@@ -84,6 +84,7 @@ def finish(m, z, u):
     #! o = u / z[:, None] ** 2  | o with 1 / z twice
     #! o = u / z[:, None] / m[:, None]  | o with a factor 1 / m too many
     #! o = u / z[:, None] * np.exp(-m)[:, None]  | o with a factor exp(-m) too many
+    #= o = u / np.maximum(z, 1.0)[:, None]
     lse = m + np.log(z)  # -inf where z is 0  #? lse = ln sum_j exp(s_j); z is that sum divided by exp(m).
     #! lse = np.where(z == 0, 0.0, m + np.log(z))  | lse with 0 in a row without keys
     #! lse = np.log(z) - m  | ln z - m
@@ -119,6 +120,7 @@ def merge(o1, lse1, o2, lse2):
     lse = base + np.log(both)  #? exp(lse) is the sum of all exponentials of a set.
     #! lse = lse1 + lse2  | lse1 + lse2
     #! lse = (lse1 + lse2) / 2  | the mean of lse1 and lse2
+    #= lse = np.logaddexp(lse1, lse2)
     return o, lse
     #! return np.exp(-lse2)[:, None] * o1 + np.exp(-lse1)[:, None] * o2, lse1 + lse2  | exp(lse1 - lse) o1 + exp(lse2 - lse) o2 with lse1 + lse2 for lse
 

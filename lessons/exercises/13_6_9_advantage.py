@@ -246,7 +246,10 @@ def not_seen(my, rng):
     pairs = [(a, b) for a, b in ("eE", "aA", "bB", "aC", "cA", "dD", "aA")]
     twice = [("b", "B"), ("b", "B"), ("a", "A")]
     for pairs, n in ((pairs, 1), (pairs, 2), (twice, 1), (pairs, 0)):
-        my.hold_out(pairs, n)
+        found = [list(map(tuple, each)) for each in my.only.hold_out(pairs, n)]
+        train, test = hold_out(pairs, n)
+        text = f"({train}, {test})", f"({', '.join(map(repr, found))})"
+        my.holds("hold_out", found == [train, test], *text)
 
 
 def a_step(my, rng):

@@ -6,7 +6,7 @@ Each names the function or layer, the argument, what was found and what was expe
 import numpy as np
 import pytest
 
-from attention import CosineAttention, Sink, masks
+from attention import CosineAttention, masks
 from attention.template import attend
 from attention.exact.kv_cache import KVCache
 from attention.exact.multihead import MultiHeadAttention
@@ -90,7 +90,7 @@ SDPA = [
     (sdpa(attn_mask=zeros(L, S, dtype=int)), TypeError, "attn_mask is int64", "== 1"),
     (sdpa(bias=zeros(L, S, dtype=bool)), TypeError, "bias is bool", "as a mask"),
     (sdpa(bias=lambda L, S: 0), TypeError, "bias is function", "bias(L, S)"),
-    (sdpa(bias=zeros(1, L + S - 1)), ValueError, "bias has shape (1, 11)"),
+    (sdpa(bias=zeros(1, L + S - 1)), ValueError, "(1, 11)", "OffsetBias(values)"),
     (sdpa(bias=OffsetBias(zeros(1, L + S))), ValueError, "an OffsetBias of shape"),
     (sdpa(score=lambda q: q), TypeError, "score takes (q)", "(query, key)"),
     (sdpa(score=lambda q, k: q), ValueError, "score returned", "shape of the scores"),
@@ -102,15 +102,23 @@ SDPA = [
     (sdpa(scale=np.nan), ValueError, "scale is nan", "finite"),
     (sdpa(dropout_p=1.5), ValueError, "dropout_p is 1.5", "probability"),
     (sdpa(rng=0), TypeError, "rng is of type int", "Generator"),
-    (sdpa(path="fast"), ValueError, "path is 'fast'", "'tiled'"),
     (
         sdpa(normalize=lambda s, _: s, return_lse=True),
-        ValueError, "return_lse True", "a normalize and path 'dense' need the whole",
+        ValueError, "return_lse is True and normalize is", "belongs to the softmax",
     ),
-    (sdpa(normalize=Sink(), return_lse=True), ValueError, "return_lse True", "one way"),
-    (sdpa(normalize=lambda s, _: s, path="tiled"), ValueError, "path is 'tiled'"),
-    (sdpa(path="tiled", return_weights=True), ValueError, "return_weights True"),
-    (sdpa(path="dense", return_lse=True), ValueError, "path is 'dense'", "need tiles"),
+    (
+        sdpa(normalize=lambda s, _: s, path="tiled"),
+        ValueError, "path is 'tiled' and", "a normalize", "'dense' or None",
+    ),
+    (sdpa(path="fast"), ValueError, "path is 'fast'", "'tiled'"),
+    (
+        sdpa(path="tiled", return_weights=True),
+        ValueError, "path is 'tiled'", "weights, a score and a normalize need",
+    ),
+    (
+        sdpa(path="dense", return_lse=True),
+        ValueError, "return_lse is True and path is 'dense'", "tiles compute lse",
+    ),
 ]  # fmt: skip
 
 x, y = zeros(B, L, 8, dtype="f"), zeros(B, S, 8, dtype="f")

@@ -150,7 +150,8 @@ def test_of_two_images_that_are_close_the_check_reads_the_closest():
         ax.imshow(weight * np.eye(3), vmin=0, vmax=1)
         ax.set_title(f"{weight!r}")
     for weight in 1.0, 1 - 1e-9:
-        pictures.has_image(fig, weight * np.eye(3), "weights", (0, 1), f"^{weight!r}$")
+        found = pictures.has_image(fig, weight * np.eye(3), "the weights")
+        assert found == ((0, 1), f"{weight!r}")
 
 
 def test_a_sealed_file_is_the_stub_and_opens_to_the_same_text():
@@ -190,8 +191,8 @@ def test_every_written_mistake_is_noticed_and_named(exercise):
 LINES, LINES_OF_A_PROJECT = 150, 280  # of an exercise's file, also of a new one
 PROJECTS = {"6.6", "6.7", "6.9", "38.4", "E.5", "E.15", "E.16"}
 LONGER = {  # the exercises that are longer, and how long they may be
-    "38.2": 188, "38.3": 199, "38.5": 226, "38.6": 181, "6.8": 222,
-    "6.9": 307, "6.10": 170, "E.4": 162, "E.8": 216, "E.14": 166,
+    "38.2": 188, "38.3": 200, "38.5": 227, "38.6": 181, "6.8": 226,
+    "6.9": 310, "6.10": 192, "E.4": 162, "E.8": 218, "E.14": 166,
 }  # fmt: skip
 
 

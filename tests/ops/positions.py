@@ -1,4 +1,4 @@
-"""Rotations by the position: specifications."""
+"""Rotations and biases of relative positions: specifications."""
 
 import numpy as np
 
@@ -54,5 +54,32 @@ spec(
         "backwards": lambda r: call(normal(r, (5, 6)), np.arange(5)[::-1] - 2),
         "empty-sequence": lambda r: call(normal(r, (3, 0, 6)), np.arange(0)),
         "empty-width": lambda r: call(normal(r, (3, 0)), np.arange(3)),
+    },
+)
+
+
+def diagonals(v, L, S):
+    """One entry at a time."""
+    b = np.zeros((*v.shape[:-1], L, S))
+    for i, j in np.ndindex(L, S):
+        b[..., i, j] = v[..., j - i + L - 1]
+    return b
+
+
+_shapes = {
+    "one-head": ((11,), 5, 7),
+    "heads": ((3, 11), 5, 7),
+    "one-query": ((3, 7), 1, 7),
+    "one-key": ((3, 5), 5, 1),
+    "empty-keys": ((3, 4), 5, 0),
+    "empty-queries": ((3, 6), 0, 7),
+    "empty-both": ((3, 0), 0, 0),
+}
+spec(
+    "toeplitz",
+    diagonals,
+    {
+        name: lambda r, s=s, L=L, S=S: call(normal(r, s), L, S)
+        for name, (s, L, S) in _shapes.items()
     },
 )

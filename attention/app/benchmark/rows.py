@@ -370,9 +370,11 @@ def side_of(name, side, quick):
     """Return a side of the row with this name, in its process."""
     if side in TORCH:  # only here: torch starts threads of its own
         peer.load(kernels.threads())
-    # by name, so that small calls are compiled too
-    kernels.backend("numpy" if side == "numpy" else kernels.backend())
-    return ROWS[name].make(side, quick)
+    row, backend = ROWS[name], kernels.backend()  # by name: small calls are compiled too
+    if "numpy" in row.against:
+        backend = "numpy" if side == "numpy" else "numba"
+    kernels.backend(backend)
+    return row.make(side, quick)
 
 
 def call(side, ours, theirs, arrays, g):

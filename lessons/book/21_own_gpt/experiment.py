@@ -70,7 +70,7 @@ def answers():
     found = {}
     for id in PARTS:
         exercise = find(id)
-        my = SimpleNamespace(path=str(work_folder() / f"{exercise.stem}.py"), id=id)
+        my = SimpleNamespace(path=str(exercise.work), id=id)
         own = None if of_the_page else passed_answer(my, id)
         course = exercise.answer_text, str(exercise.file)
         whose = "the course's"

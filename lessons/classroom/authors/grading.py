@@ -36,7 +36,7 @@ SIGNS = {
     "not handed in": "-",
 }
 COLOURS = {"passed": "green", "failed": "red", "forbidden": "red"}
-ANSWER = re.compile(r"(ex|\d\d)_.*\.py", re.IGNORECASE)
+OLD_NAME = re.compile(r"ex_.*\.py", re.IGNORECASE)
 CODES = {0: "passed", 3: "not written", 4: "out of time"}
 
 
@@ -98,14 +98,16 @@ def find_students(folders):
     is that of a student; otherwise each folder in it is. The answers may be in
     subfolders, as in an unpacked archive.
     """
-    found = {}
+    found, known = {}, {exercise.file.name for exercise in exercises()}
     for folder in map(pathlib.Path, folders):
         if not folder.is_dir():
             raise UsageError(
                 f"{folder} is not a folder; expected one for each student."
             )
         names = [f for f in folder.iterdir() if f.name[0] != "."]
-        answers = [f for f in names if ANSWER.fullmatch(f.name)]
+        answers = [
+            f for f in names if f.name.lower() in known or OLD_NAME.fullmatch(f.name)
+        ]
         inside = [f for f in names if _is_folder(f) and f not in answers]
         if not inside or any(not f.is_dir() for f in answers):
             inside = [folder]

@@ -150,9 +150,9 @@ def next_steps():
     known, lessons = _states()
     states = {exercise.id: state for exercise, state in known}
     begun = {folder for folder, state in lessons if state != "new"}
-    solved = {id for id, state in states.items() if state != "new"}
-    # whoever solves the exercises of a lesson has read its page, perhaps elsewhere
-    begun |= {f for f, found in in_book_order() if solved & {e.id for e in found}}
+    started = {id for id, state in states.items() if state != "new"}
+    # whoever starts an exercise of a lesson has read its page, perhaps elsewhere
+    begun |= {f for f, found in in_book_order() if started & {e.id for e in found}}
     exercise, ready = _open_exercise(states), True
     if not exercise:
         exercise, ready = _fresh_exercise(states, begun)

@@ -210,7 +210,19 @@ def test_transformer_xl(L, S, align):
     np.testing.assert_array_equal(distance, i + first - j)
 
 
-@pytest.mark.parametrize("L, S", [(5, 7), (0, 7), (5, 0)])
+@pytest.mark.parametrize("L, S", [(5, 7), (1, 0), (0, 1)])
+@pytest.mark.parametrize("first, low", [(20, 0), (-20, -1)])
+def test_offsets_beyond_the_table_have_its_nearest_row(first, low, L, S):
+    (q, k, R), high = shaw(L, S), -1 - low
+    s = shaw_scores(q, k, R, first).data
+    np.testing.assert_allclose(s, (q @ k.T + (q @ R[low])[:, None]) / D**0.5)
+    q, k, Q_r, K_r = deberta(L, S)
+    s = disentangled_scores(q, k, Q_r, K_r, first).data
+    expected = (q @ k.T + (q @ K_r[high])[:, None] + k @ Q_r[low]) / 3
+    np.testing.assert_allclose(s, expected)
+
+
+@pytest.mark.parametrize("L, S", [(5, 7), (0, 7), (5, 0), (1, 0), (0, 1)])
 def test_float32_and_no_queries_or_keys(L, S):
     for f, arrays in (
         (shaw_scores, shaw(L, S)),

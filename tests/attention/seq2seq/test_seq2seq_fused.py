@@ -3,18 +3,21 @@
 import numpy as np
 import pytest
 
+import minigrad as mg
+from attention import kernels
 from attention.layers import (
     AdditiveAttention,
     Attention,
     FusedScore,
 )
 from attention.scores import dot
+from attention.seq2seq.attention_gru import attention_gru
 from attention.seq2seq.model import Seq2Seq
 from attention.tasks.batch import PAD
 from attention.variants.coverage import CoverageAttention
 from attention.variants.luong import LuongAttention
 from attention.variants.table import SCORES, Score
-from minigrad import nn
+from minigrad import Tensor, nn
 from minigrad.graph import reachable
 
 from ..test_layers import thrice
@@ -69,6 +72,27 @@ def test_no_steps_have_no_outputs_and_gradients_of_zero():
     assert out.logits.shape[1] == out.weights.shape[1] == 0
     out.logits.sum().backward()
     assert not m.encoder.embed.weight.grad.any()
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+def test_steps_of_padding_have_no_influence_and_a_second_backward_adds_the_same(backend):
+    pytest.importorskip("numba")
+    rng, (B, L, E, H, S, M, A) = generator(7), (2, 3, 2, 4, 5, 3, 6)
+    shapes = [(B, L, E), (B, H), (B, S, M), (B, S, A), (3 * H, E + M), (3 * H, H),
+              (3 * H,), (3 * H,), (A, H), (A,)]  # fmt: skip
+    arrays = [rng.standard_normal(shape) for shape in shapes]
+    with kernels.backend(backend):
+        found = []
+        for padding in 0.0, np.nan:
+            arrays[0][1, 2] = padding
+            inputs = [Tensor(a, requires_grad=True) for a in arrays]
+            y = mg.concat(attention_gru(*inputs, n_steps=np.array([3, 2])), -1).sum()
+            y.backward(retain_graph=True)
+            found.append([x.grad.copy() for x in inputs])
+        y.backward()
+    for x, one, other in zip(inputs, *found):
+        np.testing.assert_array_equal(one, other)
+        np.testing.assert_allclose(x.grad, 2 * one, rtol=1e-12)
 
 
 class Rescaled(Attention):
