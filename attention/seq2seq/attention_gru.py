@@ -23,7 +23,7 @@ processor time instead of 17.
 
 import numpy as np
 
-from minigrad import Tensor, concat, gru_cell, lift, linear, matmul, stack
+from minigrad import Tensor, concat, differentiable, gru_cell, linear, matmul, stack
 from minigrad.shapes import shapes
 
 from ..kernels import decoder, decoder_backward
@@ -37,7 +37,7 @@ from ..softmax import softmax_over_allowed
 
 
 @shapes
-@lift
+@differentiable
 def attention_gru(
     x, s0, memory, keys, weight_ih, weight_hh, bias_ih, bias_hh, W_q=None, w_v=None,
     *, scale=1.0, lengths=None, n_steps=None, needs=(True,) * 10,
