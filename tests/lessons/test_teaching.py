@@ -64,7 +64,7 @@ def test_the_teachers_own_exercise_works_and_may_be_sealed(course, tmp_path):
     assert course("dev", "seal", "W.1")[0] == 0
     code, text = course("start", "w1")
     assert code == 0 and "W.1  Cosine scores  (lesson 09)" in text
-    answer = tmp_path / "work" / "ex_w_1.py"
+    answer = tmp_path / "work" / "09_w_1_cosine.py"
     stub = answer.read_text(encoding="utf-8")
     sealed = (tmp_path / "lessons" / file).read_text(encoding="utf-8")
     assert sealed.startswith(stub) and "K @ q" not in sealed
