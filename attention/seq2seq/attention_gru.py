@@ -89,7 +89,8 @@ def attention_gru(
     B, L, _ = x.shape
     n_steps = np.full(B, L) if n_steps is None else n_steps
     padding = (np.arange(L) >= n_steps[:, None])[..., None]  # (B, L, 1)
-    x = np.where(padding, 0, x)  # it may be NaN
+    if padding.any():
+        x = np.where(padding, 0, x)  # it may be NaN
     arrays = x, s0, memory, keys, weight_ih, weight_hh, bias_ih, bias_hh, W_q, w_v
     found = _compiled(*arrays, scale, lengths, n_steps, needs)
     outputs, backward_of = found or _step_by_step(*arrays, scale, lengths, needs)
