@@ -98,7 +98,8 @@ def find_students(folders):
     is that of a student; otherwise each folder in it is. The answers may be in
     subfolders, as in an unpacked archive.
     """
-    found, known = {}, {exercise.file.name for exercise in exercises()}
+    known = {name: e for e in exercises() for name in (e.file.name, f"{e.stem}.py")}
+    found = {}
     for folder in map(pathlib.Path, folders):
         if not folder.is_dir():
             raise UsageError(
@@ -119,7 +120,7 @@ def find_students(folders):
             name = pathlib.Path(os.path.abspath(each)).name
             if name in found:
                 raise UsageError(f"There are two folders of a student {name!r}.")
-            found[name] = _answers(each)
+            found[name] = _answers(each, known)
     return found
 
 
@@ -128,19 +129,18 @@ def _is_folder(path):
     return path.is_dir() or (path.is_symlink() and not path.exists())
 
 
-def _answers(folder):
-    """Return ({exercise: path}, names of files that are no exercise), the uppermost first.
+def _answers(folder, known):
+    """Return ({exercise: path}, names of other files), the uppermost first.
 
-    A folder or a pipe with the name of an answer counts if there is no such file.
+    known is {name: exercise}. A folder or a pipe counts if there is no such file.
     """
-    known = {stem: e for e in exercises() for stem in (e.file.stem.lower(), e.stem)}
     found, others, paths = {}, [], []
     for place, folders, files in os.walk(folder):
         folders[:] = [f for f in folders if f[0] != "." and f != "__pycache__"]
         names = [f for f in (*folders, *files) if f[0] != "."]
         paths += [pathlib.Path(place, f) for f in names if f.lower().endswith(".py")]
     for path in sorted(paths, key=lambda p: (not p.is_file(), len(p.parts), p)):
-        exercise = known.get(path.stem.lower())
+        exercise = known.get(path.name.lower())
         if exercise and exercise not in found:
             found[exercise] = path
         elif path.is_file():
