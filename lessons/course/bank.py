@@ -45,9 +45,10 @@ def identity(pairs, back, text):
     if not np.isfinite(pairs[0][1]).all():
         return None
     # two facts of one result: it is not finite, or off by one small number
-    found = pairs[0][1].ndim and of_engine(nan)(*pairs[0]) or throughout(epsilon, pairs[:1])
-    if found and found[0] in ("nan", "epsilon"):
-        return found
+    for holds in of_engine(nan), epsilon:
+        found = throughout(holds, pairs[:1]) if pairs[0][1].ndim else None
+        if found and found[0] in ("nan", "epsilon"):
+            return found
     if not all(np.isfinite(want).all() for _, want in pairs):
         return None
     identities = OF_VALUES

@@ -24,7 +24,7 @@ MEMORY = 2**30  # bytes that an edit may use more than is used
 EXACT = 1e-12  # relative; a result is wrong if it differs by more
 SAME = 1e-7  # relative; two orders of the same sums differ by less
 NUMBERS = 3  # different wrong numbers of an edit by rule; fewer agree by chance
-WEAK = "scale", "unbroadcast", "permuted", "block"  # identities that come after edits by rule
+WEAK = "scale", "unbroadcast", "permuted", "block"  # come after edits by rule
 
 
 class OutOfTime(BaseException):
