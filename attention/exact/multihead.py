@@ -254,9 +254,10 @@ class MultiHeadAttention(nn.Module):
         elif is_causal and (cache is None or L > 1):  # one token may read all
             masks["is_causal"] = causal(offset=first)
         result = exact_attention(
-            NAME, q, k, v, masks, bias, scale,
-            self.dropout if self.training else 0.0, self.rng, normalize,
-            None if score is None else lambda q, k: score(q, k, first), need_weights,
+            NAME, q, k, v, masks, bias=bias, scale=scale,
+            dropout_p=self.dropout if self.training else 0.0, rng=self.rng,
+            normalize=normalize, return_weights=need_weights,
+            score=None if score is None else lambda q, k: score(q, k, first),
         )  # fmt: skip
         if cache is not None:
             cache.keep(self, stored, v)  # only now: the call has not raised

@@ -116,13 +116,14 @@ def scaled_dot_product_attention(
     query, key, value = _with_equal_batch(query, key, value, enable_gqa)
     masks = {"attn_mask": attn_mask, "is_causal": causal if is_causal else None}
     return exact_attention(
-        NAME, query, key, value, masks, bias, scale, dropout_p if training else 0.0,
-        rng, normalize, score, return_weights, return_lse, path,
+        NAME, query, key, value, masks, bias=bias, scale=scale,
+        dropout_p=dropout_p if training else 0.0, rng=rng, normalize=normalize,
+        score=score, return_weights=return_weights, return_lse=return_lse, path=path,
     )  # fmt: skip
 
 
 def exact_attention(
-    name, query, key, value, masks, bias, scale, dropout_p=0.0, rng=None,
+    name, query, key, value, masks, *, scale, bias=None, dropout_p=0.0, rng=None,
     normalize=None, score=None, return_weights=False, return_lse=False, path=None,
 ):  # fmt: skip
     """Compute ``scaled_dot_product_attention`` of heads whose axes fit, or of one head.

@@ -92,8 +92,8 @@ def attention_gru(
     if padding.any():
         x = np.where(padding, 0, x)  # it may be NaN
     arrays = x, s0, memory, keys, weight_ih, weight_hh, bias_ih, bias_hh, W_q, w_v
-    found = _compiled(*arrays, scale, lengths, n_steps, needs)
-    outputs, backward_of = found or _step_by_step(*arrays, scale, lengths, needs)
+    found = _compiled(arrays, scale, lengths, n_steps, needs)
+    outputs, backward_of = found or _step_by_step(arrays, scale, lengths, needs)
 
     def backward(g):
         return backward_of([np.where(padding, 0, g_y) for g_y in g])
@@ -101,12 +101,8 @@ def attention_gru(
     return tuple(np.where(padding, 0, y) for y in outputs), backward
 
 
-def _step_by_step(
-    x, s0, memory, keys, weight_ih, weight_hh, bias_ih, bias_hh, W_q, w_v, scale,
-    lengths, needs,
-):  # fmt: skip
+def _step_by_step(arrays, scale, lengths, needs):
     """Compose the steps of operations; return the outputs and their backward."""
-    arrays = x, s0, memory, keys, weight_ih, weight_hh, bias_ih, bias_hh, W_q, w_v
     leaves = [a if a is None else Tensor(a, requires_grad=any(needs)) for a in arrays]
     x, s, memory, keys, *cell, W_q, w_v = leaves
     H, (_, S, M), allowed = s.shape[1], memory.shape, None
@@ -124,7 +120,7 @@ def _step_by_step(
         steps.append(concat([s, c, p[:, 0]], -1))
     if not steps:  # the gradients are 0
         given = [a for a in arrays if a is not None]
-        outputs = [np.zeros((len(s0), 0, n), s0.dtype) for n in (H, M, S)]
+        outputs = [np.zeros((len(x), 0, n), x.dtype) for n in (H, M, S)]
         return outputs, lambda g: tuple(map(np.zeros_like, given))
     y = stack(steps, 1)  # (B, L, H + M + S)
 
@@ -138,14 +134,12 @@ def _step_by_step(
     return np.split(y._data, [H, H + M], -1), backward
 
 
-def _compiled(
-    x, s0, memory, keys, weight_ih, weight_hh, bias_ih, bias_hh, W_q, w_v, scale,
-    lengths, n_steps, needs,
-):  # fmt: skip
+def _compiled(arrays, scale, lengths, n_steps, needs):
     """Return what ``_step_by_step`` returns, by compiled loops; None if it should run.
 
     The loops read and write the steps first, (L, B, ...).
     """
+    x, s0, memory, keys, weight_ih, weight_hh, bias_ih, bias_hh, W_q, w_v = arrays
     (B, L, E), (_, S, M), H = x.shape, memory.shape, s0.shape[1]
     A = 0 if w_v is None else len(w_v)
     work = L * B * (3 * H * (H + E + M) + EXP * (3 * H + S * A))

@@ -113,7 +113,6 @@ class LatentAttention(nn.Module):
         form = self._absorbed if absorbed else self._expanded
         o = form(q, u, c, r, {
             "masks": {"mask": mask, "is_causal": past},
-            "bias": None,
             "scale": 1 / math.sqrt(E + F),
             "dropout_p": self.dropout if self.training else 0.0,
             "rng": self.rng,
