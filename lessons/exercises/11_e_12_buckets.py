@@ -32,7 +32,7 @@ def bucket(relative_position, bidirectional=True, num_buckets=32, max_distance=1
     e = nb // 2  #? Of the nb buckets of a direction, which half has one distance each?
     K = nb - e  #? How many buckets of a direction are left for the far distances, if nb is odd?
     for i, d in np.ndenumerate(distances):
-        d = int(d)  #? Is the distance key minus query? Do NumPy's integers have room for n^K?
+        d = int(d)  #? Is the distance key minus query? Can NumPy's integers hold n^K?
         base = nb if bidirectional and d > 0 else 0  #? Which keys are later ones, and where do their buckets begin?
         n = abs(d) if bidirectional else max(-d, 0)  #? Which n has a later key, with two directions and with one?
         if n < e:

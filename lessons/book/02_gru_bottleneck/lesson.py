@@ -365,7 +365,7 @@ claim("6.1.1", "a long sentence asks the model for the impossible (bits of 12 "
 # - Comparing a teacher-forced number of one model with a greedy number of another. The
 #   teacher-forced one is usually higher, even for the same model.
 #
-# **To take away: one vector has room for a long sentence, but in this training no model
+# **To take away: one vector can hold a long sentence, but in this training no model
 # learned to use it; attention keeps all states and chooses among them at each step.**
 #
 # Exercises: E.6 (a GRU and its backward, written by you):
