@@ -223,7 +223,7 @@ def test_the_command_line_of_the_course_appears_at_once():
 # Lines of Python a folder may have, with its subfolders, in hundreds: what was reached.
 # Whoever needs more raises a number in the same commit, with a reason for a reader.
 LINES = {
-    "minigrad": 85, "minigrad/checking": 16, "minigrad/ops": 20, "attention": 305,
+    "minigrad": 85, "minigrad/checking": 16, "minigrad/ops": 20, "attention": 304,
     "attention/app": 52, "attention/exact": 14, "attention/kernels": 36,
     "attention/masks": 16, "attention/positions": 17, "attention/seq2seq": 12,
     "attention/transformer": 10, "attention/variants": 54, "lessons": 401,
